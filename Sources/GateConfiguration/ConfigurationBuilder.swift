@@ -14,7 +14,7 @@ struct ConfigurationBuilder {
 
     /// The configuration; missing parts have been reported in `reading`, whose errors decide whether it is used.
     func configuration(_ reading: inout DecodingContext) -> Configuration? {
-        if let gateway = self.draft.gateway { GatewayCheck(gateway: gateway).check(&reading) }
+        self.draft.gateway?.check(&reading)
         let providers = self.draft.providers ?? []
         self.checkRedirects(providers, &reading)
         let known = KnownProviders(self.draft.providers)

@@ -303,7 +303,7 @@ package struct ForwardedHead {
         let listed = lines.joined(separator: ",").split(separator: ",", omittingEmptySubsequences: false)
         let nodes =
             lines.isEmpty
-            ? ForwardedField.parameters("for", in: message) : listed.map { $0.trimmingOptionalSpace() }
+            ? message.forwardedParameters("for") : listed.map { $0.trimmingOptionalSpace() }
         var addresses: [String] = []
         for node in nodes.reversed() {
             guard addresses.count < self.maxAddresses, let address = self.address(of: node) else { break }
@@ -339,7 +339,7 @@ package struct ForwardedHead {
     private static func trustedProtocol(_ message: MessageHead) -> String? {
         let named = message.count(.xForwardedProto) == 1 ? message.value(.xForwardedProto) : nil
         let isSilent = message.first(.xForwardedProto) == nil
-        guard let text = named ?? (isSilent ? ForwardedField.parameters("proto", in: message).last : nil) else {
+        guard let text = named ?? (isSilent ? message.forwardedParameters("proto").last : nil) else {
             return nil
         }
         return text == "https" || text == "http" ? text : nil
@@ -400,23 +400,22 @@ extension ForwardedHead {
     }
 }
 
-/// RFC 7239 §4.
-enum ForwardedField {
-    /// The values of one parameter, element by element, from the first element behind the last that is not plain or has none.
+extension MessageHead {
+    /// The values of one parameter of `Forwarded`, element by element, from the first element behind the last that is not plain or has none.
     ///
-    /// Proxies append: elements before such an element are the client's own.
-    static func parameters(_ name: String, in message: MessageHead) -> [String] {
-        let lines = message.fields.filter { $0.name == .forwarded }.map { message.text($0.valueRange) }
+    /// Proxies append: elements before such an element are the client's own. RFC 7239 §4.
+    fileprivate func forwardedParameters(_ name: String) -> [String] {
+        let lines = self.fields.filter { $0.name == .forwarded }.map { self.text($0.valueRange) }
         guard !lines.isEmpty, lines.allSatisfy({ $0.utf8.count <= 4096 }) else { return [] }
         var values: [String] = []
         for element in lines.joined(separator: ",").split(separator: ",", omittingEmptySubsequences: false).reversed() {
             var found: [String] = []
             for pair in element.split(separator: ";") {
                 let sides = pair.trimmingOptionalSpace().split(separator: "=", omittingEmptySubsequences: false)
-                guard sides.count == 2, !sides[1].contains("\\"), self.isWhole(sides[1]) else {
+                guard sides.count == 2, !sides[1].contains("\\"), Self.isWhole(sides[1]) else {
                     return values.reversed()
                 }
-                if sides[0].lowercased() == name { found.append(self.plain(String(sides[1]))) }
+                if sides[0].lowercased() == name { found.append(Self.plain(String(sides[1]))) }
             }
             guard found.count == 1 else { break }
             values += found

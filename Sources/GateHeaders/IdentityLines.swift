@@ -21,17 +21,28 @@ package struct IdentityLines: Sendable {
 
     /// The lines of one session for one route.
     ///
+    /// - Parameters:
+    ///   - session: The session.
+    ///   - route: The route, which decides the audience and which groups the app gets.
+    ///   - headers: The headers that the app wants beside the standard ones.
+    ///   - now: The time.
+    /// - Returns: The lines.
     /// - Throws: When the assertion cannot be signed; the request must then not be forwarded.
-    package func lines(for session: Session, on target: IdentityTarget, now: Instant) throws(Failure) -> ByteBuffer {
+    package func lines(
+        for session: Session,
+        on route: Route,
+        headers: [HeaderSetting],
+        now: Instant
+    ) throws(Failure) -> ByteBuffer {
         var profile = session.profile
-        profile.groups = target.route.sharedGroups(of: profile)
-        let claims = AssertionClaims(about: profile, session: session.id, for: target.audience)
+        profile.groups = route.sharedGroups(of: profile)
+        let claims = AssertionClaims(about: profile, session: session.id, for: route.audience)
         let assertion = try self.signer.sign(claims, at: now)
         var lines = ByteBuffer()
         for (name, field) in IdentityLines.standard {
             IdentityLines.write(name, field, of: profile, to: &lines)
         }
-        for setting in target.headers {
+        for setting in headers {
             IdentityLines.write(setting.name, setting.field, of: profile, to: &lines)
         }
         lines.writeString("X-Gatehouse-Assertion: ")
@@ -53,39 +64,22 @@ package struct IdentityLines: Sendable {
 
     private static func value(_ field: IdentityField, of profile: Profile) -> String? {
         switch field {
-        case .user: FieldText.encode(profile.user)
-        case .email: profile.verifiedEmail.map { FieldText.encode("\($0)") }
-        case .name: profile.name.map { FieldText.encode($0) }
-        case .preferredUsername: profile.username.map { FieldText.encode($0) }
-        case .groups: profile.groups.map { FieldText.encode($0, alsoEscaping: ",") }.joined(separator: ",")
-        case .provider: FieldText.encode(profile.provider)
+        case .user: profile.user.fieldText()
+        case .email: profile.verifiedEmail.map { "\($0)".fieldText() }
+        case .name: profile.name.map { $0.fieldText() }
+        case .preferredUsername: profile.username.map { $0.fieldText() }
+        case .groups: profile.groups.map { $0.fieldText(alsoEscaping: ",") }.joined(separator: ",")
+        case .provider: profile.provider.fieldText()
         }
     }
 }
 
-/// Which app gets the identity lines, and what it wants in them.
-package struct IdentityTarget: Sendable {
-    /// The route, which decides which groups the app gets.
-    package let route: Route
-    /// What assertions for the app have as their audience.
-    package let audience: String
-    /// The headers that the app wants beside the standard ones.
-    package let headers: [HeaderSetting]
-
-    /// The target of an app.
-    package init(_ app: AppSettings) {
-        self.route = app.route
-        self.audience = app.route.audience
-        self.headers = app.headers
-    }
-}
-
-/// Text in a field value: visible ASCII as it is, all else and `%` as percent-encoded UTF-8, so that nothing a provider
-/// sends can end a line and every name can be read back.
-enum FieldText {
-    static func encode(_ text: String, alsoEscaping more: Unicode.Scalar? = nil) -> String {
+extension String {
+    /// The text in a field value: visible ASCII as it is, all else and `%` as percent-encoded UTF-8, so that nothing a
+    /// provider sends can end a line and every name can be read back.
+    func fieldText(alsoEscaping more: Unicode.Scalar? = nil) -> String {
         var encoded = ""
-        let bytes = Array(text.utf8)
+        let bytes = Array(self.utf8)
         for (index, byte) in bytes.enumerated() {
             let isInnerSpace = byte == 0x20 && index > 0 && index < bytes.count - 1
             let isPlain = (0x21...0x7E).contains(byte) && byte != UInt8(ascii: "%")

@@ -9,14 +9,6 @@ package enum AccessRule: Sendable, Hashable {
     /// Users who match one of the entries.
     case entries([AccessEntry])
 
-    /// The entry that admits the user, or nil if none does.
-    package func admission(of profile: Profile) -> Admission? {
-        switch self {
-        case .signedIn: Admission(line: nil)
-        case .entries(let entries): entries.first { $0.match(profile) == .yes }.map { Admission(line: $0.line) }
-        }
-    }
-
     /// The first entry that would admit the user if the provider were the authority for the email address.
     func entryLackingAuthority(for profile: Profile) -> AccessEntry? {
         guard case .entries(let entries) = self else { return nil }
@@ -27,17 +19,6 @@ package enum AccessRule: Sendable, Hashable {
     func mayAdmitAfterSignIn(_ profile: Profile) -> Bool {
         guard case .entries(let entries) = self else { return false }
         return entries.contains { $0.match(profile) == .unknown(.keptGroups) }
-    }
-}
-
-/// The admission of a user, with the line of the file that admits.
-package struct Admission: Sendable, Hashable {
-    /// The line of the entry in the configuration file, nil for `signed_in`.
-    package let line: Int?
-
-    /// An admission by the entry on a line.
-    package init(line: Int?) {
-        self.line = line
     }
 }
 

@@ -6,8 +6,8 @@ package import GateCore
 package enum Decision: Sendable, Hashable {
     /// A public rule covers it; no sign-in is needed.
     case openToAll
-    /// The user may access the app.
-    case admitted(Admission)
+    /// The user may access the app: the entry of `allow` on that line admits them, nil for `signed_in`.
+    case admitted(line: Int?)
     /// The user must first sign in with a provider that the app accepts.
     case signInNeeded
     /// The user is signed in and may not access the app.
@@ -23,6 +23,16 @@ package enum Decision: Sendable, Hashable {
         case denyEntry(line: Int?)
         /// Whether the entry of `deny` on that line matches depends on a fact that the provider did not return.
         case unknown(UnknownFact, line: Int?)
+    }
+}
+
+extension AccessRule {
+    /// The admission of the user, or nil if nothing admits them.
+    package func admission(of profile: Profile) -> Decision? {
+        switch self {
+        case .signedIn: .admitted(line: nil)
+        case .entries(let entries): entries.first { $0.match(profile) == .yes }.map { .admitted(line: $0.line) }
+        }
     }
 }
 
@@ -47,7 +57,7 @@ extension Route {
             case .no: continue
             }
         }
-        if let admission = self.access.admission(of: profile) { return .admitted(admission) }
+        if let admission = self.access.admission(of: profile) { return admission }
         if self.access.mayAdmitAfterSignIn(profile) { return .signInNeeded }
         let entry = self.access.entryLackingAuthority(for: profile)
         return .denied(entry.map { .emailNotAuthoritative(line: $0.line) } ?? .notAllowed)

@@ -44,7 +44,7 @@ struct CallResult: Sendable {
     /// - Throws: A `Failure` for everything but a complete response.
     func response(from origin: Origin) throws(Failure) -> ProviderResponse {
         guard self.outcome == .completed else { throw self.failure(at: origin) }
-        guard (200...599).contains(self.status), let headers = ResponseFields.read(self.head) else {
+        guard (200...599).contains(self.status), let headers = CallResult.fields(in: self.head) else {
             throw Failure(.providerResponseMalformed, "\(origin): status line or header fields")
         }
         return ProviderResponse(status: self.status, headers: headers, body: self.body)
@@ -122,12 +122,11 @@ struct CallResult: Sendable {
     }
 }
 
-/// Parses the field lines of a response.
-enum ResponseFields {
-    /// The fields with names in lower case, or nil if a line is not a field.
+extension CallResult {
+    /// The fields of a head with names in lower case, or nil if a line is not a field.
     ///
     /// RFC 9112 §5.
-    static func read(_ head: [UInt8]) -> [(name: String, value: String)]? {
+    static func fields(in head: [UInt8]) -> [(name: String, value: String)]? {
         var fields: [(name: String, value: String)] = []
         for line in head.split(separator: UInt8(ascii: "\n")) {
             let line = line.last == UInt8(ascii: "\r") ? line.dropLast() : line

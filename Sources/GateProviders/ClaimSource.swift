@@ -86,7 +86,7 @@ extension ClaimSource {
             guard let mark = rest.firstIndex(of: "#"), ClaimSource.isPath(rest[..<mark]) else { return nil }
             self.init(.api(path: String(rest[..<mark])), written: String(rest[rest.index(after: mark)...]))
         case "const":
-            guard !rest.isEmpty, PlainText.isPlain(rest) else { return nil }
+            guard !rest.isEmpty, PrintableText.isPrintable(rest) else { return nil }
             self.init(.constant, rest)
         default: return nil
         }
@@ -109,7 +109,7 @@ extension ClaimSource {
     ///
     /// RFC 6901 §3.
     private static func isPointer(_ text: String) -> Bool {
-        guard text.hasPrefix("/"), text.utf8.count > 1, PlainText.isPlain(text) else { return false }
+        guard text.hasPrefix("/"), text.utf8.count > 1, PrintableText.isPrintable(text) else { return false }
         let tails = text.utf8.split(separator: UInt8(ascii: "~"), omittingEmptySubsequences: false).dropFirst()
         return tails.allSatisfy { $0.first == UInt8(ascii: "0") || $0.first == UInt8(ascii: "1") }
     }

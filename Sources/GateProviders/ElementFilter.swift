@@ -61,7 +61,7 @@ struct ElementFilter: Sendable, Hashable, CustomStringConvertible {
 extension ElementFilter.Condition {
     fileprivate init?(_ text: Substring) {
         let sides = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-        guard let name = sides.first, !name.isEmpty, PlainText.isPlain(text) else { return nil }
+        guard let name = sides.first, !name.isEmpty, PrintableText.isPrintable(text) else { return nil }
         // Blanks, quotes and a single `&` are slips that would never fit anything.
         let slips = Set(" \t\"'&[|")
         guard !name.contains(where: slips.contains), !(sides.last ?? "").contains(where: { "\"'[".contains($0) }) else {

@@ -18,7 +18,7 @@ struct NameList {
     /// not make a user an administrator.
     init(_ value: JSON, isWhole: Bool = true) {
         let elements = value.array ?? [value]
-        let texts = elements.compactMap { PlainText.checked($0.profileText, limit: 1024) }
+        let texts = elements.compactMap { PrintableText.checked($0.profileText, limit: 1024) }
         var names: [String] = []
         var bytes = 0
         var isTruncated = false

@@ -77,7 +77,7 @@ package struct ProfileMapping: Sendable {
     ///
     /// - Throws: `provider.subject` if there is no usable id; nothing else can make a profile impossible.
     package func profile(from payloads: ProviderPayloads) throws(Failure) -> MappedProfile {
-        guard let subject = self.found(.subject, payloads, limit: 255), PlainText.isVisible(subject.text) else {
+        guard let subject = self.found(.subject, payloads, limit: 255), PrintableText.isVisible(subject.text) else {
             let chain = self.chain(of: .subject).joined(separator: ", ")
             throw Failure(
                 .providerSubject,
@@ -121,7 +121,7 @@ extension ProfileMapping {
         for step in self.steps(field, payloads) {
             guard let text = step.text(in: payloads) else { continue }
             // An id that cannot be used must not become the id that another source gives.
-            guard let checked = PlainText.checked(text, limit: limit) else {
+            guard let checked = PrintableText.checked(text, limit: limit) else {
                 if field == .subject { return nil }
                 continue
             }
@@ -193,7 +193,7 @@ extension ProfileMapping {
     private func addEmail(to mapped: inout MappedProfile, from payloads: ProviderPayloads) {
         for step in self.steps(.email, payloads) {
             guard let text = step.text(in: payloads) else { continue }
-            guard let address = EmailAddress(text), PlainText.isPlain(text) else { return }
+            guard let address = EmailAddress(text), PrintableText.isPrintable(text) else { return }
             mapped.profile.email = address.description
             mapped.sources[.email] = step.description
             let claimed = self.claimsVerified(step, payloads)

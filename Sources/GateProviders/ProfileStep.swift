@@ -89,7 +89,7 @@ enum ProfileStep: Sendable, Hashable {
         case .locale: values().contains { $0.profileLocale != nil }
         case .authTime: values().contains { $0.profileTime != nil }
         case .subject, .email, .picture: self.text(in: payloads) != nil
-        default: PlainText.checked(self.text(in: payloads)) != nil
+        default: PrintableText.checked(self.text(in: payloads)) != nil
         }
     }
 

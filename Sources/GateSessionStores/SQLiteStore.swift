@@ -178,7 +178,7 @@ extension SQLiteStore {
 
     /// Opens the database and migrates its schema.
     private static func openPool(_ path: String, pageLimit: Int?) throws(Failure) -> DatabasePool {
-        let migrator = SQLiteSchema.migrator
+        let migrator = self.migrator
         let isNewer: Bool
         let pool: DatabasePool
         do {

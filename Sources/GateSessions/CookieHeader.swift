@@ -19,7 +19,7 @@ package struct CookieHeader: Sendable {
     }
 
     /// The one cookie of a name.
-    package func lookup(_ name: String) -> CookieLookup {
+    package func lookup(_ name: String) -> CookieLookup<ArraySlice<UInt8>> {
         switch CookieScan(wanted: Array(name.utf8)).find(in: self.bytes.span) {
         case .absent: .absent
         case .repeated: .repeated
@@ -59,28 +59,18 @@ extension CookieHeader {
     }
 }
 
-/// The result of a cookie look-up.
-package enum CookieLookup: Sendable, Equatable {
+/// The result of a cookie look-up, with the value itself or its position.
+package enum CookieLookup<Value: Sendable & Equatable>: Sendable, Equatable {
     /// There is no such cookie.
     case absent
     /// There is one, with this value.
-    case value(ArraySlice<UInt8>)
+    case value(Value)
     /// There are several, at least one of which the gateway did not set; none may be used.
     case repeated
 }
 
 /// Finds one cookie in a field without copying, for the hot path.
 package struct CookieScan: Sendable {
-    /// The position of a cookie's value.
-    package enum Position: Sendable, Equatable {
-        /// There is no such cookie.
-        case absent
-        /// There is one, with its value at these offsets.
-        case value(Range<Int>)
-        /// There are several; none may be used.
-        case repeated
-    }
-
     private let wanted: [UInt8]
 
     /// A scan for the cookie of this name.
@@ -89,8 +79,8 @@ package struct CookieScan: Sendable {
     }
 
     /// Where the cookie is in the value of a `Cookie` field.
-    package func find(in field: Span<UInt8>) -> Position {
-        var found = Position.absent
+    package func find(in field: Span<UInt8>) -> CookieLookup<Range<Int>> {
+        var found = CookieLookup<Range<Int>>.absent
         var start = 0
         while start < field.count {
             var end = start
@@ -98,7 +88,7 @@ package struct CookieScan: Sendable {
                 end += 1
             }
             if let value = self.value(in: field, from: start, to: end) {
-                guard found == .absent else { return .repeated }
+                guard case .absent = found else { return .repeated }
                 found = .value(value)
             }
             start = end + 1

@@ -37,7 +37,7 @@ package struct SessionTransferCode: Sendable, Hashable {
 
     /// Opens a code that this gateway sealed, expired or not, for the path that the user requested.
     package init?(sealed text: String, by sealer: Sealer) {
-        guard let json = SealedText.open(text, for: SessionTransferCode.purpose, with: sealer) else { return nil }
+        guard let json = sealer.openText(text, for: SessionTransferCode.purpose) else { return nil }
         guard let id = json["id"]?.string, let origin = json["origin"]?.origin,
             let path = json["path"]?.string.flatMap(ReturnPath.init), let binding = json["binding"]?.bytes(32),
             let ticket = json["ticket"]?.string.flatMap({ Ticket($0.utf8) }), let expires = json["expires"]?.integer
@@ -57,7 +57,7 @@ package struct SessionTransferCode: Sendable, Hashable {
             "binding": .string(Base64URL.encode(self.binding)), "ticket": .string(self.ticket.text),
             "expires": .int(self.expires.seconds),
         ]
-        return SealedText.seal(members, for: SessionTransferCode.purpose, with: sealer)
+        return sealer.sealText(members, for: SessionTransferCode.purpose)
     }
 
     /// The tag in the name of the cookie that holds the binding; the same as ``SessionTransferBinding/tag``.

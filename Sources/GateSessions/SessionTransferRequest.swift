@@ -33,7 +33,7 @@ package struct SessionTransferRequest: Sendable, Hashable {
 
     /// Opens a request that this gateway sealed, expired or not, for the path that the user requested.
     package init?(sealed text: String, by sealer: Sealer) {
-        guard let json = SealedText.open(text, for: SessionTransferRequest.purpose, with: sealer) else { return nil }
+        guard let json = sealer.openText(text, for: SessionTransferRequest.purpose) else { return nil }
         guard let origin = json["origin"]?.origin, let path = json["path"]?.string.flatMap(ReturnPath.init),
             let binding = json["binding"]?.bytes(32), let expires = json["expires"]?.integer
         else { return nil }
@@ -49,6 +49,6 @@ package struct SessionTransferRequest: Sendable, Hashable {
             "origin": .string("\(self.origin)"), "path": .string(self.path.value),
             "binding": .string(Base64URL.encode(self.binding)), "expires": .int(self.expires.seconds),
         ]
-        return SealedText.seal(members, for: SessionTransferRequest.purpose, with: sealer)
+        return sealer.sealText(members, for: SessionTransferRequest.purpose)
     }
 }

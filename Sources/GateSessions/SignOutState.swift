@@ -34,7 +34,7 @@ package struct SignOutState: Sendable, Hashable {
 
     /// Opens a state that this gateway sealed and that has not expired; nil for everything else.
     package init?(sealed text: String, by sealer: Sealer, now: Instant) {
-        guard let json = SealedText.open(text, for: SignOutState.purpose, with: sealer) else { return nil }
+        guard let json = sealer.openText(text, for: SignOutState.purpose) else { return nil }
         guard let provider = json["provider"]?.string, let includesProvider = json["complete"]?.bool,
             let origin = json["origin"]?.origin, let path = json["path"]?.string.flatMap(ReturnPath.init),
             let expires = json["expires"]?.integer
@@ -54,6 +54,6 @@ package struct SignOutState: Sendable, Hashable {
             "origin": .string("\(self.origin)"), "path": .string(self.path.value),
             "expires": .int(self.expires.seconds),
         ]
-        return SealedText.seal(members, for: SignOutState.purpose, with: sealer)
+        return sealer.sealText(members, for: SignOutState.purpose)
     }
 }

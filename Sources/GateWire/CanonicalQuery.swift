@@ -16,7 +16,7 @@ package enum CanonicalQuery: Sendable {
             self = .received(range)
             return
         }
-        let canonical = QueryCanonicalizer.canonical(message.bytes.readableBytesUInt8Span.extracting(range))
+        let canonical = CanonicalQuery.canonical(message.bytes.readableBytesUInt8Span.extracting(range))
         self = canonical.map { .rewritten($0) } ?? .received(range)
     }
 
@@ -37,13 +37,12 @@ package enum CanonicalQuery: Sendable {
     }
 }
 
-/// Brings the query of a request into its canonical spelling: characters that RFC 3986 does not allow are escaped.
-///
-/// Browsers leave `` | { } ^ ` \ `` unescaped in queries (WHATWG URL, query percent-encode set); app servers treat both
-/// spellings alike.
-enum QueryCanonicalizer {
+extension CanonicalQuery {
     /// The canonical spelling of a query that holds no control character, space or `#`; nil if it is canonical already.
-    static func canonical(_ query: Span<UInt8>) -> [UInt8]? {
+    ///
+    /// Characters that RFC 3986 does not allow are escaped. Browsers leave `` | { } ^ ` \ `` unescaped in queries (WHATWG
+    /// URL, query percent-encode set); app servers treat both spellings alike.
+    private static func canonical(_ query: Span<UInt8>) -> [UInt8]? {
         guard query.indices.contains(where: { !ByteClass.isTarget(query[$0]) }) else { return nil }
         var output: [UInt8] = []
         output.reserveCapacity(query.count + 16)

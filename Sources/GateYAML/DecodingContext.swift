@@ -217,7 +217,7 @@ extension DecodingContext {
         guard let bytes = self.bytes(of: self.path(path), limit: DecodingContext.referenceLimit, at: mark) else {
             return nil
         }
-        guard var text = String(validating: ByteOrderMark.removed(from: bytes), as: UTF8.self) else {
+        guard var text = String(validating: bytes.withoutByteOrderMark, as: UTF8.self) else {
             self.error("the file \(Scalar.quoted(self.path(path), limit: 4096)) is not UTF-8 text", at: mark)
             return nil
         }

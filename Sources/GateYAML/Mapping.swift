@@ -174,7 +174,7 @@ package struct Mapping<Owner: Sendable>: Sendable {
     }
 
     private func reject(duplicate entry: YAMLEntry, first: YAMLMark, _ reading: inout DecodingContext) {
-        if SecretNames.contains(entry.name) { reading.conceal(entry.value) }
+        if SecretMask.covers(key: entry.name) { reading.conceal(entry.value) }
         reading.error("\(Scalar.quoted(entry.name)) is here twice; first in line \(first.line)", at: entry.key.mark)
     }
 
@@ -193,19 +193,11 @@ package struct Mapping<Owner: Sendable>: Sendable {
             return self.keys.map(\.name)
         }
         let nearest = reading.nearest(to: entry.name, in: self.keys.map(\.name))
-        if SecretNames.contains(nearest ?? entry.name) { reading.conceal(entry.value) }
+        if SecretMask.covers(key: nearest ?? entry.name) { reading.conceal(entry.value) }
         let help =
             nearest.map { "did you mean '\($0)'?" }
             ?? "it has the keys \(self.keys.map(\.name).joined(separator: ", "))"
         reading.error("\(shown); \(help)", at: entry.key.mark)
         return nearest.map { [$0] } ?? []
-    }
-}
-
-/// The keys whose values are never shown.
-enum SecretNames {
-    static func contains(_ name: String) -> Bool {
-        let folded = name.lowercased()
-        return folded.contains("secret") || folded.contains("password")
     }
 }

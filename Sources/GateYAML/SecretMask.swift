@@ -7,6 +7,12 @@ struct SecretMask: Sendable {
     private var columns: [Int: [Range<Int>]] = [:]
     private static let words = ["secret", "secert", "sercet", "password", "passwd"]
 
+    /// Whether the values of a key are never shown.
+    static func covers(key: String) -> Bool {
+        let folded = key.lowercased()
+        return folded.contains("secret") || folded.contains("password")
+    }
+
     /// Masks all from one location to the one before another.
     mutating func conceal(from start: YAMLMark, to end: YAMLMark) {
         guard start < end else { return }

@@ -93,19 +93,19 @@ extension Shape<Secret> {
 extension Shape<Duration> {
     /// A time such as `12h`, within bounds; where those begin below a second, `500ms` too.
     package static func duration(_ bounds: ClosedRange<Duration>) -> Shape {
-        let shown = "\(DurationText.text(of: bounds.lowerBound)) to \(DurationText.text(of: bounds.upperBound))"
+        let shown = "\(bounds.lowerBound.yamlText) to \(bounds.upperBound.yamlText)"
         let isFine = bounds.lowerBound > .zero && bounds.lowerBound < .seconds(1)
         let last = isFine ? "(ms|[smhdw])" : "[smhdw]"
         let examples = isFine ? "500ms, 30s, 15m or 1h30m" : "30s, 15m, 1h30m or 7d"
         let pattern = "^([0-9]{1,9}[wdhms])*[0-9]{1,9}\(last)$"
         return single("a duration, \(shown)", pattern: pattern) { text throws(InvalidValue) in
-            guard let duration = DurationText.parse(text, takesMilliseconds: isFine) else {
+            guard let duration = Duration(yamlText: text, takesMilliseconds: isFine) else {
                 throw InvalidValue("is not a duration; write whole numbers with units, such as \(examples)")
             }
             guard bounds.contains(duration) else { throw InvalidValue("is out of range; it must be \(shown)") }
             return duration
         }
-        .written { .string(DurationText.text(of: $0)) }
+        .written { .string($0.yamlText) }
     }
 }
 
@@ -114,7 +114,7 @@ extension Shape<TimeAmount> {
     package static func duration(_ bounds: ClosedRange<TimeAmount>) -> Shape {
         let bounds = Duration.nanoseconds(bounds.lowerBound.nanoseconds)...(.nanoseconds(bounds.upperBound.nanoseconds))
         return Shape<Duration>.duration(bounds).map(
-            write: { .string(DurationText.text(of: .nanoseconds($0.nanoseconds))) },
+            write: { .string(Duration.nanoseconds($0.nanoseconds).yamlText) },
             { TimeAmount($0) }
         )
     }
@@ -122,21 +122,22 @@ extension Shape<TimeAmount> {
 
 extension KeyDefault {
     /// A time as the file writes it.
-    package static func duration(_ time: Duration) -> KeyDefault { .value(.string(DurationText.text(of: time))) }
+    package static func duration(_ time: Duration) -> KeyDefault { .value(.string(time.yamlText)) }
 }
 
-/// Durations as the file writes them.
-package enum DurationText {
+extension Duration {
     /// The units with their milliseconds, the longest first.
     private static let units: [(name: String, milliseconds: Int64)] = [
         ("w", 604_800_000), ("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1),
     ]
 
-    /// A time in the largest unit, up to days, of which it is a whole number.
-    package static func text(of time: Duration) -> String {
-        let milliseconds = time / .milliseconds(1)
+    /// The time as the file writes it: in the largest unit, up to days, of which it is a whole number.
+    package var yamlText: String {
+        let milliseconds = self / .milliseconds(1)
         guard milliseconds > 0 else { return "0s" }
-        let whole = self.units.dropFirst().first { milliseconds.remainder(dividingBy: Double($0.milliseconds)) == 0 }
+        let whole = Duration.units.dropFirst().first {
+            milliseconds.remainder(dividingBy: Double($0.milliseconds)) == 0
+        }
         let unit = whole ?? ("ms", 1)
         return "\(Int64(milliseconds) / unit.milliseconds)\(unit.name)"
     }
@@ -144,21 +145,21 @@ package enum DurationText {
     /// Reads `30s`, `15m`, `1h30m`, `7d` or `1w`; nil for anything else.
     ///
     /// Each unit occurs at most once, the longest first.
-    package static func parse(_ text: String, takesMilliseconds: Bool = false) -> Duration? {
+    package init?(yamlText text: String, takesMilliseconds: Bool = false) {
         var rest = text[...]
-        var units = (takesMilliseconds ? self.units : self.units.dropLast())[...]
+        var units = (takesMilliseconds ? Duration.units : Duration.units.dropLast())[...]
         var sum: Int64 = 0
         repeat {
             let digits = rest.prefix { ("0"..."9").contains($0) }
             let name = rest[digits.endIndex...].prefix { !("0"..."9").contains($0) }
-            guard let number = self.number(digits), let index = units.firstIndex(where: { $0.name == name }) else {
+            guard let number = Duration.number(digits), let index = units.firstIndex(where: { $0.name == name }) else {
                 return nil
             }
             sum += number * units[index].milliseconds
             units = units[(index + 1)...]
             rest = rest[name.endIndex...]
         } while !rest.isEmpty
-        return .milliseconds(sum)
+        self = .milliseconds(sum)
     }
 
     private static func number(_ digits: Substring) -> Int64? {
@@ -174,7 +175,7 @@ extension Shape<Int> {
     package static func number(_ bounds: ClosedRange<Int>) -> Shape {
         let shown = "\(bounds.lowerBound) to \(bounds.upperBound)"
         let one = single("a number, \(shown)") { text throws(InvalidValue) in
-            guard let number = WholeNumber.parse(text) else { throw InvalidValue("is not a whole number, \(shown)") }
+            guard let number = Int(wholeNumber: text) else { throw InvalidValue("is not a whole number, \(shown)") }
             guard bounds.contains(number) else { throw InvalidValue("is out of range; it must be \(shown)") }
             return number
         }
@@ -185,16 +186,16 @@ extension Shape<Int> {
 extension Shape where Value: FixedWidthInteger {
     /// A number of bytes within bounds.
     package static func size(_ bounds: ClosedRange<Value>) -> Shape {
-        let write: @Sendable (Value) -> String = { SizeText.text(of: Int($0)) }
+        let write: @Sendable (Value) -> String = { Int($0).sizeText }
         let shown = "\(write(bounds.lowerBound)) to \(write(bounds.upperBound))"
         let one = single("a size, \(shown)") { text throws(InvalidValue) in
-            let bytes = try SizeText.parse(text)
+            let bytes = try Int(sizeText: text)
             guard let size = Value(exactly: bytes), bounds.contains(size) else {
                 throw InvalidValue("is out of range; it must be \(shown)")
             }
             return size
         }
-        let written: JSON = ["type": "string", "pattern": .string(SizeText.pattern)]
+        let written: JSON = ["type": "string", "pattern": .string(Int.sizePattern)]
         let number: JSON = ["type": "integer", "minimum": .int(Int64(bounds.lowerBound))]
         return Shape(
             one.kind,
@@ -205,43 +206,42 @@ extension Shape where Value: FixedWidthInteger {
     }
 }
 
-/// Whole numbers as the file writes them.
-package enum WholeNumber {
+extension Int {
     /// Reads one to twelve digits; nil for anything else, a sign included.
-    package static func parse(_ text: some StringProtocol) -> Int? {
+    package init?(wholeNumber text: some StringProtocol) {
         guard (1...12).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
             return nil
         }
-        return Int(text)
+        self.init(text)
     }
 }
 
-/// Numbers of bytes as the file writes them.
-package enum SizeText {
+// Numbers of bytes as the file writes them.
+extension Int {
     /// A regular expression for every size.
-    package static let pattern = "^[0-9]{1,12}([KMG]iB)?$"
-    private static let units = ["": 0, "KiB": 10, "MiB": 20, "GiB": 30]
+    fileprivate static let sizePattern = "^[0-9]{1,12}([KMG]iB)?$"
+    private static let sizeUnits = ["": 0, "KiB": 10, "MiB": 20, "GiB": 30]
 
     /// A number of bytes in the largest unit of which it is a whole number.
-    package static func text(of bytes: Int) -> String {
-        let units = self.units.sorted { $0.value > $1.value }
-        let unit = units.first { bytes != 0 && bytes % (1 << $0.value) == 0 } ?? (key: "", value: 0)
-        return "\(bytes >> unit.value)\(unit.key)"
+    var sizeText: String {
+        let units = Int.sizeUnits.sorted { $0.value > $1.value }
+        let unit = units.first { self != 0 && self % (1 << $0.value) == 0 } ?? (key: "", value: 0)
+        return "\(self >> unit.value)\(unit.key)"
     }
 
     /// Reads `4096`, `32KiB`, `100MiB` or `1GiB`.
-    package static func parse(_ text: String) throws(InvalidValue) -> Int {
+    init(sizeText text: String) throws(InvalidValue) {
         let digits = text.prefix { ("0"..."9").contains($0) }
         let unit = String(text[digits.endIndex...])
-        guard let number = WholeNumber.parse(digits) else {
+        guard let number = Int(wholeNumber: digits) else {
             throw InvalidValue("is not a size; write bytes as a whole number, or with a unit: 32KiB, 100MiB, 1GiB")
         }
-        guard let shift = self.units[unit] else {
+        guard let shift = Int.sizeUnits[unit] else {
             let first = unit.drop { $0 == " " }.prefix(1).uppercased()
             let help = ["K", "M", "G"].contains(first) ? "; did you mean '\(digits)\(first)iB'?" : ""
             throw InvalidValue("has no unit of sizes, which are KiB, MiB and GiB; bytes have none\(help)")
         }
         let size = number.multipliedReportingOverflow(by: 1 << shift)
-        return size.overflow ? .max : size.partialValue
+        self = size.overflow ? .max : size.partialValue
     }
 }

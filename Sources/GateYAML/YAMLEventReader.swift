@@ -104,7 +104,7 @@ struct YAMLEvent {
             let offset = unsafe self.parser.pointee.problem_offset
             return YAMLFailure(message: "control characters are not allowed", mark: self.mark(ofByte: offset))
         }
-        return YAMLFailureText.failure(text, context: context, at: place, began: began, byte: self.byte(at: place))
+        return YAMLFailure(libYAML: text, context: context, at: place, began: began, byte: self.byte(at: place))
     }
 
     private func mark(ofByte offset: Int) -> YAMLMark {
@@ -126,8 +126,7 @@ extension YAMLMark {
     }
 }
 
-/// The library that reads YAML.
-package enum YAMLLibrary {
-    /// Its version at run time.
-    package static var version: String { unsafe String(cString: yaml_get_version_string()) }
+extension DecodingContext {
+    /// The version of libyaml at run time.
+    package static var libraryVersion: String { unsafe String(cString: yaml_get_version_string()) }
 }

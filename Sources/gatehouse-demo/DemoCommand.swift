@@ -106,7 +106,7 @@ struct DemoCommand: AsyncParsableCommand {
             printError("gatehouse-demo: error: \(error.detail)")
             throw ExitCode(1)
         }
-        let result = ConfigurationFile.load(path: path, environment: [:])
+        let result = Configuration.load(path: path, environment: [:])
         show(result.diagnostics.filter { $0.severity == .error })
         let gateway = try await started(
             result,

@@ -11,7 +11,7 @@ internal import GateServer
 @main
 struct DemoProgram {
     static func main() async {
-        await CommandProgram.run(RootCommand.self)
+        await RootCommand.runProgram()
     }
 }
 

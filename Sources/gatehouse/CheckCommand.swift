@@ -5,6 +5,7 @@ internal import GateCommandLine
 internal import GateConfiguration
 internal import GateCore
 internal import GateDiagnostics
+internal import GateOperations
 internal import GateServer
 
 /// The command `gatehouse check`.
@@ -32,20 +33,20 @@ struct CheckCommand: AsyncParsableCommand {
 
     func run() async throws {
         guard let configuration = try self.file.load().configuration else { throw ExitCode(1) }
-        let providers = SignInPreflight.providerFailures(in: configuration)
+        let providers = configuration.providerFailures
         for (provider, failure) in providers {
             printError("\(self.file.config): error: provider '\(provider)': \(failure.detail)")
         }
-        let certificates = SignInPreflight.certificateFailures(in: configuration)
+        let certificates = configuration.certificateFailures
         for failure in certificates {
             printError("\(self.file.config): error: \(failure.detail)")
         }
-        let remarks = SignInPreflight.certificateRemarks(in: configuration, at: WallClock.system.now)
+        let remarks = configuration.certificateRemarks(at: WallClock.system.now)
         for remark in remarks {
             printError("\(self.file.config): \(remark.isFatal ? "error" : "warning"): \(remark.text)")
         }
         guard providers.isEmpty, certificates.isEmpty, !remarks.contains(where: \.isFatal) else { throw ExitCode(1) }
-        for remark in SignInPreflight.expiredPins(in: configuration, at: WallClock.system.now) {
+        for remark in configuration.expiredPins(at: WallClock.system.now) {
             printError("\(self.file.config): warning: \(remark)")
         }
         let counted = count(configuration.providers.count, "provider")
@@ -56,8 +57,8 @@ struct CheckCommand: AsyncParsableCommand {
     private func checkOnline(_ configuration: Configuration) async throws {
         do throws(Failure) {
             let lines = try await ProviderDiagnostics(of: configuration, only: self.provider).lines()
-            for row in ProviderFindingTable.rows(lines) { printLine(row) }
-            printLine("online: \(ProviderFindingTable.summary(lines))")
+            for row in ProviderFinding.rows(of: lines) { printLine(row) }
+            printLine("online: \(ProviderFinding.summary(of: lines))")
             guard lines.contains(where: { $0.verdict == .failure }) else { return }
         } catch {
             printError("gatehouse: error: \(error.code): \(error.detail)")
@@ -91,8 +92,8 @@ struct SchemaCommand: ParsableCommand {
     }
 
     func run() throws {
-        guard !self.errors else { return commandOutput.write(FailureReference.markdown) }
-        guard !self.metrics else { return commandOutput.write(MetricsDocument.markdown) }
-        commandOutput.write(self.reference ? ConfigurationDocuments.reference : ConfigurationDocuments.schema)
+        guard !self.errors else { return commandOutput.write(Failure.reference) }
+        guard !self.metrics else { return commandOutput.write(MetricSeries.reference) }
+        commandOutput.write(self.reference ? Configuration.reference : Configuration.jsonSchema)
     }
 }

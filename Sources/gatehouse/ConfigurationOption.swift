@@ -19,7 +19,7 @@ struct ConfigurationOption: ParsableArguments {
     /// - Returns: The result, which has a configuration.
     /// - Throws: Exit code 1 if the file cannot be used.
     func load(show: ([Diagnostic]) -> Void = show) throws -> ConfigurationResult {
-        let result = ConfigurationFile.load(path: self.config, environment: ProcessInfo.processInfo.environment)
+        let result = Configuration.load(path: self.config, environment: ProcessInfo.processInfo.environment)
         show(result.diagnostics)
         guard result.configuration != nil else { throw ExitCode(1) }
         return result

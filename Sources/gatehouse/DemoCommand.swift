@@ -16,7 +16,7 @@ struct DemoCommand: ParsableCommand {
     var arguments: [String] = []
 
     func run() throws {
-        try DemoProgram.start("demo", self.arguments)
+        try self.replaceProcess(with: "demo", self.arguments)
     }
 }
 
@@ -31,16 +31,15 @@ struct SimulateCommand: ParsableCommand {
     var arguments: [String] = []
 
     func run() throws {
-        try DemoProgram.start("simulate", self.arguments)
+        try self.replaceProcess(with: "simulate", self.arguments)
     }
 }
 
-/// The program `gatehouse-demo` in the folder of `gatehouse`.
-private enum DemoProgram {
-    /// Replaces this process by the program, so that signals and exit code are its own.
+extension ParsableCommand {
+    /// Replaces this process by `gatehouse-demo` in the folder of `gatehouse`, so that signals and exit code are its own.
     ///
     /// - Throws: Exit code 1 if the program cannot be started.
-    static func start(_ command: String, _ arguments: [String]) throws {
+    fileprivate func replaceProcess(with command: String, _ arguments: [String]) throws {
         let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         let path = (own as NSString).deletingLastPathComponent + "/gatehouse-demo"
         var words = unsafe ([path, command] + arguments).map { unsafe strdup($0) } + [nil]

@@ -39,13 +39,13 @@ struct ProfileCommand: ParsableCommand {
     }
 
     func run() throws {
-        guard !self.table else { return commandOutput.write(ProfileTable.markdown) }
+        guard !self.table else { return commandOutput.write(ProviderType.profileTables) }
         let settings = try self.file.provider(named: self.provider ?? "")
         do throws(Failure) {
             let payloads = try ProviderPayloads(saved: try self.saved())
             let definition = try ProviderDefinition(settings)
             try ProfileCommand.check(payloads, of: definition)
-            printLine(ProfileRows.text(of: try definition.profile(from: payloads)))
+            printLine(try definition.profile(from: payloads).table)
         } catch {
             printError("gatehouse: error: \(error.code): \(error.detail)")
             throw ExitCode(1)
@@ -96,18 +96,18 @@ struct ProfileCommand: ParsableCommand {
     }
 }
 
-/// A profile as a table for the terminal.
-enum ProfileRows {
-    static func text(of mapped: MappedProfile) -> String {
-        let rows = [("field", "value", "source")] + mapped.rows.map { ($0.field, $0.value ?? "-", $0.source ?? "-") }
+extension MappedProfile {
+    /// The profile as a table for the terminal.
+    var table: String {
+        let rows = [("field", "value", "source")] + self.rows.map { ($0.field, $0.value ?? "-", $0.source ?? "-") }
         let first = rows.map(\.0.count).max() ?? 0
         let second = min(rows.map(\.1.count).max() ?? 0, 60)
         return rows.map { field, value, source in
-            "\(self.padded(field, first))  \(self.padded(value, second))  \(source)"
+            "\(Self.padded(field, first))  \(Self.padded(value, second))  \(source)"
         }.joined(separator: "\n")
     }
 
-    static func padded(_ text: String, _ width: Int) -> String {
+    private static func padded(_ text: String, _ width: Int) -> String {
         text + String(repeating: " ", count: max(0, width - text.count))
     }
 }

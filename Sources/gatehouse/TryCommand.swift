@@ -63,9 +63,9 @@ struct TryCommand: AsyncParsableCommand {
         guard commandOutput.isComplete else { throw ExitCode(1) }
         switch await test.outcome(within: .seconds(self.wait)) {
         case .signedIn(let signIn):
-            printLine("\n\(TestSignInReport.text(of: signIn, settings: settings))")
+            printLine("\n\(Self.report(of: signIn, settings: settings))")
         case .failed(let failure):
-            printError("\n\(TestSignInReport.text(of: failure, settings: settings, callback: test.callback))")
+            printError("\n\(Self.report(of: failure, settings: settings, callback: test.callback))")
             throw ExitCode(1)
         case .timedOut:
             printError(

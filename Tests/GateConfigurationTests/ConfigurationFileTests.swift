@@ -201,7 +201,7 @@ import Testing
     }
 
     @Test func `a missing file is reported as missing`() {
-        let result = ConfigurationFile.load(path: "/nonexistent/providers.yaml", environment: [:])
+        let result = Configuration.load(path: "/nonexistent/providers.yaml", environment: [:])
         #expect(
             result.diagnostics.map(\.rendered) == [
                 "error: there is no file '/nonexistent/providers.yaml'; choose another with --config"

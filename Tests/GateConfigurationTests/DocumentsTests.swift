@@ -11,17 +11,17 @@ import Testing
 /// The committed documents are what the description of the file makes.
 @Suite struct DocumentsTests {
     @Test func `docs providers schema json is the schema`() throws {
-        let isCommitted = try self.committed("docs/providers.schema.json") == ConfigurationDocuments.schema
+        let isCommitted = try self.committed("docs/providers.schema.json") == Configuration.jsonSchema
         #expect(isCommitted, "write it again with: gatehouse schema")
     }
 
     @Test func `docs configuration md is the reference`() throws {
-        let isCommitted = try self.committed("docs/configuration.md") == ConfigurationDocuments.reference
+        let isCommitted = try self.committed("docs/configuration.md") == Configuration.reference
         #expect(isCommitted, "write it again with: gatehouse schema --reference")
     }
 
     @Test func `the schema is JSON, knows the keys of the file and takes no others`() throws {
-        let schema = try JSON(parsing: Array(ConfigurationDocuments.schema.utf8))
+        let schema = try JSON(parsing: Array(Configuration.jsonSchema.utf8))
         #expect(schema["additionalProperties"] == false)
         #expect(schema["required"] == ["gateway", "providers", "apps"])
         let keys = schema["properties"]?.object?.keys.sorted()
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test func `every default of the schema is what holds without the key`() throws {
-        let schema = try JSON(parsing: Array(ConfigurationDocuments.schema.utf8))
+        let schema = try JSON(parsing: Array(Configuration.jsonSchema.utf8))
         let gateway = try #require(schema["properties"]?["gateway"])
         let keys = ["limits", "timeouts", "drain"].map { name in
             "  \(name): \(self.defaults(gateway["properties"]?[name] ?? .null).text)\n"
@@ -87,12 +87,12 @@ import Testing
         let variables = names + ["STAFF_CLIENT_SECRET"]
         let environment = Dictionary(uniqueKeysWithValues: variables.map { ($0, "0123456789abcdef0123456789abcdef") })
         let path = Fixture.package.appendingPathComponent("providers.yaml").path
-        let result = ConfigurationFile.load(path: path, environment: environment)
+        let result = Configuration.load(path: path, environment: environment)
         #expect(result.diagnostics.map(\.rendered) == [])
         #expect(result.configuration?.providers.map(\.id) == ["google", "github", "microsoft", "staff"])
         #expect(result.configuration?.apps.map(\.route.app) == ["wiki", "status", "board"])
         #expect(result.files == [path])
-        let without = ConfigurationFile.load(path: path, environment: [:])
+        let without = Configuration.load(path: path, environment: [:])
         #expect(without.diagnostics.map(\.message) == variables.map { "the environment variable '\($0)' is not set" })
     }
 

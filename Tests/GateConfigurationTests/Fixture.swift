@@ -67,7 +67,7 @@ enum Fixture {
         name: String = "providers.yaml",
         environment: [String: String] = Fixture.environment
     ) -> ConfigurationResult {
-        ConfigurationFile.parse(
+        Configuration.parse(
             bytes: Array(text.utf8),
             name: name,
             folder: "/etc/gatehouse",

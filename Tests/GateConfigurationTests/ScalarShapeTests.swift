@@ -60,7 +60,7 @@ import Testing
 
     @Test(arguments: ["X-WEBAUTH-USER", "Remote-User", "X-Email"])
     func `a header name of letters, digits and hyphens can be used`(name: String) {
-        #expect(IdentityHeaderName.reason(against: name) == nil)
+        #expect(HeaderSetting.reason(against: name) == nil)
     }
 
     @Test(
@@ -71,6 +71,6 @@ import Testing
             String(repeating: "a", count: 65), "X-\u{00C9}",
         ])
     func `a header name with a meaning of its own, or of other characters, cannot`(name: String) {
-        #expect(IdentityHeaderName.reason(against: name) != nil)
+        #expect(HeaderSetting.reason(against: name) != nil)
     }
 }

@@ -18,7 +18,7 @@ import Testing
 
     @Test func `Z-06: a byte order mark in a file with a secret is not part of the secret`() throws {
         let files = FileAccess { _, _ in .bytes([0xEF, 0xBB, 0xBF] + Array("0123456789abcdef0123456789abcdef".utf8)) }
-        let result = ConfigurationFile.parse(
+        let result = Configuration.parse(
             bytes: Array(Fixture.smallest(gateway: "  secret: ${file:/run/secrets/marked}").utf8),
             name: "providers.yaml",
             folder: "/etc/gatehouse",
@@ -205,7 +205,7 @@ import Testing
         } mode: { path in
             modes[path].map { FileMode(bits: $0, owner: owner, group: group) }
         }
-        let result = ConfigurationFile.parse(
+        let result = Configuration.parse(
             bytes: Array(
                 """
                 gateway:

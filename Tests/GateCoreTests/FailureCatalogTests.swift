@@ -18,14 +18,14 @@ import Testing
         #expect(entry.code.wholeMatch(of: /[a-z_]+(\.[a-z][a-z0-9_]*)?/) != nil)
         #expect(!entry.page.title.isEmpty && !entry.page.text.isEmpty)
         #expect((400...599).contains(entry.status))
-        #expect(FailureReference.markdown.contains("`\(entry.code)`"))
+        #expect(Failure.reference.contains("`\(entry.code)`"))
         #expect(Failure(reason, "why").description == "\(entry.kind.rawValue) \(entry.code): why")
     }
 
     @Test func `docs errors md is the reference`() throws {
         let folder = URL(filePath: #filePath).deletingLastPathComponent()
         let committed = try String(contentsOf: folder.appending(path: "../../docs/errors.md"), encoding: .utf8)
-        let isCommitted = committed == FailureReference.markdown
+        let isCommitted = committed == Failure.reference
         #expect(isCommitted, "write it again with: gatehouse schema --errors > docs/errors.md")
     }
 

@@ -12,10 +12,10 @@ import Testing
         ("a\u{0}b\tc\u{7F}", "a%00b%09c%7F"), (" a ", "%20a%20"), ("", ""), (" ", "%20"), ("\u{85}", "%C2%85"),
     ])
     func `text becomes visible ASCII that can be read back`(text: String, encoded: String) {
-        #expect(FieldText.encode(text) == encoded)
+        #expect(text.fieldText() == encoded)
     }
 
     @Test func `a comma is escaped where a list is joined with commas`() {
-        #expect(FieldText.encode("a,b %", alsoEscaping: ",") == "a%2Cb %25")
+        #expect("a,b %".fieldText(alsoEscaping: ",") == "a%2Cb %25")
     }
 }

@@ -7,8 +7,9 @@ import Testing
 
 @Suite struct AttemptTests {
     private static let now = Instant(seconds: 1_790_000_000)
-    private let sealer = AttemptSealer(
-        Sealer([Secret(text: String(repeating: "k", count: 32))], random: countingRandom())
+    private let sealer = Sealer(
+        [Secret(text: String(repeating: "k", count: 32))],
+        random: countingRandom()
     )
 
     private func attempt(_ path: String = "/wiki?page=1", replacedTicket: String? = "app") throws -> Attempt {
@@ -24,19 +25,19 @@ import Testing
     @Test(arguments: [nil, "", "wiki.example.com\u{1F600}"])
     func `an attempt comes out of its cookie as it went in`(replacedTicket: String?) throws {
         let attempt = try self.attempt(replacedTicket: replacedTicket)
-        let value = self.sealer.seal(attempt, cookie: "__Host-attempt-1")
-        #expect(self.sealer.open(value, cookie: "__Host-attempt-1") == attempt)
+        let value = attempt.sealed(by: self.sealer, cookie: "__Host-attempt-1")
+        #expect(Attempt(sealed: value, by: self.sealer, cookie: "__Host-attempt-1") == attempt)
     }
 
     @Test func `T-03 a cookie opens under its own name only, and only unchanged`() throws {
-        let value = self.sealer.seal(try self.attempt(), cookie: "__Host-attempt-1")
-        #expect(self.sealer.open(value, cookie: "__Host-attempt-2") == nil)
+        let value = try self.attempt().sealed(by: self.sealer, cookie: "__Host-attempt-1")
+        #expect(Attempt(sealed: value, by: self.sealer, cookie: "__Host-attempt-2") == nil)
         let flipped = value.dropLast() + (value.hasSuffix("A") ? "Q" : "A")
         for changed in ["", "A", String(flipped), "\(value)A", "\(value)=", String(value.dropLast(4))] {
-            #expect(self.sealer.open(changed, cookie: "__Host-attempt-1") == nil)
+            #expect(Attempt(sealed: changed, by: self.sealer, cookie: "__Host-attempt-1") == nil)
         }
-        let other = AttemptSealer(Sealer([Secret(text: String(repeating: "x", count: 32))]))
-        #expect(other.open(value, cookie: "__Host-attempt-1") == nil)
+        let other = Sealer([Secret(text: String(repeating: "x", count: 32))])
+        #expect(Attempt(sealed: value, by: other, cookie: "__Host-attempt-1") == nil)
     }
 
     @Test func `an attempt lasts ten minutes, and the cookie opens afterwards so that it can be reported as expired`()
@@ -44,7 +45,7 @@ import Testing
     {
         let attempt = try self.attempt()
         #expect(attempt.expiry == Self.now.advanced(by: .seconds(600)))
-        #expect(self.sealer.open(self.sealer.seal(attempt, cookie: "c"), cookie: "c") == attempt)
+        #expect(Attempt(sealed: attempt.sealed(by: self.sealer, cookie: "c"), by: self.sealer, cookie: "c") == attempt)
     }
 
     @Test func `the largest attempt fits 2500 characters and opens, and a longer path becomes the front page`() throws {
@@ -59,10 +60,10 @@ import Testing
             random: countingRandom()
         )
         #expect(attempt.returnPath.value == longest)
-        let value = self.sealer.seal(attempt, cookie: "c")
+        let value = attempt.sealed(by: self.sealer, cookie: "c")
         #expect(value.utf8.count <= 2500)
-        #expect(self.sealer.open(value, cookie: "c") == attempt)
-        #expect(self.sealer.seal(try self.attempt(), cookie: "c").utf8.count <= 500)
+        #expect(Attempt(sealed: value, by: self.sealer, cookie: "c") == attempt)
+        #expect(try self.attempt().sealed(by: self.sealer, cookie: "c").utf8.count <= 500)
         let shortened = try self.attempt(longest + "a").returnPath
         #expect(shortened.value == "/")
     }

@@ -104,7 +104,7 @@ import Testing
         var headers: [(name: String, value: String)] = []
         if let control { headers.append((name: "Cache-Control", value: control)) }
         if let age { headers.append((name: "Age", value: age)) }
-        #expect(DocumentLifetime.lifetime(of: ProviderResponse(status: 200, headers: headers)) == .seconds(seconds))
+        #expect(ProviderResponse(status: 200, headers: headers).documentLifetime == .seconds(seconds))
     }
 
     @Test func `T-50 of ten thousand unknown names one leads to a fetch, in thirty seconds`() {

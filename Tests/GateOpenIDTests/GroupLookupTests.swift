@@ -148,12 +148,12 @@ import Testing
     func `a Link field is read as RFC 8288 has it`(rest: [String], leads: Bool) {
         let value = "<\(Self.teams)&\(rest[0])"
         let response = ProviderResponse(status: 200, headers: [(name: "Link", value: value)])
-        #expect(LinkField.next(in: response) == (leads ? .at(Self.link(2)) : .none))
+        #expect(NextLink.after(response) == (leads ? .at(Self.link(2)) : .none))
     }
 
     @Test func `a second Link field is read too`() {
         let fields = [(name: "Link", value: "<a>; rel=prev"), (name: "Link", value: "<b>; rel=next")]
-        #expect(LinkField.next(in: ProviderResponse(status: 200, headers: fields)) == .at("b"))
+        #expect(NextLink.after(ProviderResponse(status: 200, headers: fields)) == .at("b"))
     }
 
     @Test func `organizations that single sign-on hides are missing, and that is known`() async throws {

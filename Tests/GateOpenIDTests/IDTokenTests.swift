@@ -32,7 +32,7 @@ import Testing
         change(&settings)
         let keys = keys ?? TestKey.all.map { $0.named("k1") }
         let document = CachedDocument<KeySet>(clock: .fixed(Self.now)) { (_) throws(Failure) in
-            (try KeySet(["keys": .array(keys)], at: Self.now), DocumentLifetime.standard)
+            (try KeySet(["keys": .array(keys)], at: Self.now), ProviderResponse.defaultLifetime)
         }
         let expected = IDToken.Expectation(
             definition: try ProviderDefinition(settings),

@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct ResponseFieldsTests {
     @Test func `names become lower case and values lose their outer white space`() {
-        let fields = ResponseFields.read(Array("Content-Type: \t application/json \t\r\nX-Empty:\r\n".utf8))
+        let fields = CallResult.fields(in: Array("Content-Type: \t application/json \t\r\nX-Empty:\r\n".utf8))
         #expect(fields?.map(\.name) == ["content-type", "x-empty"])
         #expect(fields?.map(\.value) == ["application/json", ""])
     }
@@ -17,7 +17,7 @@ import Testing
         "no colon\r\n", ": no name\r\n", "Na me: x\r\n", " folded: x\r\n", "A: x\u{0}y\r\n", "A: x\rB: y\n",
     ])
     func `a line that is not a field makes the response malformed`(head: String) {
-        #expect(ResponseFields.read(Array(head.utf8)) == nil)
+        #expect(CallResult.fields(in: Array(head.utf8)) == nil)
     }
 }
 

@@ -14,13 +14,13 @@ import Testing
         let marks = ["<!-- begin: printed by gatehouse profile --table -->\n", "<!-- end -->"]
         let start = try #require(text.firstRange(of: marks[0])?.upperBound)
         let end = try #require(text[start...].firstRange(of: marks[1])?.lowerBound)
-        let expected = ProfileTable.markdown
+        let expected = ProviderType.profileTables
         let found = String(text[start..<end])
         #expect(expected == found, "docs/profile.md is stale")
     }
 
     @Test func `the table shows what fills a field, and which fields stay empty`() throws {
-        let section = try ProfileTable.section(.discord)
+        let section = try ProviderType.discord.profileTable()
         #expect(section.hasPrefix("### `discord`\n\n| field | sources, the first with a value wins |\n|---|---|\n"))
         #expect(section.contains("\n| `name` | `api:/users/@me#/global_name`, `api:/users/@me#/username` |\n"))
         #expect(section.contains("\n| `email_verified` | `api:/users/@me#/verified`; else false |\n"))
@@ -32,9 +32,9 @@ import Testing
     }
 
     @Test func `every type has a section with each field once`() throws {
-        let markdown = ProfileTable.markdown
+        let markdown = ProviderType.profileTables
         for type in ProviderType.all {
-            let section = try ProfileTable.section(type)
+            let section = try type.profileTable()
             #expect(markdown.contains(section))
             for field in ProfileField.allCases {
                 let isRow = section.contains("\n| `\(field.rawValue)` | ")

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import GateCore
 import GateProxy
 import NIOCore
 import NIOPosix
@@ -9,19 +10,26 @@ import Testing
 @Suite struct DNSCacheTests {
     /// A resolver that returns what the test sets, once it is released.
     private final class Names: Sendable {
-        let response = Mutex<[IPBytes]>([])
+        let response = Mutex<[IPAddress]>([])
         let questions = Mutex(0)
         let gate = Mutex<EventLoopFuture<Void>?>(nil)
 
-        func ask(_ host: String) -> [IPBytes] {
+        func ask(_ host: String) -> [IPAddress] {
             self.questions.withLock { $0 += 1 }
             if let wait = self.gate.withLock({ $0 }) { try? wait.wait() }
             return self.response.withLock { $0 }
         }
     }
 
-    private let one = IPBytes([192, 0, 2, 1])
-    private let two = IPBytes([192, 0, 2, 2])
+    private let one: IPAddress
+    private let two: IPAddress
+    private let nine: IPAddress
+
+    init() throws {
+        self.one = try #require(IPAddress("192.0.2.1"))
+        self.two = try #require(IPAddress("192.0.2.2"))
+        self.nine = try #require(IPAddress("192.0.2.9"))
+    }
 
     @Test func `concurrent lookups of a name share one query, which is repeated after the TTL`() async throws {
         let names = Names()
@@ -54,7 +62,7 @@ import Testing
     @Test func `R-64 a hanging lookup delays neither other names nor connections with known addresses`() async throws {
         let names = Names()
         names.response.withLock { $0 = [self.one] }
-        let directory = DNSCache { $0 == "other" ? [IPBytes([192, 0, 2, 9])] : names.ask($0) }
+        let directory = DNSCache { $0 == "other" ? [self.nine] : names.ask($0) }
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         _ = try await directory.addresses(of: "app", lifetime: .nanoseconds(1), on: loop).get()
         let never = loop.makePromise(of: Void.self)

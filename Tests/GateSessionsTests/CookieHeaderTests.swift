@@ -14,7 +14,7 @@ import Testing
 
     private let name = "__Host-gatehouse"
 
-    private func value(_ text: String) -> CookieLookup { .value(Array(text.utf8)[...]) }
+    private func value(_ text: String) -> CookieLookup<ArraySlice<UInt8>> { .value(Array(text.utf8)[...]) }
 
     @Test(arguments: [
         "__Host-gatehouse=v", "a=b; __Host-gatehouse=v", "a=b;__Host-gatehouse=v;c=d", "\t __Host-gatehouse=v \t; x",

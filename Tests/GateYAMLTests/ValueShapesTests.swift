@@ -4,7 +4,7 @@ import Testing
 
 @testable import GateYAML
 
-@Suite struct DurationTextTests {
+@Suite struct DurationTests {
     @Test(
         arguments: [
             ("30s", Duration.seconds(30)), ("15m", .seconds(900)), ("12h", .seconds(43_200)), ("7d", .seconds(604_800)),
@@ -12,7 +12,7 @@ import Testing
             ("1w", .seconds(604_800)), ("1w2d3h4m5s", .seconds(788_645)),
         ])
     func `Z-07: a duration is whole numbers with units, the longest first`(text: String, duration: Duration) {
-        #expect(DurationText.parse(text) == duration)
+        #expect(Duration(yamlText: text) == duration)
     }
 
     @Test(arguments: [
@@ -20,7 +20,7 @@ import Testing
         "\u{0661}s", "1ms",
     ])
     func `a text without unit, or with one twice or out of order, is not a duration`(text: String) {
-        #expect(DurationText.parse(text) == nil)
+        #expect(Duration(yamlText: text) == nil)
     }
 
     @Test(
@@ -32,14 +32,14 @@ import Testing
         duration: Duration,
         text: String
     ) {
-        #expect(DurationText.text(of: duration) == text)
-        #expect(DurationText.parse(text, takesMilliseconds: true) == duration)
+        #expect(duration.yamlText == text)
+        #expect(Duration(yamlText: text, takesMilliseconds: true) == duration)
     }
 
     @Test(arguments: [(0, "0"), (1024, "1KiB"), (65_535, "65535"), (100 << 20, "100MiB"), (1 << 40, "1024GiB")])
     func `a size is written in the largest unit of which it is a whole number`(bytes: Int, text: String) throws {
-        #expect(SizeText.text(of: bytes) == text)
-        #expect(try SizeText.parse(text) == bytes)
+        #expect(bytes.sizeText == text)
+        #expect(try Int(sizeText: text) == bytes)
     }
 }
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import gatehouse
 
-/// What the command line accepts, and what each command says about what it does not accept.
+/// What the command line accepts, and the message for what it does not accept.
 @Suite struct CommandLineTests {
     /// The command that the arguments name.
     private func parsed<Command: ParsableCommand>(_ line: String, as type: Command.Type) throws -> Command {

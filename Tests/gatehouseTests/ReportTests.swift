@@ -15,12 +15,12 @@ import Testing
     }
 
     private func report(_ failure: Failure, _ settings: ProviderSettings) -> String {
-        TestSignInReport.text(of: failure, settings: settings, callback: "http://localhost:8765/callback")
+        TryCommand.report(of: failure, settings: settings, callback: "http://localhost:8765/callback")
     }
 
     @Test func `the version report has a row for the commit, each C library and each package`() {
-        let lines = VersionReport.text.split(separator: "\n")
-        #expect(lines.first == "gatehouse \(VersionReport.version)")
+        let lines = GatehouseCommand.versionReport.split(separator: "\n")
+        #expect(lines.first == "gatehouse \(GatehouseCommand.version)")
         let names = lines.dropFirst().compactMap { $0.split(separator: " ").first }
         let expected = [
             "commit", "libcurl", "OpenSSL", "nghttp2", "libyaml", "SQLite", "swift-nio", "swift-nio-ssl",
@@ -50,10 +50,5 @@ import Testing
         let general = "docs/errors.md explains id_token.nonce"
         #expect(!self.report(failure, self.settings()).contains(general))
         #expect(self.report(failure, self.settings { $0.nonce = .ifPresent }).contains(general))
-    }
-
-    @Test func `columns are padded, and a text that is too long is left whole`() {
-        #expect(ProfileRows.padded("ab", 4) == "ab  ")
-        #expect(ProfileRows.padded("abcdef", 4) == "abcdef")
     }
 }

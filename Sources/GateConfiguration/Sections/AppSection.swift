@@ -33,36 +33,6 @@ package struct AppSettings: Sendable, Hashable {
     }
 }
 
-/// An additional header in which an app receives an identity field.
-package struct HeaderSetting: Sendable, Hashable {
-    /// The name, as written in the file.
-    package var name: String
-    /// What the header holds.
-    package var field: IdentityField
-
-    /// Pairs a name with a field.
-    package init(name: String, field: IdentityField) {
-        self.name = name
-        self.field = field
-    }
-}
-
-/// An identity field that an app can receive in a header, by its name in the file.
-package enum IdentityField: String, Sendable, CaseIterable {
-    /// The user key, `provider:subject`.
-    case user
-    /// The email address, only if it is verified.
-    case email
-    /// The full name.
-    case name
-    /// The display name.
-    case preferredUsername = "preferred_username"
-    /// The groups as a comma list; a comma or percent sign inside a name is percent-encoded.
-    case groups
-    /// The provider's name in the file.
-    case provider
-}
-
 /// What the gateway does with a request that an app allows.
 package enum AppAction: Sendable, Hashable {
     /// It is forwarded.
@@ -644,7 +614,7 @@ extension Shape<Int> {
         let known = [301, 302, 303, 307, 308]
         let names = known.map(String.init).joined(separator: ", ")
         let one = single("a status") { text throws(InvalidValue) in
-            guard let number = WholeNumber.parse(text), known.contains(number) else {
+            guard let number = Int(wholeNumber: text), known.contains(number) else {
                 throw InvalidValue("is not a status of a redirect; write one of \(names)")
             }
             return number
@@ -819,7 +789,7 @@ extension Shape<WriteOrigin> {
             throw InvalidValue("has a path in the origin; \(help)")
         }
         guard parts.count == 2 else { return WriteOrigin(origin: address.origin) }
-        try ConfiguredPath.check(parts[1])
+        try CanonicalPath.check(configured: parts[1])
         return WriteOrigin(origin: address.origin, path: parts[1])
     }
 }
@@ -832,7 +802,7 @@ extension Shape<[WriteOrigin]> {
 extension Shape<String> {
     /// The path prefix of an app, without a slash at its end unless it is `/`.
     static let appPath = single("a path", pattern: "^/[^?#]*$") { text throws(InvalidValue) in
-        try ConfiguredPath.checkRoute(text)
+        try CanonicalPath.check(route: text)
         let path = text.hasSuffix("/") ? String(text.dropLast()) : text
         guard path != "/oauth2", !path.hasPrefix("/oauth2/") else {
             throw InvalidValue("is reserved for the gateway; choose a path outside of /oauth2")
@@ -854,19 +824,19 @@ extension Shape<PublicRule> {
             let hint = Hint.nearest(to: method, in: known).map { "did you mean '\($0) \(path)'?" }
             throw InvalidValue("has an unknown method; \(hint ?? "write one of \(known.joined(separator: ", "))")")
         }
-        try ConfiguredPath.check(path)
+        try CanonicalPath.check(configured: path)
         return PublicRule(method: method, path: path)
     }
 }
 
-/// Paths of the file, which have to be in the one spelling by which requests are matched.
-enum ConfiguredPath {
+// Paths of the file, which have to be in the one spelling by which requests are matched.
+extension CanonicalPath {
     /// Checks the path of an app.
     ///
-    /// Beside ``check(_:)``, app servers have to agree on what it means: an escaped slash is one segment for some and two
+    /// Beside ``check(configured:)``, app servers have to agree on what it means: an escaped slash is one segment for some and two
     /// for others, so no rule about it could hold for all of them.
-    static func checkRoute(_ text: String) throws(InvalidValue) {
-        try self.check(text)
+    fileprivate static func check(route text: String) throws(InvalidValue) {
+        try self.check(configured: text)
         guard !PathReadings.hasEscapedSeparator(text.utf8Span.span) else {
             let decoded = PathNormalization.decoded(text)
             throw InvalidValue(
@@ -882,7 +852,7 @@ enum ConfiguredPath {
     }
 
     /// Checks that requests are matched by the path as it is written.
-    static func check(_ text: String) throws(InvalidValue) {
+    fileprivate static func check(configured text: String) throws(InvalidValue) {
         if let sign = self.expressionSign(in: text) {
             let help = "a path is matched as it is written, and one that ends in '/' includes all paths below it"
             throw InvalidValue("has a '\(sign)', as regular expressions have, which are not supported; \(help)")
@@ -901,7 +871,7 @@ enum ConfiguredPath {
         }
         let matched: String
         do throws(WireRejection) {
-            matched = try CanonicalPath.matched(ofConfigured: text)
+            matched = try self.matched(ofConfigured: text)
         } catch {
             throw InvalidValue("is not a path that a request can have; every request for it is rejected")
         }

@@ -326,7 +326,7 @@ extension Shape<Duration?> {
         return Shape(
             "`off`, or \(time.kind)",
             schema: schema,
-            write: { .string($0.map(DurationText.text(of:)) ?? "off") },
+            write: { .string($0.map(\.yamlText) ?? "off") },
             read: { node, reading in
                 if case .scalar("off", _) = node.content { return .some(nil) }
                 return time.read(node, &reading)
@@ -335,18 +335,15 @@ extension Shape<Duration?> {
     }()
 }
 
-/// Checks what depends on several keys of `gateway`, and warns of values that are probably mistakes.
-struct GatewayCheck {
-    let gateway: GatewayDraft
-
-    /// Reports all findings.
+extension GatewayDraft {
+    /// Checks what depends on several keys, and warns of values that are probably mistakes.
     func check(_ reading: inout DecodingContext) {
         self.checkListeners(&reading)
         self.checkRedirects(&reading)
         self.warnOfPlainListeners(&reading)
         self.warnOfPublicOperations(&reading)
-        for network in self.gateway.trustedProxies ?? [] { self.checkTrust(in: network, &reading) }
-        for network in self.gateway.listeners?.value.flatMap({ $0.proxyProtocol ?? [] }) ?? []
+        for network in self.trustedProxies ?? [] { self.checkTrust(in: network, &reading) }
+        for network in self.listeners?.value.flatMap({ $0.proxyProtocol ?? [] }) ?? []
         where network.value.prefix == 0 {
             let risk = "every client that reaches the listener can claim any client IP"
             let help = "list your balancers"
@@ -356,15 +353,15 @@ struct GatewayCheck {
 
     /// No address twice, and another one for the operations listener.
     private func checkListeners(_ reading: inout DecodingContext) {
-        if let listeners = self.gateway.listeners, listeners.value.isEmpty {
+        if let listeners = self.listeners, listeners.value.isEmpty {
             reading.error("'listeners' is empty; remove it for 127.0.0.1:8080, or list an address", at: listeners.mark)
         }
-        guard (self.gateway.listeners?.value.count ?? 0) <= 64 else {
-            let mark = self.gateway.listeners?.mark ?? .start
+        guard (self.listeners?.value.count ?? 0) <= 64 else {
+            let mark = self.listeners?.mark ?? .start
             return reading.error("more than 64 listeners", at: mark)
         }
         let standard = GatewaySettings.defaultListener
-        let addresses = self.gateway.listeners?.value.compactMap(\.address) ?? [Located(value: standard, mark: .start)]
+        let addresses = self.listeners?.value.compactMap(\.address) ?? [Located(value: standard, mark: .start)]
         for (index, address) in addresses.enumerated() {
             guard let first = addresses[..<index].first(where: { $0.value.collides(with: address.value) }) else {
                 continue
@@ -372,23 +369,23 @@ struct GatewayCheck {
             let message = "'\(address.value)' is taken by the listener in line \(first.mark.line)"
             reading.error(message, at: address.mark)
         }
-        let operations = self.gateway.operations?.value ?? GatewaySettings.defaultOperations
+        let operations = self.operations?.value ?? GatewaySettings.defaultOperations
         guard let taken = addresses.first(where: { $0.value.collides(with: operations) }) else { return }
         let message =
             "'\(operations)' cannot be the address of a listener and of the operations listener, which is never public"
-        reading.error(message, at: self.gateway.operations?.mark ?? taken.mark)
+        reading.error(message, at: self.operations?.mark ?? taken.mark)
     }
 
     private func checkRedirects(_ reading: inout DecodingContext) {
-        guard let publicURL = self.gateway.publicURL?.value, !publicURL.isSecure else { return }
-        for redirect in (self.gateway.listeners?.value ?? []).compactMap(\.redirect) {
+        guard let publicURL = self.publicURL?.value, !publicURL.isSecure else { return }
+        for redirect in (self.listeners?.value ?? []).compactMap(\.redirect) {
             reading.error("a redirect to https needs a 'public_url' with https, not '\(publicURL)'", at: redirect.mark)
         }
     }
 
     /// Beside a TLS listener, public content is served without TLS as well, where it can be read and changed in transit.
     private func warnOfPlainListeners(_ reading: inout DecodingContext) {
-        let listeners = self.gateway.listeners?.value ?? []
+        let listeners = self.listeners?.value ?? []
         guard listeners.contains(where: { $0.certificates != nil }) else { return }
         for listener in listeners where listener.certificates == nil && listener.redirect == nil {
             guard let address = listener.address, !address.value.isLoopback else { continue }
@@ -399,7 +396,7 @@ struct GatewayCheck {
     }
 
     private func warnOfPublicOperations(_ reading: inout DecodingContext) {
-        guard let operations = self.gateway.operations, let ip = IPAddress(operations.value.host) else { return }
+        guard let operations = self.operations, let ip = IPAddress(operations.value.host) else { return }
         guard !CIDRRange.internalNetworks.contains(where: { $0.contains(ip) }) else { return }
         let reach = operations.value.isWildcard ? "on every interface" : "on a public address"
         let help = "listen on 127.0.0.1 or an internal address, or make sure that only your monitoring can reach it"

@@ -134,19 +134,19 @@ extension Shape<String> {
     /// A header whose fields are removed.
     static let removedHeader = single("the name of a header", pattern: "^[A-Za-z0-9\\-]{1,64}$") {
         text throws(InvalidValue) in
-        guard let reason = HeaderEditRule.reason(against: text, isSet: false) else { return text }
+        guard let reason = HeaderEdits.reason(against: text, isSet: false) else { return text }
         throw InvalidValue("cannot be removed; \(reason)")
     }
 
     /// A header that is forwarded although its name is one of identity headers.
     static let keptHeader = single("the name of a header", pattern: "^[A-Za-z0-9\\-]{1,64}$") {
         text throws(InvalidValue) in
-        if let reason = HeaderEditRule.reason(against: text, isSet: false) {
+        if let reason = HeaderEdits.reason(against: text, isSet: false) {
             throw InvalidValue("cannot be kept; \(reason)")
         }
         let folded = text.lowercased()
         let isOfFamily = ["x-forwarded-", "x-envoy-", "x-original-", "x-rewrite-"].contains { folded.hasPrefix($0) }
-        guard !isOfFamily, !HeaderEditRule.ofConnection.contains(folded) else {
+        guard !isOfFamily, !HeaderEdits.ofConnection.contains(folded) else {
             throw InvalidValue("cannot be kept; clients could choose the client IP, URL or proxy that the app trusts")
         }
         return text
@@ -156,12 +156,12 @@ extension Shape<String> {
 extension NameRule {
     /// A header whose value is given; duplicates that differ in letter case are found together with those in `remove`.
     static let setHeader = NameRule(subject: "a header to set", pattern: "^[A-Za-z0-9\\-]{1,64}$") { name in
-        HeaderEditRule.reason(against: name, isSet: true)
+        HeaderEdits.reason(against: name, isSet: true)
     }
 }
 
-/// Which fields of a message may be changed.
-enum HeaderEditRule {
+// Which fields of a message may be changed.
+extension HeaderEdits {
     /// Fields that frame a message or belong to one connection.
     ///
     /// RFC 9110 §7.6.1, RFC 9112 §6, RFC 6455 §11.3.
@@ -190,7 +190,7 @@ enum HeaderEditRule {
             return "it belongs to one connection or frames the message, which differ on both sides of the gateway"
         }
         guard folded != "host" else { return "write 'upstream_host' to change what the app receives" }
-        guard !IdentityHeaderName.isManaged(folded) else { return "the gateway sets it itself" }
+        guard !HeaderSetting.isManaged(folded) else { return "the gateway sets it itself" }
         guard !isSet || !self.credentials.contains(folded) else {
             return "it carries the credentials of one user, and every user would get the same; it can be removed only"
         }
@@ -198,8 +198,38 @@ enum HeaderEditRule {
     }
 }
 
-/// Which header names an app may ask for.
-enum IdentityHeaderName {
+/// An additional header in which an app receives an identity field.
+package struct HeaderSetting: Sendable, Hashable {
+    /// The name, as written in the file.
+    package var name: String
+    /// What the header holds.
+    package var field: IdentityField
+
+    /// Pairs a name with a field.
+    package init(name: String, field: IdentityField) {
+        self.name = name
+        self.field = field
+    }
+}
+
+/// An identity field that an app can receive in a header, by its name in the file.
+package enum IdentityField: String, Sendable, CaseIterable {
+    /// The user key, `provider:subject`.
+    case user
+    /// The email address, only if it is verified.
+    case email
+    /// The full name.
+    case name
+    /// The display name.
+    case preferredUsername = "preferred_username"
+    /// The groups as a comma list; a comma or percent sign inside a name is percent-encoded.
+    case groups
+    /// The provider's name in the file.
+    case provider
+}
+
+// Which header names an app may ask for.
+extension HeaderSetting {
     /// Names with a meaning in HTTP.
     ///
     /// RFC 9110 §7.6.1.
@@ -245,7 +275,7 @@ extension NameRule {
     static let headerName = NameRule(
         subject: "the name of a header",
         pattern: "^[A-Za-z0-9\\-]{1,64}$",
-        reason: IdentityHeaderName.reason(against:),
+        reason: HeaderSetting.reason(against:),
         identity: { $0.lowercased() }
     )
 

@@ -319,7 +319,7 @@ extension Mapping<DrainDraft> {
             guard let delay = drain.delay, delay.value > .zero, delay.value >= drain.settings.timeout else { return }
             let whole =
                 drain.timeout == nil
-                ? "'timeout', which is \(DurationText.text(of: DrainSettings().timeout))" : "'timeout'"
+                ? "'timeout', which is \(DrainSettings().timeout.yamlText)" : "'timeout'"
             reading.error("'delay' has to be shorter than \(whole), which includes it", at: delay.mark)
         }
     )

@@ -6,7 +6,7 @@ internal import GateYAML
 extension Shape<String> {
     /// The name of a host, without scheme and port.
     static let host = single("a host name", pattern: #"^[A-Za-z0-9._\-\[\]:]+$"#) { text throws(InvalidValue) in
-        try HostName.parse(text)
+        try Origin.host(configured: text)
     }
 
     /// The domain of email addresses.
@@ -23,9 +23,9 @@ extension Shape<String> {
     }
 }
 
-/// Reads host names.
-enum HostName {
-    static func parse(_ text: String) throws(InvalidValue) -> String {
+extension Origin {
+    /// Reads the name of a host, without scheme and port.
+    static func host(configured text: String) throws(InvalidValue) -> String {
         if let mark = text.firstRange(of: "://") {
             throw InvalidValue(
                 "is a URL; write the host alone: '\(text[mark.upperBound...].prefix { $0 != "/" && $0 != ":" })'"
@@ -33,7 +33,7 @@ enum HostName {
         }
         guard !text.contains("/") else { throw InvalidValue("is not a host name; the path belongs to 'path'") }
         guard !text.contains("*") else { throw InvalidValue("is not a host name; wildcards are not supported") }
-        if let host = Origin.normalHost(text) { return host }
+        if let host = self.normalHost(text) { return host }
         if let split = WebURL.split(authority: text), split.port != nil {
             throw InvalidValue("has a port; a host matches whatever the port, write '\(split.host)'")
         }
@@ -69,7 +69,7 @@ extension Shape<CIDRRange> {
 extension Shape<Origin> {
     /// The public origin: https, or http on loopback.
     static let publicOrigin = single("a URL", pattern: #"^https?://[^/?#@]+/?$"#) { text throws(InvalidValue) in
-        let address = try SecureURL.parse(text, example: "https://gate.example.com")
+        let address = try WebURL(secure: text, example: "https://gate.example.com")
         guard address.path == "/", address.query == nil else {
             throw InvalidValue("has a path; the gateway needs a separate host, write '\(address.origin)'")
         }
@@ -80,7 +80,7 @@ extension Shape<Origin> {
 extension Shape<WebURL> {
     /// The URL of a provider's server: https, or http on loopback.
     static let baseURL = single("a URL", pattern: #"^https?://[^?#@]+$"#) { text throws(InvalidValue) in
-        let address = try SecureURL.parse(text, example: "https://github.example.com")
+        let address = try WebURL(secure: text, example: "https://github.example.com")
         guard address.query == nil else { throw InvalidValue("has a query; write the URL without it") }
         return address
     }
@@ -89,7 +89,7 @@ extension Shape<WebURL> {
     ///
     /// RFC 6749 §3.1.
     static let endpoint = single("a URL", pattern: #"^https?://[^#@]+$"#) { text throws(InvalidValue) in
-        try SecureURL.parse(text, example: "https://id.example.com/authorize")
+        try WebURL(secure: text, example: "https://id.example.com/authorize")
     }
 }
 
@@ -98,7 +98,7 @@ extension Shape<String> {
     ///
     /// OpenID Connect Discovery 1.0 §4.3.
     static let issuer = single("a URL", pattern: #"^https?://[^?#@]+$"#) { text throws(InvalidValue) in
-        let address = try SecureURL.parse(text, example: "https://id.example.com")
+        let address = try WebURL(secure: text, example: "https://id.example.com")
         guard address.query == nil else { throw InvalidValue("has a query; an issuer has none") }
         let known = "/.well-known/openid-configuration"
         guard !address.path.hasSuffix(known) else {
@@ -108,9 +108,9 @@ extension Shape<String> {
     }
 }
 
-/// Reads URLs that may be used only over TLS or on loopback.
-enum SecureURL {
-    static func parse(_ text: String, example: String) throws(InvalidValue) -> WebURL {
+extension WebURL {
+    /// Reads a URL that may be used only over TLS or on loopback.
+    fileprivate init(secure text: String, example: String) throws(InvalidValue) {
         guard let address = WebURL(text) else {
             let help = text.contains("://") ? "such as \(example)" : "; it starts with https://, such as \(example)"
             throw InvalidValue(text.contains("://") ? "is not a URL \(help)" : "is not a URL\(help)")
@@ -118,6 +118,6 @@ enum SecureURL {
         guard address.origin.isSecure || address.origin.isLoopback else {
             throw InvalidValue("is plain http, which is accepted on loopback only; write 'https://…'")
         }
-        return address
+        self = address
     }
 }

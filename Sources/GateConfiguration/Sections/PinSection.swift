@@ -187,7 +187,7 @@ extension Shape<Pin> {
             )
             return nil
         }
-        reading.error("\(scalar.shown) \(PinSyntax.reason(against: scalar.text))", at: scalar.mark)
+        reading.error("\(scalar.shown) \(Pin.reason(against: scalar.text))", at: scalar.mark)
         return nil
     }
 }
@@ -272,7 +272,7 @@ extension NameRule {
         reason: { text in
             guard text.contains("://") || !text.contains("/") else { return "it has a path; write the host alone" }
             do throws(InvalidValue) {
-                _ = try HostName.parse(text)
+                _ = try Origin.host(configured: text)
                 return nil
             } catch {
                 return "it \(error.message)"
@@ -396,12 +396,11 @@ extension ProviderDraft {
     }
 }
 
-/// Explains why a text is not a pin, in words that follow it.
-///
-/// `Pin` alone decides what a pin is; this only explains the usual mistakes.
-enum PinSyntax {
-    /// The words for a text that is not a pin.
-    static func reason(against text: String) -> String {
+extension Pin {
+    /// Explains why a text is not a pin, in words that follow it.
+    ///
+    /// ``init(base64:)`` alone decides what a pin is; this only explains the usual mistakes.
+    fileprivate static func reason(against text: String) -> String {
         guard !text.isEmpty else { return "is not a pin; 'gatehouse pins HOST' prints those of a host" }
         return self.prefix(of: text) ?? self.hexadecimal(text) ?? self.whiteSpace(in: text) ?? self.alphabet(of: text)
             ?? self.length(of: text) ?? self.ending(of: text)

@@ -602,7 +602,7 @@ extension Shape<String> {
         pattern: #"^((id_token|userinfo|callback):[/\[]|api:/[^#]*#[/\[]|const:).*$"#
     ) {
         text throws(InvalidValue) in
-        if let reason = ClaimSourceSyntax.reason(against: text) { throw InvalidValue(reason) }
+        if let reason = ClaimSource.reason(against: text) { throw InvalidValue(reason) }
         guard text.hasPrefix("const:") || !text.contains("://") else {
             throw InvalidValue("has '//' in its pointer; in the name of a claim write '~1' for each '/'")
         }
@@ -725,11 +725,11 @@ extension NameRule {
     }()
 }
 
-/// Explains why a text is not a source, in words that follow it.
-///
-/// `ClaimSource` alone decides what a source is; this only explains.
-enum ClaimSourceSyntax {
-    static func reason(against text: String) -> String? {
+extension ClaimSource {
+    /// Explains why a text is not a source, in words that follow it; nil for a source.
+    ///
+    /// ``init(_:)`` alone decides what a source is; this only explains.
+    fileprivate static func reason(against text: String) -> String? {
         guard ClaimSource(text) == nil else { return nil }
         return self.explanation(of: text) ?? "is not a source; it may have 1024 plain characters"
     }

@@ -429,7 +429,7 @@ extension Shape<UpstreamTarget> {
     static let target = single(
         "an upstream",
         pattern: "^((https?|h2c?)://[^/?#@]+/?|unix:/.+)$",
-        parse: TargetText.parse
+        parse: UpstreamTarget.parse
     )
 }
 
@@ -531,9 +531,9 @@ extension Shape<String> {
     }()
 }
 
-/// Reads the URL of a target, and suggests what to write instead of an unsupported one.
-private enum TargetText {
-    static func parse(_ text: String) throws(InvalidValue) -> UpstreamTarget {
+extension UpstreamTarget {
+    /// Reads the URL of a target, and suggests what to write instead of an unsupported one.
+    fileprivate static func parse(_ text: String) throws(InvalidValue) -> UpstreamTarget {
         if let socket = text.firstRange(of: "unix:"),
             socket.lowerBound == text.startIndex || text[socket.upperBound...].hasPrefix("/")
         {

@@ -37,7 +37,7 @@ extension PinInspection {
 
     private static func verdict(on host: PinnedHost, now: Instant) -> [String] {
         guard let set = host.set else { return [] }
-        let remarks = PinAdvice.remarks(on: host, now: now).map { "  note: \($0)" }
+        let remarks = host.remarks(now: now).map { "  note: \($0)" }
         guard let match = host.firstMatch else {
             let result =
                 switch set.demand(at: now) {

@@ -61,7 +61,7 @@ package struct PinInspection: Sendable {
         // Without its document the hosts that are known anyway are shown; what is wrong then shows there.
         let endpoints = (try? await party.called()) ?? []
         var hosts: [Host] = []
-        for origin in ProviderHosts.called(endpoints, definition) where origin.isSecure {
+        for origin in definition.hosts(calling: endpoints) where origin.isSecure {
             let set = settings.pins?.set(for: origin.host)
             hosts.append(Host(origin: origin, set: set, chain: await Self.chain(of: origin, over: line)))
         }

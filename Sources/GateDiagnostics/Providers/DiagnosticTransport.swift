@@ -48,7 +48,7 @@ final class DiagnosticTransport: ProviderTransport {
 
     /// Notes the time in a response that has just arrived.
     func note(_ response: ProviderResponse) {
-        guard let theirs = HTTPDate.clock(of: response) else { return }
+        guard let theirs = response.clock else { return }
         let difference = theirs.since(self.clock.now)
         self.differences.withLock { $0.append(difference) }
     }

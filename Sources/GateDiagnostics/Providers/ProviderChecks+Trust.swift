@@ -71,7 +71,7 @@ extension ProviderChecks {
     private func pins(of origin: Origin, _ chain: [ProviderCertificate]) -> (text: String, isGood: Bool) {
         guard let set = self.settings.pins?.set(for: origin.host) else { return ("", true) }
         let host = PinnedHost(set: set, chain: chain)
-        let remarks = PinAdvice.remarks(on: host, now: self.now).map { "; \($0)" }.joined()
+        let remarks = host.remarks(now: self.now).map { "; \($0)" }.joined()
         guard let match = host.firstMatch else {
             return ("; no pin matches, which is only noted in mode report\(remarks)", false)
         }

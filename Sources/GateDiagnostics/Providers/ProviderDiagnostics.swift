@@ -54,8 +54,7 @@ package struct ProviderDiagnostics: Sendable {
     }
 
     private func resultsByID() async -> [String: Result<[ProviderFinding], Failure>] {
-        typealias Checked = (id: String, result: Result<[ProviderFinding], Failure>)
-        return await withTaskGroup(of: Checked.self) { group in
+        await withTaskGroup(of: (id: String, result: Result<[ProviderFinding], Failure>).self) { group in
             var results: [String: Result<[ProviderFinding], Failure>] = [:]
             for (index, settings) in self.providers.enumerated() {
                 if index >= Self.atOnce, let checked = await group.next() { results[checked.id] = checked.result }
@@ -92,7 +91,8 @@ package struct ProviderDiagnostics: Sendable {
             random: .system
         )
         let findings = await party.diagnostics.findings()
-        let hosts = await self.greetings(of: ProviderHosts.called(findings, definition), settings.id, transport)
+        let endpoints = (try? findings.endpoints.get())?.called ?? []
+        let hosts = await self.greetings(of: definition.hosts(calling: endpoints), settings.id, transport)
         return ProviderChecks(
             settings: settings,
             definition: definition,

@@ -56,15 +56,15 @@ package struct ProviderFinding: Sendable, Equatable {
     }
 }
 
-/// Findings as a table.
-package enum ProviderFindingTable {
+// Findings as a table.
+extension ProviderFinding {
     private static let maximumLength = 600
 
     /// One row for each line, its columns aligned over all of them.
-    package static func rows(_ lines: [ProviderFinding]) -> [String] {
+    package static func rows(of lines: [ProviderFinding]) -> [String] {
         let names = lines.map(\.provider.count).max() ?? 0
-        let topics = ProviderFinding.Topic.allCases.map(\.rawValue.count).max() ?? 0
-        let verdicts = ProviderFinding.Verdict.allCases.map(\.rawValue.count).max() ?? 0
+        let topics = Topic.allCases.map(\.rawValue.count).max() ?? 0
+        let verdicts = Verdict.allCases.map(\.rawValue.count).max() ?? 0
         return lines.map { line in
             let columns = [
                 self.pad(line.provider, names), self.pad(line.topic.rawValue, topics),
@@ -75,7 +75,7 @@ package enum ProviderFindingTable {
     }
 
     /// How many lines are failures and how many are warnings.
-    package static func summary(_ lines: [ProviderFinding]) -> String {
+    package static func summary(of lines: [ProviderFinding]) -> String {
         let failures = lines.count { $0.verdict == .failure }
         let warnings = lines.count { $0.verdict == .warning }
         return "\(self.number(failures, "failure")), \(self.number(warnings, "warning"))"

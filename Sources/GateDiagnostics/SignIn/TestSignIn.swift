@@ -110,7 +110,7 @@ package final class TestSignIn: Sendable {
     }
 
     private func listen(on host: String, port: Int) async throws(Failure) {
-        let listener = try await OperationsListener.open(host: host, port: port, on: self.group, maxConnections: 16) {
+        let listener = try await Listener.openPlain(host: host, port: port, on: self.group, maxConnections: 16) {
             await self.response(to: $0, body: $1)
         }
         self.listeners.withLock { $0.append(listener) }

@@ -6,7 +6,7 @@ internal import NIOCore
 internal import Synchronization
 
 /// Why a connection was not accepted.
-package enum AcceptFailure: String, Sendable, CaseIterable {
+package enum AcceptFailure: String, Error, Sendable, CaseIterable {
     /// The process or the system has no file descriptors left: `EMFILE`, `ENFILE`.
     case descriptors
     /// The kernel has no memory left: `ENOBUFS`, `ENOMEM`.

@@ -126,7 +126,7 @@ extension Listener {
 
     private func reject(_ arrival: Arrival, _ failure: AcceptFailure) {
         self.limiter.report(failure)
-        arrival.channel.close0(error: ListenerFull(), mode: .all, promise: nil)
+        arrival.channel.close0(error: failure, mode: .all, promise: nil)
     }
 
     /// Reads the client from the PROXY header of a load balancer, or takes the peer.
@@ -141,7 +141,7 @@ extension Listener {
         let deadline = arrival.member.accepted + arrival.plan.handshake
         let reader = ProxyHeaderReader(until: deadline, limiter: limiter) { source in
             let client = source.map { ClientIP($0) } ?? peer
-            guard source == nil || self.claim(client, of: arrival) else { throw ListenerFull() }
+            guard source == nil || self.claim(client, of: arrival) else { throw AcceptFailure.perClientIP }
             try self.prepare(client, of: arrival)
         }
         self.activate(arrival) { try channel.pipeline.syncOperations.addHandler(reader) }
@@ -185,7 +185,7 @@ extension Listener {
             let connection = try makeConnection(
                 channel,
                 client,
-                DownstreamNegotiation(tls: nil, negotiatedProtocol: .http1)
+                DownstreamNegotiation(tls: nil, isHTTP2: false)
             )
             member.connection = connection
             return try channel.pipeline.syncOperations.addHandler(connection)
@@ -195,11 +195,11 @@ extension Listener {
             channel.eventLoop.makeCompletedFuture {
                 let facts = Listener.facts(result, identities, fallback, member.accepted)
                 let offer = plan.http2 ? facts.identity.context : facts.identity.contextWithoutHTTP2
-                let choice = ALPNHandler(deadline: deadline) { negotiated in
+                let choice = ALPNHandler(deadline: deadline) { isHTTP2 in
                     let connection = try makeConnection(
                         channel,
                         client,
-                        DownstreamNegotiation(tls: facts, negotiatedProtocol: negotiated)
+                        DownstreamNegotiation(tls: facts, isHTTP2: isHTTP2)
                     )
                     member.connection = connection
                     return connection
@@ -224,8 +224,6 @@ extension Listener {
         return NegotiatedTLS(serverName: host, identity: identity, accepted: accepted)
     }
 }
-
-private struct ListenerFull: Error {}
 
 extension AcceptFailure {
     /// Maps the error of a system call.

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateCore
+internal import GateNet
 internal import NIOCore
 
 /// Responds to plain HTTP on a TLS port with 400 and a hint, then removes itself; confined to the connection's event
 /// loop.
 ///
 /// A TLS record starts with a byte from 0x14 to 0x18, a request with a letter. RFC 8446 §5.1.
-final class PlainRequestHandler: ChannelInboundHandler, RemovableChannelHandler {
-    typealias InboundIn = ByteBuffer
-    typealias InboundOut = ByteBuffer
-    typealias OutboundOut = ByteBuffer
-
+final class PlainRequestHandler: ByteHandler, RemovableChannelHandler {
     /// How long the client may read the response before the connection is closed.
     private static let linger = TimeAmount.seconds(1)
     private static let page = """

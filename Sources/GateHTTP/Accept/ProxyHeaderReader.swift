@@ -1,26 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateCore
+internal import GateNet
 internal import GateWire
 internal import NIOCore
 
 /// Reads the PROXY header of a load balancer, then removes itself; confined to the connection's event loop.
 ///
 /// Nothing else is read before the header is complete, which must happen within the handshake time-out.
-final class ProxyHeaderReader: ChannelInboundHandler, RemovableChannelHandler {
-    typealias InboundIn = ByteBuffer
-    typealias InboundOut = ByteBuffer
-    /// Adds the rest of the pipeline after this handler; the client IP is nil if the load balancer connects for itself.
-    typealias Continuation = (IPAddress?) throws -> Void
-
+final class ProxyHeaderReader: ByteHandler, RemovableChannelHandler {
     private let deadline: NIODeadline
     private let limiter: ConnectionLimiter
-    private let then: Continuation
+    /// Adds the rest of the pipeline after this handler; the client IP is nil if the load balancer connects for itself.
+    private let then: (IPAddress?) throws -> Void
     private var bytes = ByteBuffer()
     private var timer: Scheduled<Void>?
     private var isDone = false
 
-    init(until deadline: NIODeadline, limiter: ConnectionLimiter, then: @escaping Continuation) {
+    init(until deadline: NIODeadline, limiter: ConnectionLimiter, then: @escaping (IPAddress?) throws -> Void) {
         self.deadline = deadline
         self.limiter = limiter
         self.then = then

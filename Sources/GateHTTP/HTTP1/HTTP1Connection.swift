@@ -10,16 +10,9 @@ internal import NIOTLS
 ///
 /// It reads one request after the other, passes each to the ``Responder`` and writes the response. The next request is
 /// not parsed before the current response is complete. Everything that takes time has an absolute deadline.
-package final class HTTP1Connection: ChannelDuplexHandler, SocketReader, DownstreamExchange, ClientConnection,
+package final class HTTP1Connection: ByteDuplexHandler, SocketReader, DownstreamExchange, ClientConnection,
     Flushable
 {
-    /// What the channel delivers.
-    package typealias InboundIn = ByteBuffer
-    /// What writers pass.
-    package typealias OutboundIn = ByteBuffer
-    /// What the channel takes.
-    package typealias OutboundOut = ByteBuffer
-
     /// The state of the current request.
     private enum Phase {
         case handshake

@@ -10,12 +10,7 @@ package import NIOCore
 /// It drives a libnghttp2 session and has one ``Responder`` per open stream. Streams only note what they have to send;
 /// everything is sent together at the end of the turn, so that one write carries the frames of many streams. As over
 /// HTTP/1.1, everything that takes time has a deadline.
-package final class HTTP2Connection: ChannelInboundHandler, ClientConnection, Flushable {
-    /// What the channel delivers.
-    package typealias InboundIn = ByteBuffer
-    /// What the channel takes.
-    package typealias OutboundOut = ByteBuffer
-
+package final class HTTP2Connection: ByteHandler, ClientConnection, Flushable {
     /// The state of a graceful shutdown.
     ///
     /// RFC 9113 §6.8.

@@ -173,11 +173,3 @@ extension HTTP2Session {
         )
     }
 }
-
-/// The library that speaks HTTP/2.
-package enum HTTP2Library {
-    /// Its version at run time.
-    package static var version: String {
-        unsafe nghttp2_version(0).map { unsafe String(cString: $0.pointee.version_str) } ?? "unknown"
-    }
-}

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateNet
 internal import NIOCore
 internal import NIOTLS
 
 /// Waits for the end of the TLS handshake, then adds the connection of the negotiated protocol and removes itself.
 ///
 /// RFC 7301: HTTP/2 if the client has offered it, HTTP/1.1 in all other cases.
-final class ALPNHandler: ChannelInboundHandler, RemovableChannelHandler {
-    typealias InboundIn = ByteBuffer
-
+final class ALPNHandler: ByteHandler, RemovableChannelHandler {
     private let deadline: HandshakeTimeoutHandler
-    private let makeConnection: (DownstreamProtocol) throws -> any ChannelHandler
+    /// Creates the connection; receives whether it is HTTP/2.
+    private let makeConnection: (Bool) throws -> any ChannelHandler
 
-    init(deadline: HandshakeTimeoutHandler, makeConnection: @escaping (DownstreamProtocol) throws -> any ChannelHandler)
-    {
+    init(deadline: HandshakeTimeoutHandler, makeConnection: @escaping (Bool) throws -> any ChannelHandler) {
         self.deadline = deadline
         self.makeConnection = makeConnection
     }
@@ -25,7 +24,7 @@ final class ALPNHandler: ChannelInboundHandler, RemovableChannelHandler {
         }
         let pipeline = context.pipeline.syncOperations
         do {
-            try pipeline.addHandler(self.makeConnection(agreed == "h2" ? .http2 : .http1))
+            try pipeline.addHandler(self.makeConnection(agreed == "h2"))
         } catch {
             context.close(promise: nil)
             return
@@ -41,9 +40,7 @@ final class ALPNHandler: ChannelInboundHandler, RemovableChannelHandler {
 }
 
 /// Closes a connection whose TLS handshake is not complete in time; removed once it is.
-final class HandshakeTimeoutHandler: ChannelInboundHandler, RemovableChannelHandler {
-    typealias InboundIn = ByteBuffer
-
+final class HandshakeTimeoutHandler: ByteHandler, RemovableChannelHandler {
     private let deadline: NIODeadline
     private var timer: Scheduled<Void>?
 

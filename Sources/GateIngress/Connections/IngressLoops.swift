@@ -89,17 +89,15 @@ package final class IngressLoops: Sendable {
             date: state.date,
             takesWebSockets: state.runtime.takesWebSockets
         )
-        switch negotiation.negotiatedProtocol {
-        case .http1:
-            return HTTP1Connection(
-                environment: setting,
-                peer: client.ip,
-                tls: negotiation.tls,
-                responder: makeResponder()
-            )
-        case .http2:
+        guard !negotiation.isHTTP2 else {
             return HTTP2Connection(environment: setting, peer: client.ip, makeResponder: makeResponder)
         }
+        return HTTP1Connection(
+            environment: setting,
+            peer: client.ip,
+            tls: negotiation.tls,
+            responder: makeResponder()
+        )
     }
 }
 

@@ -94,7 +94,7 @@ extension Endpoints {
         for old in GatewayCookie.surplusAttempts(in: request.cookies, at: self.runtime.publicOrigin) {
             response.addCookie(old.deletion)
         }
-        response.addCookie(cookie.setting(self.runtime.attempts.seal(attempt, cookie: cookie.name)))
+        response.addCookie(cookie.setting(attempt.sealed(by: self.runtime.sealer, cookie: cookie.name)))
         return response
     }
 
@@ -196,7 +196,7 @@ extension Endpoints {
         }
         guard case .value(let value) = request.cookies.lookup(cookie.name) else { return nil }
         let text = String(decoding: value, as: UTF8.self)
-        return self.runtime.attempts.open(text, cookie: cookie.name)
+        return Attempt(sealed: text, by: self.runtime.sealer, cookie: cookie.name)
     }
 
     /// The cookie of an attempt, named after the first bytes of its id.

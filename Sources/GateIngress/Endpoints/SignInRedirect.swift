@@ -79,7 +79,7 @@ struct SignInRedirect {
     private func challenge(_ request: RequestHead, route: RuntimeRoute) -> Response {
         let isRead = request.method == .get || request.method == .head
         let asked = isRead ? ReturnPath(request.target) : nil
-        let isShort = asked.map { $0.value.utf8.count <= ReturnPathLimits.gatewayHost } ?? false
+        let isShort = asked.map { $0.value.utf8.count <= ReturnPath.maxLengthOnGatewayHost } ?? false
         let path = (isShort ? asked : nil) ?? ReturnPath(route.route.path) ?? .root
         let address =
             route.route.origin.host == self.runtime.publicOrigin.host
@@ -90,18 +90,18 @@ struct SignInRedirect {
     }
 }
 
-/// The longest return paths that travel as they are, in bytes; longer ones go through ``ReturnPathStore``.
-enum ReturnPathLimits {
+// The longest return paths that travel as they are, in bytes; longer ones go through ``ReturnPathStore``.
+extension ReturnPath {
     /// On an app's own host, so that the whole address of a session transfer still fits an attempt's cookie.
-    static let appHost = 512
+    fileprivate static let maxLengthOnAppHost = 512
     /// On the gateway's host, so that the cookie of an attempt stays small.
-    static let gatewayHost = 1280
+    fileprivate static let maxLengthOnGatewayHost = 1280
 }
 
 extension RuntimeConfiguration {
     /// A path that is short enough to travel: itself, or a reference to it.
     func carried(_ path: ReturnPath, on host: String, for client: IPAddress?) -> ReturnPath {
-        let bound = host == self.publicOrigin.host ? ReturnPathLimits.gatewayHost : ReturnPathLimits.appHost
+        let bound = host == self.publicOrigin.host ? ReturnPath.maxLengthOnGatewayHost : ReturnPath.maxLengthOnAppHost
         guard path.value.utf8.count > bound else { return path }
         let place = ReturnPathStore.Place(path: path, isWhole: true)
         return self.longPaths.reference(to: place, on: host, for: client, now: self.clock.now)
@@ -118,7 +118,7 @@ extension RuntimeConfiguration {
         let target = request.target
         let host = route.route.origin.host
         if let path = ReturnPath(target) {
-            return path.value.utf8.count <= ReturnPathLimits.appHost
+            return path.value.utf8.count <= ReturnPath.maxLengthOnAppHost
                 ? path : self.carried(path, on: host, for: client())
         }
         guard target.utf8.count > ReturnPath.maxLength else { return front }

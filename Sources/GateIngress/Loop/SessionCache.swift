@@ -162,7 +162,10 @@ final class CachedSession {
         case .denied(let denial):
             authorization = .refused(denial.failure(of: self.session.profile, app: route.name))
         case .openToAll, .admitted:
-            authorization = .admitted(try runtime.identity.lines(for: self.session, on: route.identity, now: now))
+            let headers = route.identityHeaders
+            authorization = .admitted(
+                try runtime.identity.lines(for: self.session, on: route.route, headers: headers, now: now)
+            )
         }
         if self.authorizations.count >= CachedSession.maxAuthorizations {
             self.authorizations.removeAll(keepingCapacity: true)

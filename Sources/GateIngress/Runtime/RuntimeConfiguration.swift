@@ -30,7 +30,6 @@ package final class RuntimeConfiguration: Sendable {
     /// The sessions.
     package let sessions: SessionManager
     let sealer: Sealer
-    let attempts: AttemptSealer
     let identity: IdentityLines
     let keys: AssertionKeys
     let rendering: Rendering
@@ -59,14 +58,13 @@ package final class RuntimeConfiguration: Sendable {
         self.table = RouteTable(routes.map { ($0.route.origin.host, $0.route.path) })
         self.spellings = RouteSpellings(routes)
         self.trustedProxies = parts.trustedProxies
-        self.fieldNames = FieldNames(alsoManaged: routes.flatMap { $0.identity.headers.map(\.name) })
+        self.fieldNames = FieldNames(alsoManaged: routes.flatMap { $0.identityHeaders.map(\.name) })
         self.providers = providers
         self.demands = Dictionary(
             providers.map { ($0.id, RequiredGroups(of: $0.id, routes: routes.map(\.route))) }
         ) { first, _ in first }
         self.sessions = parts.sessions
         self.sealer = parts.sealer
-        self.attempts = AttemptSealer(parts.sealer)
         self.identity = IdentityLines(signer: parts.signer)
         self.keys = parts.keys
         self.log = parts.log

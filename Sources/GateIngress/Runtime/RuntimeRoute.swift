@@ -14,8 +14,8 @@ package final class RuntimeRoute: Sendable {
     let route: Route
     /// Where requests are forwarded to, and how.
     package let upstream: LoadedUpstream
-    /// What the app wants of the user's identity.
-    let identity: IdentityTarget
+    /// The headers with identity fields that the app wants beside the standard ones.
+    let identityHeaders: [HeaderSetting]
     /// The origin of the app's pages, as browsers send it.
     let originText: String
     /// The host and port under which browsers reach the app.
@@ -60,7 +60,7 @@ package final class RuntimeRoute: Sendable {
     package init(_ app: AppSettings, index: Int) throws(Failure) {
         self.index = index
         self.route = app.route
-        self.identity = IdentityTarget(app)
+        self.identityHeaders = app.headers
         self.sendsForwarded = app.sendsForwarded
         self.originText = "\(app.route.origin)"
         self.authority = app.route.origin.authority

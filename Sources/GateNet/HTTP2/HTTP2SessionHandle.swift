@@ -71,6 +71,11 @@ package enum HTTP2CloseCode: UInt32, Sendable {
         unsafe nghttp2_session_del(self.raw)
     }
 
+    /// The version of libnghttp2 at run time.
+    package static var libraryVersion: String {
+        unsafe nghttp2_version(0).map { unsafe String(cString: $0.pointee.version_str) } ?? "unknown"
+    }
+
     /// One setting.
     package static func setting(_ id: nghttp2_settings_id, _ value: Int) -> nghttp2_settings_entry {
         nghttp2_settings_entry(settings_id: Int32(id.rawValue), value: UInt32(clamping: value))

@@ -8,9 +8,6 @@ internal import NIOCore
 ///
 /// Several loops can watch the same descriptor: the kernel wakes one of them for each connection.
 final class SocketListener: ReadinessHandler {
-    /// Takes the descriptor of a new connection.
-    typealias Accepting = (Int32) -> Void
-
     /// How many connections are accepted in one turn, so that open connections are served too.
     private static let maxAcceptsPerTurn = 16
     /// How long accepting pauses after the process ran out of descriptors or memory.
@@ -18,7 +15,8 @@ final class SocketListener: ReadinessHandler {
 
     private let descriptor: Int32
     private let loop: SocketLoop
-    private let take: Accepting
+    /// Takes the descriptor of a new connection.
+    private let take: (Int32) -> Void
     private let failed: (SocketError) -> Bool
     private var key: UInt64?
     private var isClosed = false
@@ -29,7 +27,7 @@ final class SocketListener: ReadinessHandler {
         _ descriptor: Int32,
         on loop: SocketLoop,
         failed: @escaping (SocketError) -> Bool = { _ in false },
-        take: @escaping Accepting
+        take: @escaping (Int32) -> Void
     ) {
         self.descriptor = descriptor
         self.loop = loop

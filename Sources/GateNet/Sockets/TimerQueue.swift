@@ -4,9 +4,6 @@ internal import NIOCore
 
 /// Scheduled work, ordered by deadline; confined to one loop.
 struct TimerQueue {
-    /// Called once: with true when due, with false when the loop shuts down before.
-    typealias Work = (_ isDue: Bool) -> Void
-
     private struct Entry {
         let deadline: NIODeadline
         let id: UInt64
@@ -18,7 +15,8 @@ struct TimerQueue {
 
     /// A binary heap; entries whose work was cancelled are skipped.
     private var heap: [Entry] = []
-    private var work: [UInt64: Work] = [:]
+    /// The scheduled closures, each called once: with true when due, with false when the loop shuts down before.
+    private var work: [UInt64: (Bool) -> Void] = [:]
 
     /// When the next work is due; nil if nothing is scheduled.
     mutating func nextDeadline() -> NIODeadline? {
@@ -27,7 +25,7 @@ struct TimerQueue {
     }
 
     /// Schedules work under a unique `id`.
-    mutating func insert(_ id: UInt64, at deadline: NIODeadline, _ body: @escaping Work) {
+    mutating func insert(_ id: UInt64, at deadline: NIODeadline, _ body: @escaping (Bool) -> Void) {
         self.work[id] = body
         self.heap.append(Entry(deadline: deadline, id: id))
         var child = self.heap.count - 1
@@ -45,7 +43,7 @@ struct TimerQueue {
     }
 
     /// Removes and returns the next work that is due; the caller runs it.
-    mutating func due(at now: NIODeadline) -> Work? {
+    mutating func due(at now: NIODeadline) -> ((Bool) -> Void)? {
         guard let deadline = self.nextDeadline(), deadline <= now, let first = self.heap.first else { return nil }
         self.removeFirst()
         return self.work.removeValue(forKey: first.id)
@@ -54,7 +52,7 @@ struct TimerQueue {
     /// Drops everything.
     ///
     /// - Returns: The work that has not run; the caller calls it.
-    mutating func removeAll() -> [Work] {
+    mutating func removeAll() -> [(Bool) -> Void] {
         defer { self = TimerQueue() }
         return Array(self.work.values)
     }

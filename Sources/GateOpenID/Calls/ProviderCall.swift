@@ -15,7 +15,7 @@ struct ProviderCall: Sendable {
     /// A public document: discovery or keys.
     func document(at address: WebURL, limit: Int) async throws(Failure) -> (json: JSON, lifetime: Duration) {
         let response = try await self.get(address, [ProviderCall.acceptJSON], limit, timeout: .seconds(5))
-        return (try ProviderCall.document(response, from: address), DocumentLifetime.lifetime(of: response))
+        return (try ProviderCall.document(response, from: address), response.documentLifetime)
     }
 
     /// Posts a form to an endpoint that requires client authentication.

@@ -62,13 +62,13 @@ struct ProviderMetadata: Sendable, Equatable {
         if let endpoint = definition.authorizationEndpoint {
             self.authorization = endpoint
         } else {
-            self.authorization = try reader.required("authorization_endpoint", for: .browser)
+            self.authorization = try reader.required("authorization_endpoint", byBrowser: true)
         }
         self.token = try reader.required("token_endpoint")
         self.keys =
             definition.usesSecretForTokens ? try reader.optional("jwks_uri") : try reader.required("jwks_uri")
         self.userinfo = try reader.optional("userinfo_endpoint")
-        self.endSession = try reader.optional("end_session_endpoint", for: .browser)
+        self.endSession = try reader.optional("end_session_endpoint", byBrowser: true)
         self.requiresCallbackIssuer =
             definition.requiresCallbackIssuer
             ?? (document["authorization_response_iss_parameter_supported"]?.bool == true)
@@ -109,31 +109,26 @@ struct ProviderMetadata: Sendable, Equatable {
 ///
 /// Where only the browser goes, this machine may be plain under every issuer: no secret of the gateway travels there.
 private struct EndpointReader {
-    /// Who calls an endpoint.
-    enum Caller {
-        case gateway
-        case browser
-    }
-
     let document: JSON
     let allowsPlainLoopback: Bool
 
-    func required(_ name: String, for caller: Caller = .gateway) throws(Failure) -> WebURL {
-        guard let address = try self.optional(name, for: caller) else {
+    func required(_ name: String, byBrowser: Bool = false) throws(Failure) -> WebURL {
+        guard let address = try self.optional(name, byBrowser: byBrowser) else {
             throw Failure(.openIDMetadata, "discovery has no \(name)")
         }
         return address
     }
 
-    func optional(_ name: String, for caller: Caller = .gateway) throws(Failure) -> WebURL? {
+    func optional(_ name: String, byBrowser: Bool = false) throws(Failure) -> WebURL? {
         guard let value = self.document[name], value != .null else { return nil }
-        guard let address = value.string.flatMap({ WebURL($0) }), self.isAllowed(address.origin, for: caller) else {
+        guard let address = value.string.flatMap({ WebURL($0) }), self.isAllowed(address.origin, byBrowser: byBrowser)
+        else {
             throw Failure(.openIDMetadata, "\(name) is not an https URL")
         }
         return address
     }
 
-    private func isAllowed(_ origin: Origin, for caller: Caller) -> Bool {
-        origin.isSecure || (origin.isLoopback && (caller == .browser || self.allowsPlainLoopback))
+    private func isAllowed(_ origin: Origin, byBrowser: Bool) -> Bool {
+        origin.isSecure || (origin.isLoopback && (byBrowser || self.allowsPlainLoopback))
     }
 }

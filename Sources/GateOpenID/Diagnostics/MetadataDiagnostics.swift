@@ -63,8 +63,8 @@ package struct KeyFindings: Sendable, Equatable {
                 self.usable += 1
                 if let id = key?.id { names[id, default: 0] += 1 }
                 algorithms.formUnion(fitting.map(\.rawValue))
-            } else if KeyRejection.isForSignatures(json) {
-                self.rejected.append(KeyRejection.reason(against: json))
+            } else if JSONWebKey.isForSignatures(json) {
+                self.rejected.append(JSONWebKey.reason(against: json))
             } else {
                 self.forOtherUse += 1
             }
@@ -166,15 +166,15 @@ package struct MetadataDiagnostics: Sendable {
     }
 }
 
-/// Describes why ``JSONWebKey`` rejects a key.
-private enum KeyRejection {
+// Describes why a key is rejected.
+extension JSONWebKey {
     /// Whether a key is for signatures; others are ignored.
-    static func isForSignatures(_ json: JSON) -> Bool {
+    fileprivate static func isForSignatures(_ json: JSON) -> Bool {
         let operations = json["key_ops"].map { $0.array?.contains("verify") ?? false } ?? true
         return operations && (json["use"].map { $0 == "sig" } ?? true)
     }
 
-    static func reason(against json: JSON) -> String {
+    fileprivate static func reason(against json: JSON) -> String {
         let name = json["kid"]?.string.map { ReceivedText.quoted($0.prefix(64)) } ?? "a key without kid"
         return "\(name): \(self.reason(in: json))"
     }

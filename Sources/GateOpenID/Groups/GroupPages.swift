@@ -69,9 +69,10 @@ struct GroupPages: Sendable {
 }
 
 extension GroupPages {
-    fileprivate typealias Page = (response: ProviderResponse, json: JSON)
-
-    private func page(at address: WebURL, isFirst: Bool) async throws(Failure) -> Page {
+    private func page(
+        at address: WebURL,
+        isFirst: Bool
+    ) async throws(Failure) -> (response: ProviderResponse, json: JSON) {
         let left = GroupResolver.budget - self.elapsed()
         guard left > .zero else {
             throw self.failure("took longer than \(GroupResolver.budget.components.seconds) seconds")
@@ -137,13 +138,16 @@ extension GroupPages {
     }
 
     /// Where the next page is; nil after the last.
-    private mutating func next(after page: Page, first: WebURL) throws(Failure) -> WebURL? {
+    private mutating func next(
+        after page: (response: ProviderResponse, json: JSON),
+        first: WebURL
+    ) throws(Failure) -> WebURL? {
         if let mark = self.lookup.partialMark, page.response.contains(mark) {
             self.end("is incomplete: \(mark.name) is \(mark.value)")
         }
         switch self.lookup.paging {
         case .link:
-            switch LinkField.next(in: page.response) {
+            switch NextLink.after(page.response) {
             case .none: return nil
             case .unreadable: throw self.failure("has a Link field that cannot be read")
             case .at(let target): return try self.resolved(target, first)

@@ -36,20 +36,19 @@ enum TokenKeys: Sendable {
         }
     }
 
-    /// A key that may have signed a token, and whether it has: checked once, since that is most of what a token costs.
-    private typealias Candidate = (key: JSONWebKey, hasSigned: Bool)
-
     /// The keys that may have signed a token; those of a newer key set if none of them has, because nothing else shows that
     /// a provider without names has changed its key, or one that gave an old name to a new key.
+    ///
+    /// Whether a key has signed the token is checked once, since that is most of what a token costs.
     private static func keys(
         for token: UnverifiedIDToken,
         in cache: KeyCache
-    ) async throws(Failure) -> [Candidate] {
+    ) async throws(Failure) -> [(key: JSONWebKey, hasSigned: Bool)] {
         let keys = try await cache.candidates(id: token.keyID, algorithm: token.algorithm)
-        let candidates = keys.map { Candidate(key: $0, hasSigned: token.isSigned(by: $0)) }
+        let candidates = keys.map { (key: $0, hasSigned: token.isSigned(by: $0)) }
         guard !candidates.contains(where: \.hasSigned) else { return candidates }
         let newer = await cache.newerCandidates(id: token.keyID, algorithm: token.algorithm)
-        return newer?.map { Candidate(key: $0, hasSigned: token.isSigned(by: $0)) } ?? candidates
+        return newer?.map { (key: $0, hasSigned: token.isSigned(by: $0)) } ?? candidates
     }
 
     private static func unknownKey(_ token: UnverifiedIDToken, _ cache: KeyCache) async -> TokenRejection {

@@ -8,9 +8,6 @@ internal import Synchronization
 /// ``FetchSchedule`` decides; this only holds the document and the fetch. The fetch is a task of its own, so a caller who
 /// is cancelled takes nothing from the others; the transport's time-out bounds the wait.
 final class CachedDocument<Document: Sendable>: Sendable {
-    /// Fetches the document; receives the cached one and returns the new one with its lifetime.
-    typealias Fetch = @Sendable (Document?) async throws(Failure) -> (document: Document, lifetime: Duration)
-
     private struct State: Sendable {
         var cycle: FetchSchedule
         var document: Document?
@@ -27,13 +24,14 @@ final class CachedDocument<Document: Sendable>: Sendable {
     private let state: Mutex<State>
     private let clock: WallClock
     private let report: @Sendable (Failure) -> Void
-    private let fetch: Fetch
+    /// Fetches the document; receives the cached one and returns the new one with its lifetime.
+    private let fetch: @Sendable (Document?) async throws(Failure) -> (document: Document, lifetime: Duration)
 
     init(
         clock: WallClock,
         staleness: Duration? = nil,
         report: @escaping @Sendable (Failure) -> Void = { _ in },
-        fetch: @escaping Fetch
+        fetch: @escaping @Sendable (Document?) async throws(Failure) -> (document: Document, lifetime: Duration)
     ) {
         var cycle = FetchSchedule()
         cycle.staleness = staleness ?? cycle.staleness

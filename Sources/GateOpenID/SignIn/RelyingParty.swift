@@ -441,7 +441,7 @@ extension RelyingParty {
         do throws(Failure) {
             switch try await self.call.userinfo(at: endpoint, accessToken: token.accessToken) {
             case .plain(let claims): userinfo = claims
-            case .signed(let text): userinfo = try await SignedUserinfo.claims(in: text, by: keys, expecting: expected)
+            case .signed(let text): userinfo = try await expected.claims(inUserinfo: text, by: keys)
             }
         } catch {
             guard RelyingParty.outages.contains(error.reason), !self.definition.readsUserinfoForSubject else {

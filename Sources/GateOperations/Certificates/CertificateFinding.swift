@@ -103,7 +103,7 @@ extension CertificateFinding {
             return [(.expired, .critical, "expired on \(certificate.notAfter.date), so clients reject it; \(help)")]
         }
         let life = certificate.notAfter.since(certificate.notBefore)
-        guard let severity = Expiry.severity(of: certificate.notAfter, life: life, at: now) else { return [] }
+        guard let severity = SecurityEvent.Severity(of: certificate.notAfter, life: life, at: now) else { return [] }
         return [(.expiring, severity, "expires on \(certificate.notAfter.date); \(help)")]
     }
 

@@ -45,7 +45,7 @@ package final class CertificateWatch: Sendable {
             state.logged = state.logged.filter { all.contains($0.key) }
             let due = all.filter { finding in
                 guard let last = state.logged[finding], now >= last else { return true }
-                return now.since(last) >= Expiry.silence
+                return now.since(last) >= SecurityEvent.expirySilence
             }
             for finding in due { state.logged[finding] = now }
             return due

@@ -8,19 +8,17 @@ package import NIOCore
 
 /// Responds to requests that are rare and may take their time; confined to its connection's event loop.
 package final class OperationsResponder: Responder {
-    /// Returns the response to a request with its complete body.
-    package typealias Handler = @Sendable (RequestHead, [UInt8]) async -> Response
-
     /// The largest body, in bytes.
     static let maxBody = 16 * 1024
 
-    private let respond: Handler
+    /// Returns the response to a request with its complete body.
+    private let respond: @Sendable (RequestHead, [UInt8]) async -> Response
     private let loop: any EventLoop
     private var connection: (any DownstreamExchange)?
     private var request: RequestHead?
     private var body: [UInt8] = []
 
-    init(loop: any EventLoop, respond: @escaping Handler) {
+    init(loop: any EventLoop, respond: @escaping @Sendable (RequestHead, [UInt8]) async -> Response) {
         self.respond = respond
         self.loop = loop
     }

@@ -52,12 +52,12 @@ package final class PinScan: Sendable {
 
     private func survey(_ party: RelyingParty) async {
         let definition = party.definition
-        let known = ProviderHosts.called([], definition)
+        let known = definition.hosts(calling: [])
         guard known.first?.isSecure ?? true, let line = try? self.transports.transport(to: definition.id) else {
             return
         }
         let endpoints = await PinScan.endpoints(of: party)
-        let origins = endpoints.map { ProviderHosts.called($0, definition) } ?? known
+        let origins = endpoints.map { definition.hosts(calling: $0) } ?? known
         var isComplete = endpoints != nil
         for origin in origins.filter(\.isSecure).prefix(PinScan.maxHosts) {
             let chain = try? await line.chain(at: origin)

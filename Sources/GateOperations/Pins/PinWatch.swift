@@ -38,7 +38,8 @@ package final class PinWatch: Sendable {
         let events = self.state.withLock { state -> [SecurityEvent] in
             let before = state.policies
             let bypassed = policies.sorted { $0.key < $1.key }.compactMap { provider, policy in
-                PinChange(provider, from: before[provider] ?? nil, to: policy).event(at: now).map { state.filled($0) }
+                SecurityEvent.bypass(of: provider, from: before[provider] ?? nil, to: policy, at: now)
+                    .map { state.filled($0) }
             }
             state.policies = policies
             state.hosts = state.hosts.filter { key, _ in
@@ -61,9 +62,9 @@ package final class PinWatch: Sendable {
         let now = self.clock.now
         let events = self.state.withLock { state -> [SecurityEvent] in
             let all = state.policies.sorted { $0.key < $1.key }.flatMap { provider, policy in
-                (policy?.all ?? []).flatMap { Expiry.events(of: $0.set, provider, host: $0.host, at: now) }
+                (policy?.all ?? []).flatMap { SecurityEvent.events(of: $0.set, provider, host: $0.host, at: now) }
             }.map { state.filled($0) }
-            return all.filter { state.events.keep($0, silence: Expiry.silence) }
+            return all.filter { state.events.keep($0, silence: SecurityEvent.expirySilence) }
         }
         for event in events { self.report(event) }
     }
@@ -97,12 +98,12 @@ package final class PinWatch: Sendable {
             host.chain = chain
             host.surveyedAt = now
             state.hosts[key] = host
-            let ending = Expiry.events(of: chain, key, at: now)
-            return (host, ending.filter { state.events.keep($0, silence: Expiry.silence) })
+            let ending = SecurityEvent.events(of: chain, key, at: now)
+            return (host, ending.filter { state.events.keep($0, silence: SecurityEvent.expirySilence) })
         }
         guard let surveyed else { return }
         self.log.chain(of: surveyed.host, key, now: now)
-        for remark in PinAdvice.remarks(on: surveyed.host, now: now) { self.log.advice(remark, key) }
+        for remark in surveyed.host.remarks(now: now) { self.log.advice(remark, key) }
         for event in surveyed.events { self.report(event) }
     }
 
@@ -118,7 +119,7 @@ package final class PinWatch: Sendable {
                 let isUsedBefore = hosts.contains { $0.value.set == host.set && ($0.value.match?.pin ?? pin) < pin }
                 return isUsedBefore ? nil : host.backupMatched(pin, key, at: now)
             }
-            return backups.filter { state.events.keep($0, silence: Expiry.silence) }
+            return backups.filter { state.events.keep($0, silence: SecurityEvent.expirySilence) }
         }
         for event in events { self.report(event) }
     }

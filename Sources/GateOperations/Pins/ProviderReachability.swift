@@ -41,7 +41,7 @@ package final class ProviderReachability: Sendable {
             return
         }
         // Without metadata no sign-in can begin; the next call for them reports why.
-        let origins = ProviderHosts.needed((try? await party.called()) ?? [], party.definition)
+        let origins = party.definition.neededHosts(calling: (try? await party.called()) ?? [])
         for origin in origins { try line.permit(origin) }
         let refused = self.watch.rejectedHosts(of: self.provider, among: origins)
         guard !refused.isEmpty else { return }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Dispatch
+package import GateCore
 package import NIOCore
 internal import Synchronization
 
@@ -8,27 +9,24 @@ internal import Synchronization
 ///
 /// Each lookup has its own thread, one per name at a time, so that a hanging lookup delays no other name. The last
 /// known addresses stay in use until newer ones are known.
-/// last stays in use as long as nothing newer is known.
 package final class DNSCache: Sendable {
-    /// Looks up the addresses of a host; blocks; empty if the lookup fails.
-    package typealias Lookup = @Sendable (String) -> [IPBytes]
-
     /// How long a connection waits for newer addresses before it uses the known ones.
     private static let maxWait = TimeAmount.seconds(1)
 
     private struct Entry {
-        var addresses: [IPBytes] = []
+        var addresses: [IPAddress] = []
         var freshUntil = NIODeadline.uptimeNanoseconds(0)
         var isLookingUp = false
-        var waiting: [EventLoopPromise<[IPBytes]>] = []
+        var waiting: [EventLoopPromise<[IPAddress]>] = []
     }
 
-    private let lookUp: Lookup
+    /// Looks up the addresses of a host; blocks; empty if the lookup fails.
+    private let lookUp: @Sendable (String) -> [IPAddress]
     private let entries = Mutex<[String: Entry]>([:])
 
     /// A cache over the system's resolver, or over another lookup in tests.
-    package init(_ lookUp: Lookup? = nil) {
-        self.lookUp = lookUp ?? { SystemResolver.addresses(of: $0) }
+    package init(_ lookUp: (@Sendable (String) -> [IPAddress])? = nil) {
+        self.lookUp = lookUp ?? { DNSCache.resolved($0) }
     }
 
     /// The addresses of a host; empty if none are known and the lookup fails.
@@ -42,9 +40,9 @@ package final class DNSCache: Sendable {
         of host: String,
         lifetime: TimeAmount,
         on loop: any EventLoop
-    ) -> EventLoopFuture<[IPBytes]> {
-        let waiting = loop.makePromise(of: [IPBytes].self)
-        let (known, isFresh, mustLookUp) = self.entries.withLock { entries -> ([IPBytes], Bool, Bool) in
+    ) -> EventLoopFuture<[IPAddress]> {
+        let waiting = loop.makePromise(of: [IPAddress].self)
+        let (known, isFresh, mustLookUp) = self.entries.withLock { entries -> ([IPAddress], Bool, Bool) in
             var entry = entries[host] ?? Entry()
             guard NIODeadline.now() >= entry.freshUntil else { return (entry.addresses, true, false) }
             let mustLookUp = !entry.isLookingUp
@@ -82,11 +80,11 @@ package final class DNSCache: Sendable {
     }
 
     private static func first(
-        of lookup: EventLoopFuture<[IPBytes]>,
-        or known: [IPBytes],
+        of lookup: EventLoopFuture<[IPAddress]>,
+        or known: [IPAddress],
         on loop: any EventLoop
-    ) -> EventLoopFuture<[IPBytes]> {
-        let promise = loop.makePromise(of: [IPBytes].self)
+    ) -> EventLoopFuture<[IPAddress]> {
+        let promise = loop.makePromise(of: [IPAddress].self)
         let timer = loop.scheduleTask(in: DNSCache.maxWait) { promise.succeed(known) }
         lookup.whenSuccess { addresses in
             timer.cancel()

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateNet
 internal import NIOCore
 internal import NIOSSL
 internal import NIOTLS
 
 /// Waits for the end of the TLS handshake or its failure; confined to its channel's event loop.
-final class HandshakeCompletionHandler: ChannelInboundHandler, RemovableChannelHandler {
-    typealias InboundIn = ByteBuffer
-
+final class HandshakeCompletionHandler: ByteHandler, RemovableChannelHandler {
     private let loop: any EventLoop
     private let promise: EventLoopPromise<String?>
     private var isOver = false
@@ -26,17 +25,17 @@ final class HandshakeCompletionHandler: ChannelInboundHandler, RemovableChannelH
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        self.end(.failure(ConnectFailure(.untrusted(HandshakeCompletionHandler.reason(of: error)))))
+        self.end(.failure(UpstreamFailure.untrusted(HandshakeCompletionHandler.reason(of: error))))
         context.fireErrorCaught(error)
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        self.end(.failure(ConnectFailure(.untrusted("the connection was closed in the TLS handshake"))))
+        self.end(.failure(UpstreamFailure.untrusted("the connection was closed in the TLS handshake")))
         context.fireChannelInactive()
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
-        self.end(.failure(ConnectFailure(.untrusted("the connection was closed in the TLS handshake"))))
+        self.end(.failure(UpstreamFailure.untrusted("the connection was closed in the TLS handshake")))
     }
 
     private func end(_ result: Result<String?, any Error>) {

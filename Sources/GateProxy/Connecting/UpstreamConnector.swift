@@ -30,7 +30,7 @@ package struct UpstreamConnector {
 
     /// Connects.
     ///
-    /// - Returns: A channel without an application handler, on this loop; a failure is a `ConnectFailure`, reported in
+    /// - Returns: A channel without an application handler, on this loop; a failure is a `UpstreamFailure`, reported in
     ///   a later turn of the loop.
     func connect() -> EventLoopFuture<any Channel> {
         let deadline = NIODeadline.now() + self.timeout
@@ -42,7 +42,7 @@ package struct UpstreamConnector {
             case .success(let channel):
                 promise.succeed(channel)
             case .failure(let error):
-                let failure = ConnectFailure(UpstreamConnector.failure(for: error))
+                let failure = UpstreamConnector.failure(for: error)
                 loop.execute { promise.fail(failure) }
             }
         }
@@ -65,8 +65,8 @@ package struct UpstreamConnector {
     /// Connects to a name: tries its addresses by Happy Eyeballs.
     private func open(name: String, port: Int, by deadline: NIODeadline) -> EventLoopFuture<any Channel> {
         let loop = self.environment.loop
-        let promise = loop.makePromise(of: [IPBytes].self)
-        let late = loop.scheduleTask(deadline: deadline) { promise.fail(ConnectFailure(.connectTimedOut)) }
+        let promise = loop.makePromise(of: [IPAddress].self)
+        let late = loop.scheduleTask(deadline: deadline) { promise.fail(UpstreamFailure.connectTimedOut) }
         self.environment.names.addresses(of: name, lifetime: self.dnsTTL, on: loop).whenSuccess { addresses in
             late.cancel()
             promise.succeed(addresses)
@@ -74,7 +74,7 @@ package struct UpstreamConnector {
         let bound = NIOLoopBound(self, eventLoop: loop)
         return promise.futureResult.flatMap { addresses in
             guard !addresses.isEmpty else {
-                return loop.makeFailedFuture(ConnectFailure(.unreachable("the name has no address")))
+                return loop.makeFailedFuture(UpstreamFailure.unreachable("the name has no address"))
             }
             return bound.value.race(addresses.compactMap { $0.socketAddress(port: port) }, by: deadline)
         }
@@ -82,7 +82,7 @@ package struct UpstreamConnector {
 
     private func race(_ addresses: [SocketAddress], by deadline: NIODeadline) -> EventLoopFuture<any Channel> {
         guard let loop = self.environment.loop as? SocketLoop else {
-            return self.environment.loop.makeFailedFuture(ConnectFailure(.unreachable("the event loop has no sockets")))
+            return self.environment.loop.makeFailedFuture(UpstreamFailure.unreachable("the event loop has no sockets"))
         }
         let bound = NIOLoopBound(self, eventLoop: loop)
         return HappyEyeballsConnector.connect(to: addresses, by: deadline, on: loop).flatMapThrowing { channel in
@@ -104,7 +104,7 @@ package struct UpstreamConnector {
 extension UpstreamConnector {
     private func prepare(_ channel: any Channel) throws {
         guard self.address.isSecure else { return }
-        guard let tls else { throw ConnectFailure(.untrusted("no trust is configured")) }
+        guard let tls else { throw UpstreamFailure.untrusted("no trust is configured") }
         let context = tls.context(isHTTP2: self.address.isHTTP2)
         let name = tls.serverName ?? self.address.serverName
         guard tls.pins != nil else {
@@ -128,11 +128,11 @@ extension UpstreamConnector {
         do {
             watch = try channel.pipeline.syncOperations.handler(type: HandshakeCompletionHandler.self)
         } catch {
-            return loop.makeFailedFuture(ConnectFailure(.untrusted("the connection was closed in the TLS handshake")))
+            return loop.makeFailedFuture(UpstreamFailure.untrusted("the connection was closed in the TLS handshake"))
         }
         let promise = loop.makePromise(of: (any Channel).self)
         let late = loop.scheduleTask(deadline: deadline) {
-            promise.fail(ConnectFailure(.connectTimedOut))
+            promise.fail(UpstreamFailure.connectTimedOut)
             channel.close(mode: .all, promise: nil)
         }
         let bound = NIOLoopBound((connector: self, watch: watch), eventLoop: loop)
@@ -153,10 +153,10 @@ extension UpstreamConnector {
     private func check(_ channel: any Channel, negotiated: String?) throws {
         let leaf = try channel.pipeline.syncOperations.handler(type: NIOSSLClientHandler.self).peerCertificate
         guard let leaf, UpstreamConnector.namesHosts(leaf) else {
-            throw ConnectFailure(.untrusted("the certificate names no host"))
+            throw UpstreamFailure.untrusted("the certificate names no host")
         }
         guard !self.address.isHTTP2 || negotiated == "h2" else {
-            throw ConnectFailure(.untrusted("it speaks no HTTP/2 over TLS"))
+            throw UpstreamFailure.untrusted("it speaks no HTTP/2 over TLS")
         }
         guard let pins = self.tls?.pins else { return }
         let keeper = try channel.pipeline.syncOperations.handler(type: BuiltChainHandler.self)
@@ -164,7 +164,7 @@ extension UpstreamConnector {
         let demand = pins.demand(at: WallClock.system.now)
         if demand != .refuse, let chain, chain.matches(pins) { return }
         self.environment.report(.pinMismatch(self.address, isEnforced: demand != .report, presented: chain))
-        guard demand == .report else { throw ConnectFailure(.pinMismatch) }
+        guard demand == .report else { throw UpstreamFailure.pinMismatch }
     }
 
     /// Whether a certificate has subject alternative names; the common name does not count.
@@ -180,8 +180,8 @@ extension UpstreamConnector {
     /// Maps an error.
     private static func failure(for error: any Error) -> UpstreamFailure {
         switch error {
-        case let failure as ConnectFailure:
-            return failure.failure
+        case let failure as UpstreamFailure:
+            return failure
         case ChannelError.connectTimeout:
             return .connectTimedOut
         default:
@@ -191,9 +191,7 @@ extension UpstreamConnector {
 }
 
 /// Keeps the chain next to the TLS handler that builds it; confined to its channel's event loop.
-private final class BuiltChainHandler: ChannelInboundHandler {
-    typealias InboundIn = ByteBuffer
-
+private final class BuiltChainHandler: ByteHandler {
     let chain: BuiltChain
 
     init(_ chain: BuiltChain) {

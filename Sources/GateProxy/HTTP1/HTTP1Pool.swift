@@ -138,7 +138,7 @@ package final class HTTP1Pool: UpstreamPool {
             connection.lend(to: sink)
             sink.upstreamReady(connection)
         } catch {
-            let failure = (error as? ConnectFailure)?.failure ?? .unreachable("\(error)")
+            let failure = error as? UpstreamFailure ?? .unreachable("\(error)")
             self.outcomes?.failed(isUnreachable: failure.isUnreachable)
             self.fail(sink, failure)
         }

@@ -8,14 +8,7 @@ package import NIOCore
 /// One HTTP/1.1 connection to an upstream, which carries one request at a time; confined to its channel's event loop.
 ///
 /// It returns to its pool only after a complete request and a complete response, without surplus bytes.
-package final class HTTP1UpstreamConnection: ChannelDuplexHandler, SocketReader, UpstreamStream, Expiring, Flushable {
-    /// What the channel delivers.
-    package typealias InboundIn = ByteBuffer
-    /// What writers pass.
-    package typealias OutboundIn = ByteBuffer
-    /// What the channel takes.
-    package typealias OutboundOut = ByteBuffer
-
+package final class HTTP1UpstreamConnection: ByteDuplexHandler, SocketReader, UpstreamStream, Expiring, Flushable {
     private enum Phase {
         case idle
         case head(interim: Int)

@@ -110,7 +110,7 @@ final class HTTP2Pool: UpstreamPool {
             if self.isShutDown { connection.shutDown() }
             self.connectIfNeeded()
         } catch {
-            let failure = (error as? ConnectFailure)?.failure ?? .unreachable("\(error)")
+            let failure = error as? UpstreamFailure ?? .unreachable("\(error)")
             self.outcomes?.failed(isUnreachable: failure.isUnreachable)
             self.failAll(failure)
         }

@@ -5,14 +5,7 @@ internal import GateWire
 package import NIOCore
 
 /// One HTTP/2 connection to an upstream, which carries many requests at a time; confined to its channel's event loop.
-package final class HTTP2UpstreamConnection: ChannelDuplexHandler, Expiring, Flushable {
-    /// What the channel delivers.
-    package typealias InboundIn = ByteBuffer
-    /// What writers pass.
-    package typealias OutboundIn = ByteBuffer
-    /// What the channel takes.
-    package typealias OutboundOut = ByteBuffer
-
+package final class HTTP2UpstreamConnection: ByteDuplexHandler, Expiring, Flushable {
     /// How long a connection takes new requests, so that new addresses of a name come into use.
     private static let maxAge = TimeAmount.minutes(10)
     /// How many bytes of frames are written to the channel at once.

@@ -3,7 +3,7 @@
 package import GateWire
 
 /// Why a request to an upstream has no response, or only a part of one.
-package enum UpstreamFailure: Sendable, Hashable {
+package enum UpstreamFailure: Error, Sendable, Hashable {
     /// No connection could be opened; nothing was sent.
     case unreachable(String)
     /// TLS failed, or the certificate is not trusted; nothing was sent.

@@ -9,6 +9,7 @@ internal import GateNet
 internal import GateOperations
 internal import GateSessions
 package import Logging
+internal import Metrics
 internal import NIOCore
 internal import Synchronization
 internal import UnixSignals
@@ -94,11 +95,11 @@ package final class Gateway: Sendable {
         self.state = Mutex(state)
         self.loops = loops
         self.systemd = SystemdNotifier(environment: options.environment)
-        let (rejected, metrics) = (AtomicCounter(), AcceptMetrics())
+        let (rejected, counters) = (AtomicCounter(), ServerMetrics.acceptCounters())
         self.rejectedConnections = rejected
         self.gate = ConnectionLimiter(state.runtime.limits.connections) { failure in
             rejected.add()
-            metrics.failed(failure)
+            counters[failure]?.increment()
         }
     }
 
@@ -125,7 +126,7 @@ package final class Gateway: Sendable {
         let feed = RevocationFeed()
         let log = ServerLog(logger: logger)
         let pinWatch = PinWatch(logger: logger, clock: .system)
-        let descriptors = DescriptorLimit.raised()
+        let descriptors = MachineResourceUsage.raisedDescriptorLimit()
         let builder = RuntimeBuilder(
             logger: logger,
             feed: feed,
@@ -135,7 +136,7 @@ package final class Gateway: Sendable {
         )
         let runtime = try await builder.runtime(for: configuration)
         let plans = try RuntimeBuilder.plans(for: configuration)
-        let group = try SocketLoopGroup.started(ProcessorCount.allowed)
+        let group = try SocketLoopGroup.started(MachineResourceUsage.allowedProcessors)
         let operationsGroup = try SocketLoopGroup.started(1)
         let upstreams = UpstreamFactory(on: operationsGroup.next()) { event in
             log.upstream(event)
@@ -193,15 +194,15 @@ package final class Gateway: Sendable {
             }
             self.listeners.withLock { $0.append(listener) }
         }
-        let endpoints = OperationsEndpoints(StatusReport(gateway: self))
-        let listener = try await OperationsListener.open(
+        let report = StatusReport(gateway: self)
+        let listener = try await Listener.openPlain(
             host: operations.host,
             port: operations.port,
             on: self.operationsGroup,
             maxConnections: 256,
             inherited: sockets[operations]
         ) { request, _ in
-            await endpoints.response(to: request)
+            await report.response(to: request)
         }
         self.operations.withLock { $0 = [listener] }
     }
@@ -358,7 +359,7 @@ extension Gateway {
         defer { self.systemd.send(.ready) }
         let began = Date()
         let before = self.state.withLock { $0.files }.now
-        let result = ConfigurationFile.load(
+        let result = Configuration.load(
             path: self.options.configurationFile,
             environment: self.options.environment
         )

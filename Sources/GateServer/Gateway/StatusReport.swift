@@ -53,7 +53,7 @@ final class StatusReport: OperationsSource {
             ServerMetrics.upstreamHealthy.gauge(app, "\(status.target)").record(status.isHealthy ? 1 : 0)
         }
         ServerMetrics.configurationLoaded.gauge().record(self.gateway.state.withLock(\.loadedAt).seconds)
-        return PrometheusRegistry.shared.text(describedBy: MetricsDocument.metrics)
+        return PrometheusRegistry.shared.text(describedBy: MetricSeries.all)
     }
 
     private func record(_ provider: RuntimeProvider) {

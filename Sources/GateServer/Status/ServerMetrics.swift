@@ -199,22 +199,15 @@ enum ServerMetrics {
         }
     }
 
+    /// The counters of connections that were not accepted; looked up once, because they may be many.
+    static func acceptCounters() -> [AcceptFailure: Counter] {
+        let all = AcceptFailure.allCases.map { ($0, self.acceptFailures.counter($0.rawValue)) }
+        return Dictionary(all) { first, _ in first }
+    }
+
     /// The configuration was loaded, or could not be.
     static func reloaded(ok: Bool) {
         self.reloads.counter(ok ? "ok" : "failed").increment()
         self.lastReloadSuccess.gauge().record(ok ? 1 : 0)
     }
-}
-
-/// The counters of connections that were not accepted; looked up once, because they may be many.
-struct AcceptMetrics: Sendable {
-    private let counters: [AcceptFailure: Counter]
-
-    init() {
-        let all = AcceptFailure.allCases.map { ($0, ServerMetrics.acceptFailures.counter($0.rawValue)) }
-        self.counters = Dictionary(all) { first, _ in first }
-    }
-
-    /// A connection was not accepted.
-    func failed(_ failure: AcceptFailure) { self.counters[failure]?.increment() }
 }

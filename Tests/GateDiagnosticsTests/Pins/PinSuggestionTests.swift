@@ -51,7 +51,7 @@ import Testing
                 upstream: http://127.0.0.1:9000
                 allow: signed_in
             """
-        let result = ConfigurationFile.parse(
+        let result = Configuration.parse(
             bytes: Array(file.utf8),
             name: "providers.yaml",
             folder: "/",

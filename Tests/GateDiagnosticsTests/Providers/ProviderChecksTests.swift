@@ -194,13 +194,15 @@ import Testing
         #expect(try self.line(.discovery, of: provider).text.contains("https://github.com/login/oauth/access_token"))
         #expect(try self.line(.keys, of: provider).verdict == .unasked)
         #expect(provider.lines.allSatisfy { $0.verdict != .failure })
-        let hosts = ProviderHosts.called(provider.findings, provider.definition).map(\.description)
+        let endpoints = try provider.findings.endpoints.get().called
+        let hosts = provider.definition.hosts(calling: endpoints).map(\.description)
         #expect(hosts == ["https://github.com", "https://api.github.com"])
     }
 
     @Test func `every host that the gateway calls is met once`() async throws {
         let provider = try await StubProvider.checks(document: StubProvider.json(StubProvider.document()))
-        let hosts = ProviderHosts.called(provider.findings, provider.definition).map(\.description)
+        let endpoints = try provider.findings.endpoints.get().called
+        let hosts = provider.definition.hosts(calling: endpoints).map(\.description)
         #expect(hosts == ["https://id.example.com", "https://keys.example.com"])
     }
 }

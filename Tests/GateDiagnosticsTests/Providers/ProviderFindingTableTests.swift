@@ -9,7 +9,7 @@ import Testing
 
 @Suite struct ProviderFindingTableTests {
     @Test func `columns are as wide as their widest word in any line`() {
-        let rows = ProviderFindingTable.rows([
+        let rows = ProviderFinding.rows(of: [
             ProviderFinding("staff", .discovery, .good, "one"),
             ProviderFinding("x", .clientAuthentication, .failure, "two"),
         ])
@@ -18,7 +18,7 @@ import Testing
 
     @Test func `received text can neither begin a line nor steer the terminal`() throws {
         let text = "a\nb\u{1B}[2J\u{9B}2J\u{202E}\u{2028}é" + String(repeating: "z", count: 10_000)
-        let row = try #require(ProviderFindingTable.rows([ProviderFinding("x", .tls, .good, text)]).first)
+        let row = try #require(ProviderFinding.rows(of: [ProviderFinding("x", .tls, .good, text)]).first)
         #expect(row.hasPrefix("x  tls          ok    a\\nb\\u{1B}[2J\\u{009B}2J\\u{202E}\\u{2028}é"))
         #expect(row.unicodeScalars.count < 700)
         #expect(row.hasSuffix("..."))
@@ -28,8 +28,8 @@ import Testing
         let lines = [ProviderFinding.Verdict.good, .failure, .warning, .warning, .unasked].map { verdict in
             ProviderFinding("x", .tls, verdict, "")
         }
-        #expect(ProviderFindingTable.summary(lines) == "1 failure, 2 warnings")
-        #expect(ProviderFindingTable.summary([]) == "no failures, no warnings")
+        #expect(ProviderFinding.summary(of: lines) == "1 failure, 2 warnings")
+        #expect(ProviderFinding.summary(of: []) == "no failures, no warnings")
     }
 }
 
@@ -42,7 +42,7 @@ import Testing
         ] as [(String, Int64)]
     )
     func `a date is read to the second`(text: String, seconds: Int64) {
-        #expect(HTTPDate.instant(text) == Instant(seconds: seconds))
+        #expect(Instant(httpDate: text) == Instant(seconds: seconds))
     }
 
     @Test(arguments: [
@@ -51,16 +51,16 @@ import Testing
         "Sun, +6 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:377GMT", "Sun, 06 Nov 1994 08:49   GMT",
     ])
     func `a date in another format is not guessed`(text: String) {
-        #expect(HTTPDate.instant(text) == nil)
+        #expect(Instant(httpDate: text) == nil)
     }
 
     @Test func `the age of a cached response is added`() {
         let date = (name: "Date", value: "Sun, 06 Nov 1994 08:49:37 GMT")
         let cached = ProviderResponse(status: 200, headers: [date, (name: "Age", value: "3600")])
-        #expect(HTTPDate.clock(of: cached) == Instant(seconds: 784_111_777 + 3600))
+        #expect(cached.clock == Instant(seconds: 784_111_777 + 3600))
         let odd = ProviderResponse(status: 200, headers: [date, (name: "Age", value: "-1")])
-        #expect(HTTPDate.clock(of: odd) == nil)
-        #expect(HTTPDate.clock(of: ProviderResponse(status: 200)) == nil)
+        #expect(odd.clock == nil)
+        #expect(ProviderResponse(status: 200).clock == nil)
     }
 }
 

@@ -15,9 +15,11 @@ import Testing
     private func lines(_ profile: Profile, on app: String = "wiki") async throws -> [String] {
         let gateway = try GatewayFixture()
         let issued = try await gateway.session(of: profile)
+        let route = try gateway.route(app)
         let buffer = try gateway.runtime.identity.lines(
             for: issued.session,
-            on: try gateway.route(app).identity,
+            on: route.route,
+            headers: route.identityHeaders,
             now: gateway.clock.now
         )
         let text = String(buffer: buffer)
@@ -68,9 +70,11 @@ import Testing
     @Test func `the assertion is for this app and is cached for half its lifetime`() async throws {
         let gateway = try GatewayFixture()
         let issued = try await gateway.session(of: .staff())
+        let route = try gateway.route("wiki")
         let buffer = try gateway.runtime.identity.lines(
             for: issued.session,
-            on: try gateway.route("wiki").identity,
+            on: route.route,
+            headers: route.identityHeaders,
             now: gateway.clock.now
         )
         let token = try #require(String(buffer: buffer).split(separator: "Assertion: ").last)
@@ -91,9 +95,11 @@ import Testing
             app.route.groups = .named
         })
         let issued = try await gateway.session(of: .staff())
+        let route = try gateway.route("wiki")
         let buffer = try gateway.runtime.identity.lines(
             for: issued.session,
-            on: try gateway.route("wiki").identity,
+            on: route.route,
+            headers: route.identityHeaders,
             now: gateway.clock.now
         )
         let text = String(buffer: buffer)

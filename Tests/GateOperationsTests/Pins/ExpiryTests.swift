@@ -22,9 +22,9 @@ private let day: Int64 = 86_400
         severity: SecurityEvent.Severity?
     ) {
         let end = PinFixture.start.advanced(by: .seconds(left))
-        #expect(Expiry.severity(of: end, at: PinFixture.start) == severity)
+        #expect(SecurityEvent.Severity(of: end, at: PinFixture.start) == severity)
         // Of ten years that is far less than a third.
-        #expect(Expiry.severity(of: end, life: .days(3650), at: PinFixture.start) == severity)
+        #expect(SecurityEvent.Severity(of: end, life: .days(3650), at: PinFixture.start) == severity)
     }
 
     @Test(
@@ -41,7 +41,7 @@ private let day: Int64 = 86_400
         severity: SecurityEvent.Severity?
     ) {
         let end = PinFixture.start.advanced(by: .seconds(left))
-        #expect(Expiry.severity(of: end, life: .days(life), at: PinFixture.start) == severity)
+        #expect(SecurityEvent.Severity(of: end, life: .days(life), at: PinFixture.start) == severity)
     }
 }
 

@@ -15,7 +15,7 @@ import Testing
         leafAge: Duration = .days(200),
         now: Instant = PinFixture.start
     ) throws -> [String] {
-        PinAdvice.remarks(on: PinnedHost(set: set, chain: [try .stub(1, age: leafAge), try .stub(2)]), now: now)
+        PinnedHost(set: set, chain: [try .stub(1, age: leafAge), try .stub(2)]).remarks(now: now)
     }
 
     @Test(arguments: PinPreset.allCases, [(0, false), (1, true), (86_400, true), (-86_400 * 400, false)])
@@ -33,7 +33,7 @@ import Testing
     @Test func `an old list is reported before its host has shown anything`() throws {
         let set = PinSet(match: .chain, pins: PinPreset.google.pins, preset: PinPreset.google.name)
         let later = PinFixture.start.advanced(by: .days(400))
-        #expect(PinAdvice.remarks(on: PinnedHost(set: set), now: later).count == 1)
+        #expect(PinnedHost(set: set).remarks(now: later).count == 1)
     }
 
     @Test(
@@ -80,7 +80,7 @@ import Testing
         #expect(try self.remarks(nil, leafAge: .days(1)).isEmpty)
         #expect(try self.remarks(.stub(1, 2), leafAge: .days(1)).isEmpty)
         #expect(try self.remarks(.stub(2, match: .chain), leafAge: .days(1)).isEmpty)
-        #expect(PinAdvice.remarks(on: PinnedHost(set: try .stub(1)), now: PinFixture.start).isEmpty)
+        #expect(PinnedHost(set: try .stub(1)).remarks(now: PinFixture.start).isEmpty)
     }
 
     @Test func `a survey warns of what is doubtful, once for each remark`() throws {

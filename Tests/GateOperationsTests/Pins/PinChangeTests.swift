@@ -43,7 +43,7 @@ import Testing
     }
 
     private func event(from old: Pins, to new: Pins) throws -> SecurityEvent? {
-        PinChange("staff", from: try self.policy(old), to: try self.policy(new)).event(at: PinFixture.start)
+        .bypass(of: "staff", from: try self.policy(old), to: try self.policy(new), at: PinFixture.start)
     }
 
     @Test(

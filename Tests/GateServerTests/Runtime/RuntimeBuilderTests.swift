@@ -47,7 +47,7 @@ import Testing
                 """
             let path = "\(self.folder)/providers.yaml"
             try Data(text.utf8).write(to: URL(filePath: path))
-            let result = ConfigurationFile.load(path: path, environment: [:])
+            let result = Configuration.load(path: path, environment: [:])
             return try #require(result.configuration, "\(result.diagnostics.map(\.rendered))")
         }
     }

@@ -9,11 +9,11 @@ import Testing
 @Suite struct MetricsDocumentTests {
     @Test func `the committed reference is the one that the program prints`() throws {
         let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../docs/metrics.md")
-        #expect(try String(contentsOf: file.standardized, encoding: .utf8) == MetricsDocument.markdown)
+        #expect(try String(contentsOf: file.standardized, encoding: .utf8) == MetricSeries.reference)
     }
 
     @Test func `each metric has one name, and names follow the conventions of Prometheus`() {
-        let metrics = MetricsDocument.metrics
+        let metrics = MetricSeries.all
         #expect(Set(metrics.map(\.name)).count == metrics.count)
         for metric in metrics {
             #expect(metric.name.hasPrefix("gatehouse_"))

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import GateConfiguration
+package import GateCore
+internal import GateHTTP
+internal import GateOpenID
+internal import GateOperations
+internal import GateProviders
+
+// Makes what a start would make of providers and certificates, without any connection.
+extension Configuration {
+    /// What is wrong with the certificates and keys of the listeners.
+    package var certificateFailures: [Failure] {
+        self.gateway.listeners.flatMap(\.certificates).compactMap { files in
+            do throws(Failure) {
+                _ = try TLSIdentity(certificateFile: files.certificate, keyFile: files.privateKey)
+                return nil
+            } catch {
+                return error
+            }
+        }
+    }
+
+    /// What clients will not accept about the certificates of the listeners, or soon will not.
+    ///
+    /// - Returns: Each with whether it makes the configuration unusable; files that cannot be read are left out.
+    package func certificateRemarks(at now: Instant) -> [(isFatal: Bool, text: String)] {
+        self.gateway.listeners.flatMap { listener -> [CertificateFinding] in
+            let certificates = listener.certificates.compactMap {
+                files -> (file: String, certificate: ServerCertificate)? in
+                let identity = try? TLSIdentity(certificateFile: files.certificate, keyFile: files.privateKey)
+                return identity.map { (files.certificate, $0.certificate) }
+            }
+            guard certificates.count == listener.certificates.count else { return [] }
+            let found = ListenerCertificates(address: "\(listener.address)", certificates: certificates)
+            return CertificateFinding.all(of: found, serving: self.hosts, at: now)
+        }.map { ($0.isFatal, $0.text) }
+    }
+
+    /// The pin sets that have expired, each with what follows; known only at the time of asking.
+    package func expiredPins(at now: Instant) -> [String] {
+        self.providers.flatMap { settings in
+            (settings.pins?.all ?? []).compactMap { host, set in
+                set.expiryRemark(now: now).map {
+                    "provider '\(settings.id)'\(host.map { ", \($0)" } ?? ""): \($0)"
+                }
+            }
+        }
+    }
+
+    /// What is wrong with a provider that only shows when it is put to use, such as a private key of the wrong kind.
+    package var providerFailures: [(provider: String, failure: Failure)] {
+        self.providers.compactMap { settings in
+            do throws(Failure) {
+                _ = try RelyingParty(
+                    definition: try ProviderDefinition(settings),
+                    settings: settings,
+                    redirectURI: self.gateway.publicURL.callback(of: settings.id),
+                    transport: NoTransport(),
+                    clock: .system,
+                    random: .system
+                )
+                return nil
+            } catch {
+                return (settings.id, error)
+            }
+        }
+    }
+}
+
+/// A transport that makes no calls.
+private struct NoTransport: ProviderTransport {
+    func response(to request: ProviderRequest, provider: String) async throws(Failure) -> ProviderResponse {
+        throw Failure(.transportNoResources, "no provider is called here")
+    }
+}

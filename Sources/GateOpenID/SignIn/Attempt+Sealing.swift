@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import GateCore
+
+// An attempt as the value of its cookie.
+//
+// The purpose is bound to the cookie's name, so that the value of one attempt's cookie opens nothing in another's.
+// Values are base64url: about 500 characters, and at most 2500 with the longest return path and ticket.
+extension Attempt {
+    private static let maxSealedSize = 2500
+
+    /// The value of the cookie of that name.
+    package func sealed(by sealer: Sealer, cookie name: String) -> String {
+        Base64URL.encode(sealer.seal(self.encoded, for: Attempt.purpose(name)))
+    }
+
+    /// The attempt in the value of the cookie of that name; nil if the value is forged or was changed.
+    ///
+    /// The attempt may have expired; ``RelyingParty/signIn(callback:attempt:looksUpGroups:)`` rejects it then.
+    package init?(sealed value: String, by sealer: Sealer, cookie name: String) {
+        guard value.utf8.count <= Attempt.maxSealedSize, let sealed = Base64URL.decode(value) else { return nil }
+        guard let plain = sealer.open(sealed, for: Attempt.purpose(name)) else { return nil }
+        self.init(encoded: plain)
+    }
+
+    private static func purpose(_ name: String) -> String { "attempt/\(name)" }
+
+    /// A version byte, the expiry in eight bytes, then each text after its length in two bytes; an absent one has
+    /// the length 65535.
+    private var encoded: [UInt8] {
+        var bytes: [UInt8] = [1]
+        for shift in stride(from: 56, through: 0, by: -8) {
+            bytes.append(UInt8(truncatingIfNeeded: self.expiry.seconds >> Int64(shift)))
+        }
+        let texts = [self.state, self.nonce, self.verifier, self.provider, self.returnPath.value, self.replacedTicket]
+        for text in texts {
+            let length = text.map { min($0.utf8.count, 65_534) } ?? 65_535
+            bytes += [UInt8(length >> 8), UInt8(length & 0xFF)]
+            bytes += Array((text ?? "").utf8.prefix(65_534))
+        }
+        return bytes
+    }
+
+    private init?(encoded bytes: [UInt8]) {
+        guard bytes.count > 9, bytes[0] == 1 else { return nil }
+        let expiry = bytes[1..<9].reduce(Int64(0)) { $0 << 8 | Int64($1) }
+        var rest = bytes[9...]
+        var texts: [String?] = []
+        while texts.count < 6 {
+            guard rest.count >= 2 else { return nil }
+            let length = Int(rest.removeFirst()) << 8 | Int(rest.removeFirst())
+            guard length != 65_535 else {
+                texts.append(nil)
+                continue
+            }
+            guard rest.count >= length, let text = String(validating: rest.prefix(length), as: UTF8.self) else {
+                return nil
+            }
+            texts.append(text)
+            rest = rest.dropFirst(length)
+        }
+        guard let state = texts[0], let nonce = texts[1], let verifier = texts[2], let provider = texts[3],
+            let returnPath = texts[4].flatMap({ ReturnPath($0) }), let id = Attempt.id(inState: state), rest.isEmpty
+        else { return nil }
+        self.init(
+            id: id,
+            state: state,
+            nonce: nonce,
+            verifier: verifier,
+            provider: provider,
+            returnPath: returnPath,
+            replacedTicket: texts[5],
+            expiry: Instant(seconds: expiry)
+        )
+    }
+}
