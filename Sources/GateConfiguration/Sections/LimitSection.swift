@@ -45,6 +45,8 @@ package struct GatewayLimits: Sendable, Hashable {
     /// for providers and operations, stay below the share of the free ones at which sign-ins are rejected (85 %).
     package static func maxConnections(descriptors: Int, atStart: Int = 0) -> Int {
         guard descriptors > 0 else { return ConnectionLimiter.Limits.maxConnections }
+        // Far above what counts, so that no product overflows where the number is not limited.
+        let descriptors = min(descriptors, 1 << 30)
         let few = min(descriptors / 4, ((descriptors - atStart) * 85 / 100 - 4) / 2)
         return min(ConnectionLimiter.Limits.maxConnections, max(descriptors / 2 - 200, few, 1))
     }

@@ -141,7 +141,10 @@ extension Listener {
         let deadline = arrival.member.accepted + arrival.plan.handshake
         let reader = ProxyHeaderReader(until: deadline, limiter: limiter) { source in
             let client = source.map { ClientIP($0) } ?? peer
-            guard source == nil || self.claim(client, of: arrival) else { throw AcceptFailure.perClientIP }
+            guard source == nil || self.claim(client, of: arrival) else {
+                limiter.report(.perClientIP)
+                throw AcceptFailure.perClientIP
+            }
             try self.prepare(client, of: arrival)
         }
         self.activate(arrival) { try channel.pipeline.syncOperations.addHandler(reader) }

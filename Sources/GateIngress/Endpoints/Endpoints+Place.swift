@@ -12,7 +12,7 @@ extension Endpoints {
         switch self.address(of: request) {
         case .callback:
             let attempt = request.callbackParameters.flatMap { self.attempt(named: $0, in: request) }
-            return attempt.map { self.place(of: $0.returnPath, now: request.now) }
+            return attempt.map { self.place(of: $0.returnPath) }
         case .sessionTransfer: return self.placeOfSessionTransfer(request)
         case .resume:
             let place = (request.query?["to"]).flatMap {
@@ -43,19 +43,14 @@ extension Endpoints {
         return nil
     }
 
-    /// Where the return path of an attempt leads now: a session transfer that has expired meanwhile begins again at the
-    /// app, and a reference that has expired leads to the front page.
-    func place(of path: ReturnPath, now: Instant) -> PageContext.Place {
-        var place = PageContext.Place(origin: self.runtime.publicOrigin, path: path)
-        if let request = self.transferRequest(in: path), request.expires <= now {
-            place = PageContext.Place(origin: request.origin, path: request.path)
+    /// Where the return path of an attempt leads now: a session transfer that has expired meanwhile, or will before the
+    /// browser is there, begins again at the app.
+    func place(of path: ReturnPath) -> PageContext.Place {
+        let soon = self.runtime.clock.now.advanced(by: .seconds(30))
+        guard let request = self.transferRequest(in: path), request.expires <= soon else {
+            return PageContext.Place(origin: self.runtime.publicOrigin, path: path)
         }
-        if ReturnPathStore.isReference(place.path),
-            self.runtime.longPaths.place(of: place.path, on: place.origin.host, now: now) == nil
-        {
-            place = PageContext.Place(origin: place.origin, path: .root)
-        }
-        return place
+        return PageContext.Place(origin: request.origin, path: request.path)
     }
 
     /// The route of the app that a return path leads to, also through a session transfer or a reference.

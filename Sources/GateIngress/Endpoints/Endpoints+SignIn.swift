@@ -121,7 +121,7 @@ extension Endpoints {
             case .openIDAttemptSpent: return try await self.withoutAttempt(request, to: attempt.returnPath)
             case .openIDAttemptExpired:
                 if try await self.session(of: request) != nil {
-                    var response = self.redirect(to: attempt.returnPath, now: request.now)
+                    var response = self.redirect(to: attempt.returnPath)
                     if let cookie = self.cookie(of: attempt.id, isCrossSite: true) {
                         response.addCookie(cookie.deletion)
                     }
@@ -153,7 +153,7 @@ extension Endpoints {
             context.user = self.runtime.user(of: profile, isSignedIn: false)
             context.app = destination.name
             context.provider = profile.provider
-            context.place = self.place(of: attempt.returnPath, now: request.now)
+            context.place = self.place(of: attempt.returnPath)
             return self.runtime.rendering.response(to: failure, for: request.clientKind, context: context)
         }
         var known = GateSessions.SignIn(profile: profile)
@@ -168,7 +168,7 @@ extension Endpoints {
         self.begun(issued)
         self.runtime.metrics.signIn(provider: profile.provider, result: "ok")
         self.runtime.log.signedIn(profile, session: issued.session.id)
-        var response = self.redirect(to: attempt.returnPath, now: request.now)
+        var response = self.redirect(to: attempt.returnPath)
         response.addCookie(GatewayCookie.session(at: self.runtime.publicOrigin).setting(issued.ticket.text))
         if let cookie = self.cookie(of: attempt.id, isCrossSite: true) { response.addCookie(cookie.deletion) }
         return response
@@ -177,14 +177,14 @@ extension Endpoints {
     /// A callback whose attempt is lost or spent: a user with a session goes on, any other has to start again.
     private func withoutAttempt(_ request: EndpointRequest, to path: ReturnPath) async throws(Failure) -> Response {
         guard try await self.session(of: request) == nil else {
-            return self.redirect(to: path, now: request.now)
+            return self.redirect(to: path)
         }
         throw Failure(.openIDAttemptLost, "no attempt of this browser belongs to the callback")
     }
 
     /// Sends the browser on to where the return path of an attempt leads.
-    private func redirect(to path: ReturnPath, now: Instant) -> Response {
-        let place = self.place(of: path, now: now)
+    private func redirect(to path: ReturnPath) -> Response {
+        let place = self.place(of: path)
         return Rendering.redirect(to: "\(place.origin)\(place.path)")
     }
 

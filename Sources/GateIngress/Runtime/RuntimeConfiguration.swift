@@ -131,9 +131,10 @@ package final class RuntimeConfiguration: Sendable {
         return self.providers.filter { route.route.providers.contains($0.id) }
     }
 
-    /// The route of a place on a host.
+    /// The route of a place on a host; nil for an endpoint of the gateway.
     func route(host: String, path: ReturnPath) -> RuntimeRoute? {
         let bytes = Array(path.value.utf8.prefix { $0 != UInt8(ascii: "?") })
+        guard !bytes.starts(with: "/oauth2/".utf8), !bytes.elementsEqual("/oauth2".utf8) else { return nil }
         return self.table.entry(host: host, path: bytes.span).map { self.routes[$0] }
     }
 }

@@ -120,12 +120,9 @@ package final class ReturnPathStore: Sendable {
         }
     }
 
-    /// Whether a path has the form of those that ``reference(to:on:for:now:)`` returns.
-    static func isReference(_ path: ReturnPath) -> Bool { path.value.hasPrefix("\(ReturnPathStore.endpoint)?to=") }
-
     /// Where a short path leads; nil for a path that ``reference(to:on:for:now:)`` did not return, or that was dropped.
     func place(of path: ReturnPath, on host: String, now: Instant) -> Place? {
-        guard ReturnPathStore.isReference(path) else { return nil }
+        guard path.value.hasPrefix("\(ReturnPathStore.endpoint)?to=") else { return nil }
         return self.place(of: String(path.value.dropFirst(ReturnPathStore.endpoint.count + 4)), on: host, now: now)
     }
 

@@ -53,7 +53,7 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
         #expect(page.status == 403 && page.text.contains("You may not open wiki"))
     }
 
-    @Test func `W-06: an expired attempt with a reference that has expired as well leads to the front page`()
+    @Test func `W-06: an expired attempt with a reference that has expired as well ends on a page that explains it`()
         async throws
     {
         let gateway = try GatewayFixture()
@@ -62,8 +62,9 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
         let callback = try browser.callback(to: try #require(try await browser.open(start).location), provider: "staff")
         gateway.clock.advance(by: 660)
         browser.jar[GatewayFixture.gate]?["__Host-gatehouse"] = try await gateway.session(of: .staff()).ticket.text
-        let onward = try await browser.open(callback)
-        #expect(onward.status == 303 && onward.location == "https://\(GatewayFixture.gate)/")
+        let onward = try #require(try await browser.open(callback).location)
+        let page = try await browser.open(onward, "Accept: */*\r\n")
+        #expect(page.status == 400 && page.code == "signin.return_lost")
     }
 
     @Test func `W-06: a long address of an app on its own host is reached after the transfer`() async throws {
