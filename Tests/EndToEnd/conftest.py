@@ -149,7 +149,7 @@ def shared(tmp_path_factory, provider_server, app, certificates):
 def gateway(shared):
     """The shared gateway, which has to survive the test."""
     yield shared
-    assert shared.process.child.poll() is None, f"the gateway is gone:\n{shared.log[-4000:]}"
+    assert shared.process.child.poll() is None, f"the gateway is gone:\n{shared.process.log[-4000:]}"
 
 
 @pytest.fixture

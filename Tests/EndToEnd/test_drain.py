@@ -44,7 +44,7 @@ def test_sigterm_under_load_fails_no_request(pause, own_gateway):
     fresh = Load(own_gateway.port, clients=8, until_refused=True, each=1)
     eventually(lambda: load.count > 400 and fresh.count > 100, "the load runs", 30)
     terminate(own_gateway)
-    assert own_gateway.process.child.wait(25) == 0, own_gateway.log[-3000:]
+    assert own_gateway.process.child.wait(25) == 0, own_gateway.process.log[-3000:]
     load.end()
     fresh.end()
     assert load.failed == [] and fresh.failed == []
@@ -77,7 +77,7 @@ def test_slow_upload_and_slow_download_cross_the_signal(own_gateway):
         assert response.get("connection", "").lower() == "close"
         go.set()
         assert down.rest() == b"56789"
-    assert own_gateway.process.child.wait(20) == 0, own_gateway.log[-3000:]
+    assert own_gateway.process.child.wait(20) == 0, own_gateway.process.log[-3000:]
 
 
 def test_a_hung_upstream_does_not_delay_the_exit(own_gateway):

@@ -306,7 +306,7 @@ def test_sigterm_lets_requests_finish(own_gateway):
         go.set()
         response = wire.response()
         assert response.status == 200 and response.body == b"done" and response.get("connection", "").lower() == "close"
-    assert own_gateway.process.child.wait(20) == 0, own_gateway.log[-3000:]
+    assert own_gateway.process.child.wait(20) == 0, own_gateway.process.log[-3000:]
     own_gateway.process = None
 
 

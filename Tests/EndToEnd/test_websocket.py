@@ -377,7 +377,7 @@ def test_a_drain_closes_tunnels_five_seconds_before_its_timeout(own, realm):
         with pytest.raises(ConnectionClosed) as closed:
             client.recv(timeout=10)
     assert closed.value.rcvd.code == 1001 and 0.7 < time.monotonic() - began < 3
-    assert own.process.child.wait(10) == 0, own.log[-3000:]
+    assert own.process.child.wait(10) == 0, own.process.log[-3000:]
 
 
 def test_a_silent_tunnel_ends(own_gateway):

@@ -45,6 +45,8 @@ package final class LogWriter: Sendable {
     private let queue = Mutex(Queue())
     private let writer = DispatchQueue(label: "gatehouse.log")
     private let counters: [DropReason: Counter]
+    /// Recorded under the lock of the queue, so that the last record is that of the last change.
+    private let pending: Gauge
     private let drops = DropReason.allCases.map { ($0, AtomicCounter()) }
 
     /// A writer to a descriptor.
@@ -57,6 +59,7 @@ package final class LogWriter: Sendable {
             (reason, OperationsMetrics.droppedLines.counter(reason.rawValue))
         }
         self.counters = Dictionary(counters) { first, _ in first }
+        self.pending = OperationsMetrics.pendingLines.gauge()
     }
 
     /// How many lines were dropped for a reason.
@@ -73,6 +76,7 @@ package final class LogWriter: Sendable {
             queue.pending.append(line)
             queue.lines += 1
             queue.bytes += size
+            self.pending.record(queue.lines)
             defer { queue.isWriting = true }
             return (true, !queue.isWriting)
         }
@@ -119,6 +123,7 @@ package final class LogWriter: Sendable {
         let unreported = self.queue.withLock { queue in
             queue.lines -= 1
             queue.bytes -= line.utf8.count + 1
+            self.pending.record(queue.lines)
             queue.isIncomplete = isIncomplete
             if !isWritten { queue.unreported += 1 }
             return isWritten ? queue.unreported : 0

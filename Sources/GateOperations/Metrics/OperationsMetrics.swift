@@ -2,6 +2,11 @@
 
 /// The metrics of this module: the log, the certificates of providers and pins, the certificates of listeners.
 package enum OperationsMetrics {
+    static let pendingLines = MetricSeries.gauge(
+        "gatehouse_log_lines_pending",
+        unit: "lines",
+        help: "Log lines that are not written yet"
+    )
     static let droppedLines = MetricSeries.counter(
         "gatehouse_log_lines_dropped_total",
         labels: ["reason"],
@@ -65,7 +70,8 @@ package enum OperationsMetrics {
 
     /// All metrics of this module.
     package static let all = [
-        droppedLines, providerCertificateDaysLeft, pinEnforced, unusedPins, pinSetDaysLeft, pinMatches, pinMismatches,
+        pendingLines, droppedLines, providerCertificateDaysLeft, pinEnforced, unusedPins, pinSetDaysLeft, pinMatches,
+        pinMismatches,
         securityEvents, listenerCertificateDaysLeft, listenerCertificateFindings,
     ]
 }

@@ -131,6 +131,11 @@ class Gateway(Service):
 
     @property
     def log(self):
+        """What the gateway has logged so far; it writes lines after the response that they are about."""
+        try:
+            eventually(lambda: self.metric("gatehouse_log_lines_pending") == 0, "all lines are written", 3)
+        except (AssertionError, requests.RequestException):
+            pass
         return self.process.log
 
     def memory_kib(self):
