@@ -74,11 +74,13 @@ let moduleGraph: [(target: String, imports: [String])] = [
             "SwiftASN1", "X509",
         ]
     ),
+    ("GateRedis", ["GateProxy", "GateSessions", "GateNet", "GateCore", "NIOCore"]),
     // It reads the file into the values that the modules before it define.
     (
         "GateConfiguration",
         [
-            "GateYAML", "GateProxy", "GateHTTP", "GateSessions", "GateProviders", "GatePolicy", "GateWire", "GateCore",
+            "GateYAML", "GateRedis", "GateProxy", "GateHTTP", "GateSessions", "GateProviders", "GatePolicy", "GateWire",
+            "GateCore",
             "NIOCore",
         ]
     ),
@@ -117,8 +119,9 @@ let moduleGraph: [(target: String, imports: [String])] = [
     (
         "GateServer",
         [
-            "GateIngress", "GateOperations", "GateConfiguration", "GateProviderHTTP", "GateSessionStores", "GateProxy",
-            "GateOpenID", "GateSessions", "GateAssertion", "GateHTTP", "GateProviders", "GateNet", "GateYAML",
+            "GateIngress", "GateOperations", "GateConfiguration", "GateProviderHTTP", "GateSessionStores", "GateRedis",
+            "GateProxy", "GateOpenID", "GateSessions", "GateAssertion", "GateHTTP", "GateProviders", "GateNet",
+            "GateYAML",
             "GateCore",
             "Logging",
             "Metrics", "NIOCore", "UnixSignals",
@@ -186,7 +189,8 @@ let modules: [Target] = moduleGraph.map { module in
 let testImports: [String: [String]] = [
     "GateCore": ["GateTestSupport"],
     "GateAssertion": ["GateTestSupport"],
-    "GateSessionStores": ["GateTestSupport"],
+    "GateSessionStores": ["GateProxy", "GateRedis", "GateTestSupport"],
+    "GateRedis": ["GateSessionStores", "GateTestSupport", "NIOEmbedded"],
     "GateHTTP": ["Crypto", "NIOEmbedded", "X509"],
     "GateProxy": ["NIOEmbedded", "NIOPosix"],
     "GateIngress": ["Crypto", "GateProviderHTTP", "GateSessionStores", "GateTestSupport", "NIOEmbedded"],

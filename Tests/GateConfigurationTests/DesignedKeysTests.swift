@@ -2,6 +2,8 @@
 
 import GateConfiguration
 import GateCore
+import GateProxy
+import GateRedis
 import Testing
 
 /// Every key that the design names is known and does something.
@@ -80,11 +82,37 @@ import Testing
         #expect(configuration.gateway.listeners.first?.certificates.count == 1)
     }
 
-    @Test(arguments: ["redis://h", "rediss://h", "cookie:", "postgres://h", "sqlite:", "sqlite::memory:", "memory"])
+    @Test(arguments: [
+        "rediss://h", "redis+cluster://h", "cookie:", "postgres://h", "sqlite:", "sqlite::memory:", "memory", "redis:h",
+        "redis://", "redis://h:0", "redis://h:x", "redis://h/x", "redis://h/-1", "redis://user@h", "redis://user:@h",
+        "redis://a@b:c@h", "redis://user:%zz@h", "redis://h?x=1",
+    ])
     func `an unsupported or unknown session store is rejected`(store: String) {
         let result = Fixture.parse(Fixture.smallest(rest: "sessions: { store: \"\(store)\" }"))
         #expect(result.configuration == nil)
-        #expect(result.diagnostics.count == 1)
+        #expect(result.diagnostics.count { $0.severity == .error } == 1)
+    }
+
+    @Test func `the URL of Redis has a user, a password, a port and a database, each of which may be missing`() {
+        let store = { (text: String) in
+            Fixture.parse(Fixture.smallest(rest: "sessions: { store: \"\(text)\" }")).configuration?.sessions.store
+        }
+        var settings = RedisSettings(target: UpstreamTarget(.tcp(host: "redis.example.com", port: 6379)))
+        #expect(store("redis://redis.example.com") == .redis(settings))
+        #expect(store("redis://redis.example.com:6379/0") == .redis(settings))
+        settings.database = 15
+        settings.password = Secret(text: "p@ss:w")
+        #expect(store("redis://:p%40ss:w@redis.example.com/15") == .redis(settings))
+        settings.user = "gate"
+        settings.target = UpstreamTarget(.tcp(host: "[::1]", port: 7000))
+        #expect(store("redis://gate:p%40ss:w@[::1]:7000/15") == .redis(settings))
+    }
+
+    @Test func `a password in the URL of Redis is a warning, and is masked in what is shown`() throws {
+        let text = Fixture.smallest(rest: "sessions: { store: \"redis://gate:hunter22@h/x\" }")
+        let result = Fixture.parse(text)
+        #expect(result.diagnostics.count == 2)
+        #expect(!result.diagnostics.contains { $0.rendered.contains("hunter22") })
     }
 
     @Test func `when the providers cannot be read, no app is blamed for naming one`() {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import GateCore
+import GateProxy
+import GateRedis
 import GateSessionStores
 import GateSessions
 import GateTestSupport
@@ -10,18 +12,26 @@ import Testing
 enum StoreKind: CaseIterable {
     case memory
     case sqlite
+    case redis
 }
 
 /// An empty store with its folder.
 struct OpenStore {
     let store: any SessionStore
     private let folder: TemporaryFolder
+    private let server: RedisServer?
 
-    init(_ kind: StoreKind) throws {
+    init(_ kind: StoreKind) async throws {
         self.folder = try TemporaryFolder()
+        let server = kind == .redis ? try RedisServer() : nil
+        self.server = server
         switch kind {
         case .memory: self.store = MemoryStore()
         case .sqlite: self.store = try SQLiteStore(path: "\(self.folder.path)/sessions.db", patience: ages)
+        case .redis:
+            var settings = RedisSettings(target: .unix(path: try #require(server).socket))
+            (settings.commandTime, settings.connectTime) = (ages, ages)
+            self.store = try await RedisStore.open(settings)
         }
     }
 }
@@ -55,7 +65,7 @@ func record(_ number: UInt8, family: UInt8 = 0) -> SessionRecord {
 @Suite struct SessionStoreTests {
     @Test(arguments: StoreKind.allCases)
     func `an inserted record is found, and no other`(kind: StoreKind) async throws {
-        let store = try OpenStore(kind)
+        let store = try await OpenStore(kind)
         try await store.store.insert(record(1))
         try await store.store.insert(record(2))
         #expect(try await store.store.record(for: record(1).key) == record(1))
@@ -68,7 +78,7 @@ func record(_ number: UInt8, family: UInt8 = 0) -> SessionRecord {
 
     @Test(arguments: StoreKind.allCases)
     func `a key is used once`(kind: StoreKind) async throws {
-        let store = try OpenStore(kind)
+        let store = try await OpenStore(kind)
         try await store.store.insert(record(1))
         let failure = await #expect(throws: Failure.self) { try await store.store.insert(record(1, family: 9)) }
         #expect(failure?.kind == .overloaded)
@@ -77,28 +87,28 @@ func record(_ number: UInt8, family: UInt8 = 0) -> SessionRecord {
 
     @Test(arguments: StoreKind.allCases)
     func `of two sessions that spend the same id only the first is inserted`(kind: StoreKind) async throws {
-        let store = try OpenStore(kind).store
-        #expect(try await store.insert(record(1), spending: [7], until: noon.plus(600)))
-        #expect(try await store.insert(record(2), spending: [7], until: noon.plus(600)) == false)
-        #expect(try await store.spend([7], until: noon.plus(600)) == false)
-        #expect(try await store.record(for: record(1).key) == record(1))
-        #expect(try await store.record(for: record(2).key) == nil)
+        let store = try await OpenStore(kind)
+        #expect(try await store.store.insert(record(1), spending: [7], until: noon.plus(600)))
+        #expect(try await store.store.insert(record(2), spending: [7], until: noon.plus(600)) == false)
+        #expect(try await store.store.spend([7], until: noon.plus(600)) == false)
+        #expect(try await store.store.record(for: record(1).key) == record(1))
+        #expect(try await store.store.record(for: record(2).key) == nil)
     }
 
     @Test(arguments: StoreKind.allCases)
     func `a session that cannot be inserted spends no id`(kind: StoreKind) async throws {
-        let store = try OpenStore(kind).store
-        try await store.insert(record(1))
+        let store = try await OpenStore(kind)
+        try await store.store.insert(record(1))
         let failure = await #expect(throws: Failure.self) {
-            _ = try await store.insert(record(1), spending: [7], until: noon.plus(600))
+            _ = try await store.store.insert(record(1), spending: [7], until: noon.plus(600))
         }
         #expect(failure?.kind == .overloaded)
-        #expect(try await store.spend([7], until: noon.plus(600)))
+        #expect(try await store.store.spend([7], until: noon.plus(600)))
     }
 
     @Test(arguments: StoreKind.allCases)
     func `a use is recorded for one session, and for no removed one`(kind: StoreKind) async throws {
-        let store = try OpenStore(kind)
+        let store = try await OpenStore(kind)
         try await store.store.insert(record(1))
         try await store.store.insert(record(2))
         store.store.noteUse(record(1).key, at: noon.plus(60))
@@ -110,7 +120,7 @@ func record(_ number: UInt8, family: UInt8 = 0) -> SessionRecord {
 
     @Test(arguments: StoreKind.allCases)
     func `a removed session is not found, and removing it again does nothing`(kind: StoreKind) async throws {
-        let store = try OpenStore(kind)
+        let store = try await OpenStore(kind)
         try await store.store.insert(record(1))
         try await store.store.insert(record(2))
         try await store.store.remove(record(1).key)
@@ -121,7 +131,7 @@ func record(_ number: UInt8, family: UInt8 = 0) -> SessionRecord {
 
     @Test(arguments: StoreKind.allCases)
     func `a family is removed as a whole, others stay`(kind: StoreKind) async throws {
-        let store = try OpenStore(kind)
+        let store = try await OpenStore(kind)
         for number: UInt8 in 1...4 {
             try await store.store.insert(record(number, family: number % 2))
         }
@@ -135,7 +145,7 @@ func record(_ number: UInt8, family: UInt8 = 0) -> SessionRecord {
 
     @Test(arguments: StoreKind.allCases)
     func `expired sessions are removed`(kind: StoreKind) async throws {
-        let store = try OpenStore(kind)
+        let store = try await OpenStore(kind)
         try await store.store.insert(record(1))
         var longer = record(2)
         longer.expires = noon.plus(1001)
@@ -148,7 +158,7 @@ func record(_ number: UInt8, family: UInt8 = 0) -> SessionRecord {
 
     @Test(arguments: StoreKind.allCases)
     func `sessions unused for the idle time are removed`(kind: StoreKind) async throws {
-        let store = try OpenStore(kind)
+        let store = try await OpenStore(kind)
         try await store.store.insert(record(1))
         try await store.store.insert(record(2))
         store.store.noteUse(record(2).key, at: noon.plus(60))
@@ -159,7 +169,7 @@ func record(_ number: UInt8, family: UInt8 = 0) -> SessionRecord {
 
     @Test(arguments: StoreKind.allCases)
     func `many expired sessions are removed at once`(kind: StoreKind) async throws {
-        let store = try OpenStore(kind)
+        let store = try await OpenStore(kind)
         for number in 0..<2500 {
             var expired = record(1)
             expired.key = Array("\(number)".utf8)
@@ -171,18 +181,19 @@ func record(_ number: UInt8, family: UInt8 = 0) -> SessionRecord {
 
     @Test(arguments: StoreKind.allCases)
     func `an id is spent once until it has expired`(kind: StoreKind) async throws {
-        let store = try OpenStore(kind)
+        let store = try await OpenStore(kind)
         #expect(try await store.store.spend([1], until: noon.plus(60)))
         #expect(try await !store.store.spend([1], until: noon.plus(60)))
         #expect(try await store.store.spend([2], until: noon.plus(120)))
         _ = try await store.store.removeExpired(at: noon.plus(60), idle: .seconds(1))
-        #expect(try await store.store.spend([1], until: noon.plus(60)))
+        // Redis keeps an id by its own clock, and for an hour at least.
+        #expect(try await store.store.spend([1], until: noon.plus(60)) == (kind != .redis))
         #expect(try await !store.store.spend([2], until: noon.plus(120)))
     }
 
     @Test(arguments: StoreKind.allCases)
     func `of fifty concurrent spends of the same id one succeeds`(kind: StoreKind) async throws {
-        let store = try OpenStore(kind)
+        let store = try await OpenStore(kind)
         let successes = try await withThrowingTaskGroup(of: Bool.self) { group in
             for _ in 0..<50 {
                 group.addTask { try await store.store.spend([7], until: noon.plus(60)) }
@@ -194,7 +205,7 @@ func record(_ number: UInt8, family: UInt8 = 0) -> SessionRecord {
 
     @Test(arguments: StoreKind.allCases)
     func `a closed store is an outage`(kind: StoreKind) async throws {
-        let store = try OpenStore(kind)
+        let store = try await OpenStore(kind)
         try await store.store.insert(record(1))
         await store.store.close()
         let failure = await #expect(throws: Failure.self) { try await store.store.record(for: record(1).key) }

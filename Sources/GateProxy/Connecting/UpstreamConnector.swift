@@ -2,7 +2,7 @@
 
 internal import GateCore
 internal import GateNet
-internal import NIOCore
+package import NIOCore
 internal import NIOSSL
 internal import SwiftASN1
 internal import X509
@@ -32,7 +32,7 @@ package struct UpstreamConnector {
     ///
     /// - Returns: A channel without an application handler, on this loop; a failure is a `UpstreamFailure`, reported in
     ///   a later turn of the loop.
-    func connect() -> EventLoopFuture<any Channel> {
+    package func connect() -> EventLoopFuture<any Channel> {
         let deadline = NIODeadline.now() + self.timeout
         let loop = self.environment.loop
         let promise = loop.makePromise(of: (any Channel).self)

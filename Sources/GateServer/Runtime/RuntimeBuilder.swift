@@ -10,6 +10,7 @@ internal import GateOpenID
 internal import GateOperations
 internal import GateProviderHTTP
 internal import GateProviders
+internal import GateRedis
 internal import GateSessionStores
 internal import GateSessions
 internal import Logging
@@ -50,7 +51,7 @@ actor RuntimeBuilder {
         self.survey = PinScan(watch: watch, transports: self.transports)
     }
 
-    /// A site for a configuration.
+    /// A runtime configuration for a configuration.
     ///
     /// Nothing of an earlier one is changed, also when this fails.
     ///
@@ -58,7 +59,7 @@ actor RuntimeBuilder {
     func runtime(for configuration: Configuration) async throws(Failure) -> RuntimeConfiguration {
         let secrets = try self.secrets(configuration.gateway)
         let sealer = Sealer(secrets, random: self.random)
-        let store = try self.store(for: configuration.sessions.store)
+        let store = try await self.store(for: configuration.sessions.store)
         let lines = try self.lines(for: configuration.providers)
         let providers = try self.providers(for: configuration, over: lines)
         let admissions = Dictionary(
@@ -166,11 +167,14 @@ actor RuntimeBuilder {
         return [Secret(bytes)]
     }
 
-    private func store(for settings: StoreSettings) throws(Failure) -> any SessionStore {
+    private func store(for settings: StoreSettings) async throws(Failure) -> any SessionStore {
         if let store, store.settings == settings { return store.store }
         switch settings {
         case .memory:
             return MemoryStore()
+        case .redis(let redis):
+            let feed = self.feed
+            return try await RedisStore.open(redis) { feed.publish($0) }
         case .sqlite(let path):
             let log = self.log
             return try SQLiteStore(path: path) { event in

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NIOCore
+
+/// A command with its arguments.
+struct RedisCommand: Sendable, Equatable {
+    /// The name and the arguments.
+    private(set) var words: [[UInt8]]
+
+    /// A command of texts.
+    init(_ words: String...) {
+        self.words = words.map { Array($0.utf8) }
+    }
+
+    /// The command with one more argument.
+    func with(_ word: [UInt8]) -> RedisCommand {
+        var command = self
+        command.words.append(word)
+        return command
+    }
+
+    /// The command with one more argument.
+    func with(_ word: String) -> RedisCommand { self.with(Array(word.utf8)) }
+
+    /// The command with a number as one more argument.
+    func with(_ number: Int64) -> RedisCommand { self.with("\(number)") }
+
+    /// Writes the command as an array of texts.
+    func write(to buffer: inout ByteBuffer) {
+        buffer.writeString("*\(self.words.count)\r\n")
+        for word in self.words {
+            buffer.writeString("$\(word.count)\r\n")
+            buffer.writeBytes(word)
+            buffer.writeString("\r\n")
+        }
+    }
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateNet
+internal import NIOCore
+
+/// Why commands have no reply.
+struct RedisFailure: Error, Equatable {
+    /// What happened, for the log.
+    let reason: String
+    /// Whether the same commands may succeed on another connection.
+    var isConnection = true
+}
+
+/// Commands that are sent together, and what to call with their replies.
+struct RedisBatch {
+    /// The commands; at least one.
+    let commands: [RedisCommand]
+    /// When the replies have to be there.
+    var deadline: NIODeadline
+    /// Called once, with one reply for each command.
+    let completion: (Result<[RESPValue], RedisFailure>) -> Void
+}
+
+/// One connection to a Redis server; confined to its event loop.
+///
+/// Replies are matched to commands by their order. So the connection is closed as soon as a reply is late, unreadable or
+/// not expected: no reply can reach the caller of another command.
+final class RedisConnection: ByteHandler {
+    /// What a connection reports; each is called on the event loop.
+    struct Events {
+        /// A message that does not belong to a command.
+        var pushed: ([RESPValue]) -> Void
+        /// The connection is closed; called once.
+        var closed: (RedisFailure) -> Void
+    }
+
+    private struct Awaited {
+        let batch: RedisBatch
+        var replies: [RESPValue] = []
+    }
+
+    private let channel: any Channel
+    private let events: Events
+    private var reader = RESPReader()
+    private var awaited = CircularBuffer<Awaited>()
+    private var timer: Scheduled<Void>?
+    private var isClosed = false
+
+    init(_ channel: any Channel, events: Events) {
+        self.channel = channel
+        self.events = events
+    }
+
+    /// Whether no command waits for its reply.
+    var isIdle: Bool { self.awaited.isEmpty }
+
+    /// Sends commands; fails them at once if the connection is closed.
+    func send(_ batch: RedisBatch) {
+        guard !self.isClosed else {
+            return batch.completion(.failure(RedisFailure(reason: "the connection is closed")))
+        }
+        self.awaited.append(Awaited(batch: batch))
+        self.write(batch.commands)
+        self.watch()
+    }
+
+    /// Sends a command whose reply is a push message, such as `SUBSCRIBE`.
+    func sendWithoutReply(_ command: RedisCommand) {
+        self.write([command])
+    }
+
+    /// Closes the connection and fails what waits.
+    func close(_ reason: String) {
+        guard !self.isClosed else { return }
+        self.isClosed = true
+        self.timer?.cancel()
+        self.channel.close(mode: .all, promise: nil)
+        let failure = RedisFailure(reason: reason)
+        let left = self.awaited
+        self.awaited = []
+        for waiting in left { waiting.batch.completion(.failure(failure)) }
+        self.events.closed(failure)
+    }
+
+    private func write(_ commands: [RedisCommand]) {
+        var buffer = self.channel.allocator.buffer(capacity: 512)
+        for command in commands { command.write(to: &buffer) }
+        self.channel.writeAndFlush(buffer, promise: nil)
+    }
+
+    /// Closes the connection when the reply that is due first is late.
+    private func watch() {
+        guard self.timer == nil, let first = self.awaited.first else { return }
+        let bound = NIOLoopBound(self, eventLoop: self.channel.eventLoop)
+        self.timer = self.channel.eventLoop.scheduleTask(deadline: first.batch.deadline) {
+            bound.value.timer = nil
+            guard let first = bound.value.awaited.first else { return }
+            guard first.batch.deadline <= .now() else { return bound.value.watch() }
+            bound.value.close("no reply in time")
+        }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        self.reader.append(self.unwrapInboundIn(data))
+        do throws(RESPViolation) {
+            while !self.isClosed, let value = try self.reader.next() { self.received(value) }
+        } catch {
+            self.close("not a Redis server, or a broken one: \(error.reason)")
+        }
+    }
+
+    private func received(_ value: RESPValue) {
+        if case .push(let values) = value { return self.events.pushed(values) }
+        guard !self.awaited.isEmpty else { return self.close("a reply without a command") }
+        self.awaited[self.awaited.startIndex].replies.append(value)
+        let first = self.awaited[self.awaited.startIndex]
+        guard first.replies.count == first.batch.commands.count else { return }
+        self.awaited.removeFirst()
+        self.timer?.cancel()
+        self.timer = nil
+        self.watch()
+        first.batch.completion(.success(first.replies))
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        self.close("the server closed the connection")
+        context.fireChannelInactive()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        self.close("the connection failed: \(error)")
+    }
+}

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sessions in Redis: several gateways share them, and a Redis that is gone signs no user out."""
+
+import os
+import signal
+import time
+
+import pytest
+
+from support.browser import Browser
+from support.gateway import Gateway, oidc
+from support.processes import Process, eventually, free_port
+from support.raw import request
+from support.upstream import Upstream
+
+
+class Redis:
+    """A real Redis server without a file, unless options ask for one."""
+    def __init__(self, folder, *options):
+        self.folder, self.options, self.port, self.process = folder, options, free_port(), None
+
+    def start(self):
+        command = [
+            "redis-server", "--port", self.port, "--bind", "127.0.0.1", "--save", "", "--dir", self.folder, *self.options
+        ]
+        self.process = Process(command, self.folder, "redis")
+        self.process.wait_listening(self.port)
+        return self
+
+    def stop(self):
+        self.process.stop()
+
+    def signal(self, number):
+        os.kill(self.process.pid, number)
+
+
+@pytest.fixture
+def redis(tmp_path):
+    server = Redis(tmp_path, "--appendonly", "yes", "--appendfsync", "always").start()
+    yield server
+    server.signal(signal.SIGCONT)
+    server.stop()
+
+
+@pytest.fixture
+def gateways(tmp_path, provider_server, realm, redis):
+    """Makes gateways on one Redis, not started."""
+    app = Upstream()
+    apps = {"echo": {"path": "/", "upstream": app.address, "allow": "signed_in", "public": ["/public/"]}}
+    made = []
+
+    def make(store=None):
+        name = f"gateway-{len(made)}"
+        store = store or f"redis://127.0.0.1:{redis.port}/2"
+        one = Gateway(tmp_path / name, {"mock": oidc(realm.issuer)}, apps, name=name, sessions={"store": store})
+        one.app = app
+        made.append(one)
+        return one
+
+    yield make
+    for one in made:
+        one.leave()
+    app.close()
+
+
+def get(gateway, ticket, path="/x"):
+    return request(gateway.port, path, host="gate.localhost", fields=[("Cookie", f"gatehouse={ticket}")])
+
+
+def test_gateways_share_sessions(gateways):
+    """A user who signed in at one gateway is the same user at the other, also after the first is gone."""
+    one, two = gateways().start(), gateways().start()
+    browser = Browser(one)
+    assert browser.sign_in("mock", "/x").status == 200
+    assert get(two, browser.ticket(), "/at-two").status == 200
+    assert two.app.seen("/at-two")[-1].get("X-Forwarded-User") == "mock:ada"
+    one.stop()
+    assert get(two, browser.ticket()).status == 200
+
+
+def test_a_callback_works_once_at_all_gateways(gateways):
+    """T-02: the attempt that one gateway has used is used at the others."""
+    one, two = gateways().start(), gateways().start()
+    browser = Browser(one)
+    landing = browser.authorize(browser.begin("mock"))
+    copy = Browser(one)
+    copy.cookies = {host: dict(jar) for host, jar in browser.cookies.items()}
+    assert browser.send("GET", landing).status == 303
+    copy.gateway = two
+    replayed = copy.send("GET", landing.replace(str(one.port), str(two.port)))
+    assert replayed.status == 400 and copy.ticket() is None
+
+
+def test_a_sign_out_ends_the_session_at_all_gateways_within_a_second(gateways):
+    """Also where it is cached; publish/subscribe passes it on."""
+    one, two = gateways().start(), gateways().start()
+    browser = Browser(one)
+    browser.sign_in("mock", "/x")
+    ticket = browser.ticket()
+    assert get(two, ticket).status == 200
+    assert browser.sign_out().status in (200, 303)
+    began = time.monotonic()
+    eventually(lambda: get(two, ticket).status == 401, "the other gateway knows it")
+    assert time.monotonic() - began < 1
+
+
+def test_r_50_redis_that_is_gone_signs_no_user_out(gateways, redis):
+    """Cached sessions go on; others get 503 and keep their cookie; no user gets a session that is not stored."""
+    one, two = gateways().start(), gateways().start()
+    browser = Browser(one)
+    browser.sign_in("mock", "/x")
+    ticket = browser.ticket()
+    redis.stop()
+    assert get(one, ticket).status == 200
+    rejected = get(two, ticket)
+    assert rejected.status == 503 and rejected.get("retry-after") and rejected.get("set-cookie") is None
+    assert rejected.json["error"] == "session.store_unavailable"
+    assert request(two.port, "/public/x", host="gate.localhost").status == 200
+    newcomer = Browser(two)
+    assert newcomer.sign_in("mock", "/x").status == 503 and newcomer.ticket() is None
+    redis.start()
+    eventually(lambda: get(two, ticket).status == 200, "the session is there again")
+    assert Browser(two).sign_in("mock", "/x").status == 200
+
+
+def test_r_50_redis_that_does_not_reply_is_an_outage_within_seconds(gateways, redis):
+    one, two = gateways().start(), gateways().start()
+    browser = Browser(one)
+    browser.sign_in("mock", "/x")
+    redis.signal(signal.SIGSTOP)
+    began = time.monotonic()
+    assert get(two, browser.ticket()).status == 503
+    assert time.monotonic() - began < 3
+    redis.signal(signal.SIGCONT)
+    eventually(lambda: get(two, browser.ticket()).status == 200, "it replies again")
+
+
+def test_r_53_a_restart_of_redis_signs_no_user_out(gateways, redis):
+    one = gateways().start()
+    browsers = [Browser(one) for _ in range(5)]
+    for browser in browsers:
+        assert browser.sign_in("mock", "/x").status == 200
+    redis.stop()
+    redis.start()
+    one.stop()
+    one.start()
+    for browser in browsers:
+        eventually(lambda: browser.send("GET", "/x").status == 200, "the session is there")
+
+
+def test_a_gateway_starts_without_redis(gateways, redis):
+    """Public paths are served at once, users sign in as soon as Redis is there."""
+    redis.stop()
+    one = gateways().start()
+    assert request(one.port, "/public/x", host="gate.localhost").status == 200
+    assert Browser(one).sign_in("mock", "/x").status == 503
+    redis.start()
+    eventually(lambda: Browser(one).sign_in("mock", "/x").status == 200, "users sign in")
+
+
+def test_no_password_and_no_user_is_shown(gateways, redis, tmp_path):
+    """Neither in the log nor in Redis."""
+    wrong = gateways(f"redis://gate:very-secret@127.0.0.1:{redis.port}")
+    wrong.start()
+    assert Browser(wrong).sign_in("mock", "/x").status == 503
+    assert "very-secret" not in wrong.log and "WRONGPASS" in wrong.log
+    one = gateways().start()
+    browser = Browser(one)
+    browser.sign_in("mock", "/x")
+    redis.stop()
+    for file in tmp_path.rglob("*.aof"):
+        content = file.read_bytes()
+        assert b"ada" not in content.replace(b"gatehouse", b"") and browser.ticket().encode() not in content
+    redis.start()
