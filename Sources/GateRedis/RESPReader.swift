@@ -8,9 +8,9 @@ internal import NIOCore
 /// rejected: the commands that are used have neither.
 struct RESPReader {
     /// The maximum size of one value, in bytes; a session record has less than 10 KiB.
-    static let maxBytes = 4 << 20
+    static let maxBytes = 1 << 20
     /// The maximum number of values in one value.
-    static let maxValues = 100_000
+    static let maxValues = 10_000
     /// The maximum depth of lists in lists.
     static let maxDepth = 4
 
@@ -61,7 +61,8 @@ struct RESPReader {
             case UInt8(ascii: "*"), UInt8(ascii: "~"): return try self.list(rest, of: 1, depth)
             case UInt8(ascii: "%"): return try self.list(rest, of: 2, depth)
             case UInt8(ascii: ">"):
-                guard case .list(let values)? = try self.list(rest, of: 1, depth) else { return nil }
+                guard let value = try self.list(rest, of: 1, depth) else { return nil }
+                guard case .list(let values) = value else { throw RESPViolation(reason: "a push without values") }
                 return .push(values)
             default: throw RESPViolation(reason: "a reply starts with the byte \(kind)")
             }

@@ -84,6 +84,7 @@ final class RedisClient: Sendable {
     ///
     /// - Throws: `session.store_unavailable` if there is no connection, a reply is late or an error.
     func replies(to commands: [RedisCommand]) async throws(Failure) -> [RESPValue] {
+        guard !commands.isEmpty else { return [] }
         let (loop, link) = (self.loop, self.link)
         let result: Result<[RESPValue], RedisFailure> = await withCheckedContinuation { continuation in
             self.isOpen.withLock { isOpen in
@@ -117,14 +118,10 @@ final class RedisClient: Sendable {
         Failure(.sessionStoreUnavailable, "\(self.name): \(reason)")
     }
 
-    /// A server that cannot write, or has not read its data yet, may be another one after a new look-up of its name.
+    /// The failure for an error of the server, without the command that some servers repeat.
     private func rejected(_ text: String) -> Failure {
-        let kind = text.prefix { $0 != " " }
-        if ["READONLY", "LOADING", "MASTERDOWN", "NOREPLICAS"].contains(kind) {
-            let link = self.link
-            self.loop.execute { link.value.replaceConnection(text) }
-        }
-        return self.unavailable(text)
+        let end = text.firstRange(of: ", with args")?.lowerBound ?? text.endIndex
+        return self.unavailable(String(text[..<end].prefix(200)))
     }
 
     /// Closes the connection and ends the thread; every later call throws.

@@ -25,6 +25,9 @@ struct RedisCommand: Sendable, Equatable {
     /// The command with a number as one more argument.
     func with(_ number: Int64) -> RedisCommand { self.with("\(number)") }
 
+    /// Whether the reply is a push message.
+    var isSubscription: Bool { self.words.first == Array("SUBSCRIBE".utf8) }
+
     /// Writes the command as an array of texts.
     func write(to buffer: inout ByteBuffer) {
         buffer.writeString("*\(self.words.count)\r\n")

@@ -64,11 +64,6 @@ final class RedisConnection: ByteHandler {
         self.watch()
     }
 
-    /// Sends a command whose reply is a push message, such as `SUBSCRIBE`.
-    func sendWithoutReply(_ command: RedisCommand) {
-        self.write([command])
-    }
-
     /// Closes the connection and fails what waits.
     func close(_ reason: String) {
         guard !self.isClosed else { return }
@@ -110,7 +105,8 @@ final class RedisConnection: ByteHandler {
     }
 
     private func received(_ value: RESPValue) {
-        if case .push(let values) = value { return self.events.pushed(values) }
+        // The confirmation of SUBSCRIBE is a push message in the place of a reply; an error is an ordinary reply.
+        if case .push(let values) = value, !self.confirms(values) { return self.events.pushed(values) }
         guard !self.awaited.isEmpty else { return self.close("a reply without a command") }
         self.awaited[self.awaited.startIndex].replies.append(value)
         let first = self.awaited[self.awaited.startIndex]
@@ -120,6 +116,18 @@ final class RedisConnection: ByteHandler {
         self.timer = nil
         self.watch()
         first.batch.completion(.success(first.replies))
+        // A server that cannot write, or has not read its data yet: its name may lead to another one by now.
+        for case .error(let text) in first.replies where RedisConnection.unusable.contains(text.prefix { $0 != " " }) {
+            self.close(text)
+        }
+    }
+
+    private static let unusable: Set<Substring> = ["READONLY", "LOADING", "MASTERDOWN", "NOREPLICAS"]
+
+    /// Whether a push message confirms the subscription that is due.
+    private func confirms(_ push: [RESPValue]) -> Bool {
+        guard push.first?.bytes == Array("subscribe".utf8), let first = self.awaited.first else { return false }
+        return first.batch.commands[first.replies.count].isSubscription
     }
 
     func channelInactive(context: ChannelHandlerContext) {

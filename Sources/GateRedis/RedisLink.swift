@@ -88,11 +88,6 @@ final class RedisLink {
         }
     }
 
-    /// Replaces the connection, because the server behind it cannot do its work.
-    func replaceConnection(_ reason: String) {
-        if case .up(let connection) = self.state { connection.close(reason) }
-    }
-
     /// Closes the connection; all later commands fail.
     func close() {
         let before = self.state
@@ -145,15 +140,24 @@ extension RedisLink {
 
     private func greet(_ connection: RedisConnection) {
         let deadline = NIODeadline.now() + self.connectTime
-        let batch = RedisBatch(commands: self.greeting, deadline: deadline) { [weak self] result in
+        let commands = self.greeting + [RedisCommand("SUBSCRIBE", self.channel)]
+        let batch = RedisBatch(commands: commands, deadline: deadline) { [weak self] result in
             guard let self, case .connecting = self.state else { return connection.close("not needed any more") }
             // If it failed, `lost` reports it.
             guard case .success(let replies) = result else { return }
-            for case .error(let text) in replies { return connection.close(text) }
-            connection.sendWithoutReply(RedisCommand("SUBSCRIBE", self.channel))
+            for case .error(let text) in replies { return connection.close(RedisLink.reason(text)) }
             self.up(connection)
         }
         connection.send(batch)
+    }
+
+    /// The code of an error only: some servers repeat the command, which has the password.
+    private static func reason(_ text: String) -> String {
+        let kind = String(text.prefix { $0 != " " })
+        guard ["WRONGPASS", "NOAUTH", "NOPERM", "NOPROTO", "LOADING"].contains(kind) else {
+            return "the server does not accept HELLO, SELECT or SUBSCRIBE; Redis 7 is needed, and an existing database"
+        }
+        return "the server rejects the user or what it may do: \(kind)"
     }
 
     private func up(_ connection: RedisConnection) {

@@ -10,7 +10,7 @@ internal import Synchronization
 ///
 /// - `s:KEY`, a hash: the version of the record (`v`), its family (`f`), times (`c`, `u`, `e`) and sealed session (`d`).
 /// - `f:FAMILY`, a set: the keys of the records of a family.
-/// - `r:FAMILY`: the family was removed; it stays until no record of it can exist.
+/// - `r:FAMILY`: the family was removed; records of it that a lost command has left are not returned.
 /// - `p:ID`: a single-use id that was used.
 /// - `expires` and `seen`, sorted sets: the keys by time, for the sweep and the number of sessions.
 ///
@@ -85,6 +85,9 @@ package final class RedisStore: SessionStore {
         guard let family = fields[1].bytes, let created = fields[2].number, let seen = fields[3].number,
             let expires = fields[4].number, let sealed = fields[5].bytes
         else { throw self.client.unexpected("HMGET") }
+        // A removal whose later steps were lost is in force nevertheless.
+        let removed = try await self.client.reply(to: RedisCommand("EXISTS").with(Self.name("r", family)))
+        guard removed == .integer(0) else { return nil }
         var lastSeen = Instant(seconds: seen)
         if let use = self.uses.lastUse(of: key) { lastSeen = max(lastSeen, use) }
         return SessionRecord(
@@ -182,14 +185,14 @@ package final class RedisStore: SessionStore {
         _ = try await self.client.replies(to: removals + [RedisCommand("DEL").with(set)])
     }
 
-    /// How long the mark of a removed family is kept: longer than any request that could still add a record.
-    private static let familyTime: Int64 = 3_600_000
+    /// How long the mark of a removed family is kept, in milliseconds: 30 days.
+    private static let familyTime: Int64 = 30 * 86_400_000
 
     /// Removes expired sessions in steps; Redis has removed most records itself.
     package func removeExpired(at now: Instant, idle: Duration) async throws(Failure) -> Int {
         self.idle.withLock { $0 = idle }
         // A session with a pending use looks older than it is.
-        try await self.flush()
+        try? await self.flush()
         let oldest = now.advanced(by: .zero - idle)
         var total = 0
         for (set, limit) in [("gatehouse:expires", now), ("gatehouse:seen", oldest)] {
@@ -202,7 +205,9 @@ package final class RedisStore: SessionStore {
                 guard !keys.isEmpty else { break }
                 let replies = try await self.client.replies(to: keys.compactMap(\.bytes).flatMap(Self.removal))
                 // The second of the three replies for each key: of several gateways one removes it.
-                total += stride(from: 1, to: replies.count, by: 3).count { replies[$0] == .integer(1) }
+                let removed = stride(from: 1, to: replies.count, by: 3).count { replies[$0] == .integer(1) }
+                total += removed
+                guard removed > 0 else { break }
             }
         }
         return total
@@ -212,7 +217,11 @@ package final class RedisStore: SessionStore {
     package func spend(_ id: [UInt8], until: Instant) async throws(Failure) -> Bool {
         let time = max(until.since(self.clock.now), RedisStore.minSpentTime).milliseconds
         let command = RedisCommand("SET").with(Self.name("p", id)).with("1").with("NX").with("PX").with(time)
-        return try await self.client.reply(to: command) != .null
+        switch try await self.client.reply(to: command) {
+        case .null: return false
+        case .text(Array("OK".utf8)): return true
+        default: throw self.client.unexpected("SET")
+        }
     }
 
     /// The number of live sessions.
@@ -234,6 +243,12 @@ package final class RedisStore: SessionStore {
     /// Writes a key, since only that proves that the server can be written.
     package func check() async throws(Failure) {
         _ = try await self.client.reply(to: RedisCommand("SET", "gatehouse:check", "1", "PX", "1000"))
+    }
+
+    deinit {
+        self.flushes.withLock { $0?.cancel() }
+        let client = self.client
+        Task { await client.close() }
     }
 
     /// Closes the connection after writing pending uses.
@@ -267,9 +282,10 @@ extension RedisStore {
     private func use(_ key: [UInt8], at instant: Instant) -> RedisCommand {
         let script = """
             local times = redis.call('HMGET', KEYS[1], 'u', 'e')
-            if not times[1] then return 0 end
-            if tonumber(ARGV[1]) > tonumber(times[1]) then redis.call('HSET', KEYS[1], 'u', ARGV[1]) end
-            local left = (tonumber(times[2]) - tonumber(ARGV[1])) * 1000
+            local seen, expires = tonumber(times[1]), tonumber(times[2])
+            if not seen or not expires then return 0 end
+            if tonumber(ARGV[1]) > seen then redis.call('HSET', KEYS[1], 'u', ARGV[1]) end
+            local left = (expires - tonumber(ARGV[1])) * 1000
             local idle = tonumber(ARGV[2])
             if idle > 0 and idle < left then left = idle end
             if left > 0 then redis.call('PEXPIRE', KEYS[1], left) end

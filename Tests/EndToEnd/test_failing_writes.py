@@ -290,7 +290,7 @@ def test_y_03_exhausted_descriptors_do_not_end_the_gateway(make, realm):
         assert operations.response().status == 200
         resource.prlimit(gateway.process.pid, resource.RLIMIT_NOFILE, (descriptors(gateway), most))
         gateway.reload()
-        eventually(lambda: "reload failed" in gateway.log, "the file cannot be read")
+        eventually(lambda: "reload failed" in gateway.process.log, "the file cannot be read")
         for _ in range(5):
             operations.send(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
             assert operations.response().status == 200

@@ -146,6 +146,28 @@ private func eventually<Value>(_ body: () async throws -> Value?) async -> Value
         #expect(try await store.record(for: record(1).key) == record(1))
     }
 
+    @Test func `a user who may not subscribe gets no connection, so no reply reaches another command`() async throws {
+        let server = try RedisServer([
+            "--user", "gate", "on", ">secret", "~gatehouse:*", "resetchannels", "+@all", "--user", "default", "off",
+        ])
+        let store = try await self.open(server) { ($0.user, $0.password) = ("gate", Secret(text: "secret")) }
+        let failures = await withTaskGroup(of: Failure?.self) { group in
+            for number: UInt8 in 1...50 {
+                group.addTask {
+                    do throws(Failure) {
+                        _ = try await store.spend([number], until: noon)
+                        return nil
+                    } catch {
+                        return error
+                    }
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(failures.count == 50 && failures.allSatisfy { $0?.reason == .sessionStoreUnavailable })
+        #expect(failures.contains { $0?.detail.contains("NOPERM") == true })
+    }
+
     @Test func `a wrong password is named, and not shown`() async throws {
         let server = try RedisServer(["--requirepass", "right"])
         let store = try await self.open(server) { $0.password = Secret(text: "wrong-one") }

@@ -129,9 +129,10 @@ extension Shape<StoreSettings> {
     /// A session store; a URL with a password is masked wherever the file is shown.
     static let store = Shape(kind, schema: Schema.text(pattern: "^(memory:|sqlite:.+|redis://.+)$")) { node, reading in
         guard let scalar = reading.scalar(node, kind: kind) else { return nil }
-        let hasPassword = scalar.text.contains("@") && !scalar.text.hasPrefix("sqlite:")
-        if hasPassword { reading.conceal(node) }
-        if hasPassword, scalar.source == .written {
+        // A password may be there without an @, if the host was forgotten.
+        let mayHavePassword = scalar.text.hasPrefix("redis")
+        if mayHavePassword { reading.conceal(node) }
+        if mayHavePassword, scalar.text.contains("@"), scalar.source == .written {
             reading.warning(
                 "a password is in the file in clear text; write ${env:NAME} or ${file:/path} instead",
                 at: scalar.mark
@@ -140,7 +141,10 @@ extension Shape<StoreSettings> {
         do throws(InvalidValue) {
             return try StoreSettings.parse(scalar.text)
         } catch {
-            reading.error("\(hasPassword ? "the URL of the store" : scalar.shown) \(error.message)", at: scalar.mark)
+            reading.error(
+                "\(mayHavePassword ? "the URL of the store" : scalar.shown) \(error.message)",
+                at: scalar.mark
+            )
             return nil
         }
     }
