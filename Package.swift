@@ -55,6 +55,7 @@ let moduleGraph: [(target: String, imports: [String])] = [
     ("GateNet", ["GateWire", "CEventPoll", "CNGHTTP2", "NIOCore"]),
     ("GateYAML", ["GateCore", "CLibYAML", "NIOCore"]),
     ("GatePolicy", ["GateCore"]),
+    ("GatePages", ["GateCore", "Mustache"]),
     ("GateProviders", ["GateCore"]),
     ("GateOpenID", ["GateProviders", "GateCore", "Crypto", "CryptoExtras"]),
     ("GateSessions", ["GateCore", "Crypto"]),
@@ -110,20 +111,17 @@ let moduleGraph: [(target: String, imports: [String])] = [
         "GateIngress",
         [
             "GateOperations", "GateHeaders", "GateConfiguration", "GateProxy", "GateOpenID", "GateSessions",
-            "GateAssertion",
-            "GateHTTP",
-            "GateProviders", "GatePolicy", "GateWire", "GateNet", "GateCore", "HTTPTypes", "Logging", "Metrics",
-            "Mustache", "NIOCore",
+            "GateAssertion", "GateHTTP", "GateProviders", "GatePages", "GatePolicy", "GateWire", "GateNet", "GateCore",
+            "HTTPTypes", "Metrics", "NIOCore",
         ]
     ),
     (
         "GateServer",
         [
             "GateIngress", "GateOperations", "GateConfiguration", "GateProviderHTTP", "GateSessionStores", "GateRedis",
-            "GateProxy", "GateOpenID", "GateSessions", "GateAssertion", "GateHTTP", "GateProviders", "GateNet",
-            "GateYAML",
-            "GateCore",
-            "Logging",
+            "GateProxy", "GateOpenID", "GateSessions", "GateAssertion", "GateHTTP", "GateProviders", "GatePolicy",
+            "GateNet", "GateYAML", "GateWire", "GateCore",
+            "HTTPTypes", "Logging",
             "Metrics", "NIOCore", "UnixSignals",
         ]
     ),
@@ -189,11 +187,12 @@ let modules: [Target] = moduleGraph.map { module in
 let testImports: [String: [String]] = [
     "GateCore": ["GateTestSupport"],
     "GateAssertion": ["GateTestSupport"],
+    "GateSessions": ["GateTestSupport"],
     "GateSessionStores": ["GateProxy", "GateRedis", "GateTestSupport"],
     "GateRedis": ["GateSessionStores", "GateTestSupport", "NIOEmbedded"],
     "GateHTTP": ["Crypto", "NIOEmbedded", "X509"],
     "GateProxy": ["NIOEmbedded", "NIOPosix"],
-    "GateIngress": ["Crypto", "GateProviderHTTP", "GateSessionStores", "GateTestSupport", "NIOEmbedded"],
+    "GateIngress": ["Crypto", "GateProviderHTTP", "GateSessionStores", "GateTestSupport", "Logging", "NIOEmbedded"],
     "GateOperations": ["GateTestSupport"],
     "GateDiagnostics": ["GateTestSupport"],
     "GateServer": ["GateTestSupport", "NIOEmbedded"],

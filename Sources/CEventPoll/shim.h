@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the toolchain's Glibc module leaves out of the C library: epoll(7), eventfd(2), accept4(2), mallopt(3), socket filters.
+// What the toolchain's Glibc module leaves out of the C library: epoll(7), eventfd(2), accept4(2), mallopt(3), socket filters,
+// O_PATH of open(2) and SO_PEERCRED of unix(7).
 #include <linux/filter.h>
 #include <malloc.h>
 #include <sys/epoll.h>
@@ -35,4 +36,15 @@ static inline int drop_new_handshakes(int socket) {
   };
   struct sock_fprog program = {sizeof steps / sizeof *steps, steps};
   return setsockopt(socket, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
+}
+
+// O_PATH: a folder may be opened without permission to list it.
+static const int open_path_only = 010000000;
+
+// The user id of the process that connected to a Unix socket, or -1: SO_PEERCRED. Other sockets report pid 0.
+static inline long peer_user(int socket) {
+  struct { int process; unsigned int user, group; } peer = {0, 0, 0};
+  socklen_t size = sizeof peer;
+  if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || size != sizeof peer || peer.process == 0) return -1;
+  return peer.user;
 }

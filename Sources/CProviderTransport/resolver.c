@@ -18,7 +18,7 @@ typedef struct name {
     int is_pending;
     // EAI_… of the last look-up.
     int failure;
-    // When the addresses were looked up; without meaning where there are none.
+    // When the addresses were looked up; without meaning if no address is kept.
     int64_t since;
     char *addresses;
 } name;

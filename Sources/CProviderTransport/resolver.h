@@ -38,7 +38,7 @@ resolution resolver_start(resolver *self, const char *host, int64_t time);
 // What came of it, without starting another.
 resolution resolver_state(resolver *self, const char *host, int64_t time);
 
-// The addresses in the form of CURLOPT_RESOLVE, for the caller to free; NULL if there are none or memory ran out.
+// The addresses in the form of CURLOPT_RESOLVE, for the caller to free; NULL without addresses or memory.
 char *resolver_addresses(resolver *self, const char *host);
 
 // Why the last look-up failed.

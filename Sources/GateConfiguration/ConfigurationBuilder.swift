@@ -33,9 +33,16 @@ struct ConfigurationBuilder {
             idle: self.draft.sessions?.idleTimeout?.value ?? sessions.lifetimes.idle,
             absolute: self.draft.sessions?.lifetime?.value ?? sessions.lifetimes.absolute
         )
+        sessions.recheck = RecheckPolicy(
+            interval: self.draft.sessions?.recheck ?? sessions.recheck.interval,
+            maxStale: self.draft.sessions?.maxStale ?? sessions.recheck.maxStale
+        )
+        sessions.cookie = self.draft.sessions?.cookie ?? sessions.cookie
         let keys = self.draft.assertion?.keys ?? FileAccess.resolve("keys", in: gateway.stateFolder)
         var assertion = AssertionSettings(keysFolder: keys)
         assertion.lifetime = self.draft.assertion?.lifetime ?? assertion.lifetime
+        assertion.rotate = self.draft.assertion?.rotate?.value
+        assertion.publishAhead = self.draft.assertion?.publishAhead?.value ?? assertion.publishAhead
         let settings = providers.compactMap { $0.value.settings(id: $0.name) }
         return Configuration(
             gateway: gateway,
@@ -53,6 +60,8 @@ struct ConfigurationBuilder {
         if let listeners = draft.listeners?.value { settings.listeners = listeners.compactMap(self.listener) }
         settings.operations = draft.operations?.value ?? settings.operations
         settings.operationsHosts = draft.operationsHosts ?? []
+        settings.operationsSocket = OperationsSocketChoice.settings(draft.operationsSocket, state: settings.stateFolder)
+        settings.operationsToken = draft.operationsToken
         settings.trustedProxies = (draft.trustedProxies ?? []).map(\.value)
         settings.hsts = draft.hsts
         settings.secrets = draft.secrets
@@ -108,19 +117,15 @@ struct ConfigurationBuilder {
         var taken: [String: Named<AppDraft>] = [:]
         let publicURL = self.draft.gateway?.publicURL?.value
         for app in self.draft.apps ?? [] {
-            let host = app.value.host?.value ?? publicURL?.host ?? ""
             let path = app.value.path?.value ?? "/"
-            if app.value.isPlaced, let other = taken.updateValue(app, forKey: "\(host) \(path)") {
-                let place = "'\(host.isEmpty ? "the public host" : host)\(path)'"
-                let message = "\(place) belongs to app '\(other.name)' in line \(other.mark.line) already"
-                reading.error(message, at: app.value.path?.mark ?? app.value.host?.mark ?? app.mark)
-            }
+            self.place(app, at: path, in: &taken, &reading)
+            self.checkLifetimes(of: app.value, &reading)
             let check = AccessCheck(known: known, app: app)
             let access = check.rule(&reading)
             let denied = check.denied(access.providers, &reading)
             guard let publicURL, let action = app.value.action else { continue }
-            let own = app.value.host.flatMap { Origin(scheme: publicURL.scheme, host: $0.value, port: publicURL.port) }
-            var route = Route(app: app.name, origin: own ?? publicURL, path: path)
+            var route = Route(app: app.name, origin: publicURL, path: path)
+            route.origins = OriginSet(publicURL, hosts: (app.value.hosts?.value ?? []).map(\.value))
             route.providers = access.providers
             route.access = access.rule
             route.denied = denied
@@ -129,9 +134,56 @@ struct ConfigurationBuilder {
             let headers = (app.value.headers ?? []).map { HeaderSetting(name: $0.name, field: $0.value) }
             var made = AppSettings(route: route, action: action, headers: headers)
             made.traffic = app.value.trafficSettings
+            made.sessionLimits = SessionLimits(
+                idle: app.value.idleTimeout?.value,
+                lifetime: app.value.lifetime?.value
+            )
             made.sendsForwarded = app.value.forwarded ?? false
             settings.append(made)
         }
         return settings
+    }
+
+    /// Checks that an app's lifetimes of sessions are no longer than those of all apps, which end a session first.
+    private func checkLifetimes(of app: AppDraft, _ reading: inout DecodingContext) {
+        let defaults = SessionSettings.defaultLifetimes
+        let whole = self.draft.sessions
+        let pairs = [
+            ("idle_timeout", app.idleTimeout, whole?.idleTimeout?.value ?? defaults.idle),
+            ("lifetime", app.lifetime, whole?.lifetime?.value ?? defaults.absolute),
+        ]
+        for case (let name, let time?, let limit) in pairs where time.value > limit {
+            let shown = limit.yamlText
+            let help = "write at most \(shown), or raise 'sessions.\(name)', which ends sessions for all apps"
+            reading.error("'\(name)' is longer than the \(shown) of all apps; \(help)", at: time.mark)
+        }
+    }
+
+    /// Checks that no other app has the same path on one of an app's hosts, and that no wildcard includes the gateway's host.
+    private func place(
+        _ app: Named<AppDraft>,
+        at path: String,
+        in taken: inout [String: Named<AppDraft>],
+        _ reading: inout DecodingContext
+    ) {
+        let publicHost = self.draft.gateway?.publicURL?.value.host
+        let hosts = app.value.hosts?.value ?? []
+        for host in hosts {
+            guard let publicHost, case .wildcard = host.value, host.value.matches(publicHost) else { continue }
+            let help = "write a wildcard of another domain, so that no app has a host beside the sign-in pages"
+            reading.error("'\(host.value)' includes the host of 'public_url', '\(publicHost)'; \(help)", at: host.mark)
+        }
+        guard app.value.isPlaced else { return }
+        let names = hosts.isEmpty ? [publicHost ?? ""] : hosts.map { "\($0.value)" }
+        for (index, name) in names.enumerated() {
+            // A host that is listed twice is reported where the list is read.
+            guard let other = taken.updateValue(app, forKey: "\(name) \(path)"), other.name != app.name else {
+                continue
+            }
+            let place = "'\(name.isEmpty ? "the public host" : name)\(path)'"
+            let message = "\(place) belongs to app '\(other.name)' in line \(other.mark.line) already"
+            let mark = hosts.count > 1 ? hosts[index].mark : app.value.path?.mark ?? hosts.first?.mark ?? app.mark
+            reading.error(message, at: mark)
+        }
     }
 }

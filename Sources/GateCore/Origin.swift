@@ -38,6 +38,9 @@ package struct Origin: Sendable, Hashable, CustomStringConvertible {
     /// RFC 6454 §6.2.
     package var description: String { "\(self.scheme)://\(self.authority)" }
 
+    /// The origin of another host with the same scheme and port; nil if the host is invalid.
+    package func with(host: String) -> Origin? { Origin(scheme: self.scheme, host: host, port: self.port) }
+
     /// Whether the host can only be this machine: `localhost`, `*.localhost`, `127.0.0.0/8` or `[::1]`.
     ///
     /// RFC 6761 §6.3.

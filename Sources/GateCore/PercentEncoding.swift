@@ -23,7 +23,7 @@ package enum PercentEncoding {
         output.append(self.digits[Int(byte & 0x0F)])
     }
 
-    /// The byte whose escape is at a position; nil if there is none.
+    /// The byte whose escape is at a position; nil if absent.
     package static func escaped(at position: Int, in text: [UInt8]) -> UInt8? {
         guard text[position] == UInt8(ascii: "%"), position + 2 < text.count else { return nil }
         guard let high = self.value(of: text[position + 1]), let low = self.value(of: text[position + 2]) else {

@@ -21,7 +21,7 @@ package enum PrivateFile {
         guard unsafe mkdir(path, 0o700) == 0 || errno == EEXIST else { throw self.failure("cannot be created", path) }
     }
 
-    /// Creates an empty file if there is none.
+    /// Creates an empty file unless it exists.
     package static func makeEmpty(_ path: String) throws(Failure) {
         let descriptor = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw self.failure("cannot be opened for writing", path) }
@@ -79,6 +79,25 @@ package enum PrivateFile {
         return Array(bytes)
     }
 
+    /// Removes a file, if it exists.
+    package static func remove(_ path: String) throws(Failure) {
+        guard unsafe unlink(path) == 0 || errno == ENOENT else { throw self.failure("cannot be removed", path) }
+    }
+
+    /// Runs `body` while no other process runs one for the same folder; waits for its turn.
+    package static func locking<Value>(
+        _ folder: String,
+        _ body: () throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw self.failure("cannot be opened", folder) }
+        defer { close(descriptor) }
+        while flock(descriptor, LOCK_EX) != 0 {
+            guard errno == EINTR else { throw self.failure("cannot be locked", folder) }
+        }
+        return try body()
+    }
+
     /// The identity of the current content of a file, its links followed; nil if there is no such file.
     package static func state(of path: String) -> FileState? {
         var status = stat()
@@ -92,7 +111,7 @@ package enum PrivateFile {
         )
     }
 
-    /// Who may read and change a file or folder, its links followed; nil if there is none.
+    /// Who may read and change a file or folder, its links followed; nil if it does not exist.
     package static func mode(of path: String) -> FileMode? {
         var status = stat()
         guard unsafe stat(path, &status) == 0 else { return nil }

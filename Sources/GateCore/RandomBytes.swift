@@ -14,9 +14,18 @@ package struct RandomBytes: Sendable {
         self.make(count)
     }
 
-    /// `count` fresh bytes as unpadded base64url, for states, nonces, codes and ids.
+    /// `count` fresh bytes as unpadded base64url, for states, nonces and codes.
     package func token(_ count: Int) -> String {
         Base64URL.encode(self.bytes(count))
+    }
+
+    /// `count` fresh bytes, less one bit, as an id that people pass to commands.
+    ///
+    /// The first character is a letter: a command would read an id that begins with `-` as an option.
+    package func identifier(_ count: Int) -> String {
+        var bytes = self.bytes(count)
+        bytes[0] &= 0b0111_1111
+        return Base64URL.encode(bytes)
     }
 
     /// The operating system's generator.

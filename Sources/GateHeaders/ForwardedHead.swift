@@ -81,7 +81,7 @@ package struct ForwardedHead {
         writer.writeLine("Host", changes?.host ?? authority)
         let options = head.message.connectionOptions()
         if let changes {
-            self.copyLines(of: head.message, removing: options, changes, to: &writer)
+            self.copyLines(of: head, removing: options, changes, to: &writer)
         } else {
             writer.copyLines(of: head.message) { self.isKept($0, of: head.message, removing: options) }
         }
@@ -101,11 +101,12 @@ package struct ForwardedHead {
 
     /// The client's lines, as the app wants them.
     private static func copyLines(
-        of message: MessageHead,
+        of head: RequestHead,
         removing options: Set<String>,
         _ changes: RequestChanges,
         to writer: inout HeadWriter
     ) {
+        let message = head.message
         var rewritten: [(name: StaticString, value: String)] = []
         writer.copyLines(of: message) { field in
             if let edits = changes.edits {
@@ -117,7 +118,7 @@ package struct ForwardedHead {
                     && changes.edits?.takesAway(self.regularName(of: field, in: message)) != true
             }
             if let origin = changes.origin, let name = OriginRewrite.name(field.name),
-                let value = origin.value(for: message.text(field.valueRange))
+                let value = origin.value(for: message.text(field.valueRange), on: head.authority.host)
             {
                 rewritten.append((name, value))
                 return false
@@ -191,13 +192,13 @@ package struct ForwardedHead {
                 storing.isSettled = true
                 return true
             case .location, .contentLocation, .refresh:
-                return changes?.value(of: field, in: head.message) == nil
+                return changes?.value(of: field, in: head.message, on: request.authority.host) == nil
             default: return !field.name.isHopByHop && !self.isNamed(field, of: head.message, in: options)
             }
         }
         if !hasDate, edits?.takesAway("date") != true { writer.buffer.writeImmutableBuffer(date.now) }
         if !hasID { self.write(requestID, to: &writer) }
-        if let changes { changes.write(head, storing, to: &writer) }
+        if let changes { changes.write(head, storing, on: request.authority.host, to: &writer) }
         if let edits { writer.buffer.writeImmutableBuffer(edits.lines) }
         return self.finish(&writer, head, hasNoBody: hasNoBody, framing: framing, closes: closes)
     }

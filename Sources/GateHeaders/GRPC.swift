@@ -26,7 +26,7 @@ package enum GRPC {
         }
     }
 
-    /// The time that a call may take: `grpc-timeout`, at most an hour; nil if there is none.
+    /// The time that a call may take: `grpc-timeout`, at most an hour; nil if absent.
     package static func timeout(of request: RequestHead) -> TimeAmount? {
         let message = request.message
         guard

@@ -13,9 +13,8 @@ struct LocationRewrite: Sendable {
     /// The longest value that is mapped, in bytes.
     static let maxBytes = 8192
 
-    /// The origin under which browsers reach the app.
-    private let origin: String
-    private let host: String
+    /// The origins under which browsers reach the app.
+    private let origins: OriginSet
     /// The prefix that the app does not see; empty for none.
     private let prefix: String
     /// The authorities by which the app may know itself: its targets and `upstream_host`, in lower case.
@@ -30,19 +29,18 @@ struct LocationRewrite: Sendable {
     /// The mapping for an app; nil if its requests are not forwarded.
     init?(_ app: AppSettings) {
         guard let upstream = app.upstream else { return nil }
-        self.origin = "\(app.route.origin)"
-        self.host = app.route.origin.host
+        self.origins = app.route.origins
         self.prefix = app.strippedPrefix
         let targets = upstream.targets.compactMap(\.origin)
         let named = app.traffic.upstreamHost.map { [$0.lowercased()] } ?? []
         self.authorities = Set(targets.map(\.authority) + named)
         self.upstreamHosts = Set(targets.map(\.host) + named.map { String($0.prefix { $0 != ":" }) })
-        self.ports = Set([80, 443, app.route.origin.port] + targets.map(\.port))
+        self.ports = Set([80, 443, app.route.origins.port] + targets.map(\.port))
         self.mapsCookies = !self.prefix.isEmpty || app.traffic.upstreamHost != nil
     }
 
-    /// `5; url=/page`, with the URL in quotes or not.
-    func refresh(_ text: String) -> String? {
+    /// `5; url=/page`, with the URL in quotes or not, in the response to a request for `host`.
+    func refresh(_ text: String, on host: String) -> String? {
         let bytes = Array(text.utf8)
         let name = Array("url=".utf8)
         guard bytes.count >= name.count,
@@ -56,12 +54,13 @@ struct LocationRewrite: Sendable {
             end = bytes[(start + 1)...].firstIndex(of: bytes[start]) ?? end
             start += 1
         }
-        guard let mapped = self.location(String(decoding: bytes[start..<end], as: UTF8.self)) else { return nil }
+        guard let mapped = self.location(String(decoding: bytes[start..<end], as: UTF8.self), on: host)
+        else { return nil }
         return String(decoding: bytes[..<start] + Array(mapped.utf8) + bytes[end...], as: UTF8.self)
     }
 
-    /// A URL as browsers need it; nil if it stays as it is.
-    func location(_ text: String) -> String? {
+    /// A URL as browsers need it that have sent a request for `host`; nil if it stays as it is.
+    func location(_ text: String, on host: String) -> String? {
         guard !text.hasPrefix("/") || text.hasPrefix("//") else {
             let mapped = self.prefixed(text)
             return mapped == text ? nil : mapped
@@ -71,22 +70,26 @@ struct LocationRewrite: Sendable {
         let rest = text.dropFirst(scheme.count)
         let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
         let path = String(rest.dropFirst(authority.count))
-        guard self.isApp(authority, scheme) else { return nil }
-        let mapped = self.origin + (path.hasPrefix("/") ? self.prefixed(path) : self.prefix + path)
+        guard let named = self.host(of: authority, scheme, on: host) else { return nil }
+        let mapped = self.origins.text(of: named) + (path.hasPrefix("/") ? self.prefixed(path) : self.prefix + path)
         return mapped == text ? nil : mapped
     }
 
-    /// Whether a URL with this authority leads to the app.
-    private func isApp(_ authority: Substring, _ scheme: String) -> Bool {
+    /// The host of the app that a URL with this authority leads to: the one it names, or that of the request if it names a
+    /// server of the app; nil if it leads elsewhere.
+    private func host(of authority: Substring, _ scheme: String, on own: String) -> String? {
         guard let sides = WebURL.split(authority: String(authority)), let host = Origin.normalHost(sides.host)
-        else {
-            return false
-        }
+        else { return nil }
         let usual = scheme == "https://" ? 443 : 80
         let port = sides.port ?? usual
-        if host == self.host { return scheme == "//" ? sides.port == nil : self.ports.contains(port) }
-        return self.authorities.contains(sides.port == nil ? host : "\(host):\(port)")
+        if self.origins.contains(host) {
+            let isOwnPort = scheme == "//" ? sides.port == nil : self.ports.contains(port)
+            return isOwnPort ? host : nil
+        }
+        let isServer =
+            self.authorities.contains(sides.port == nil ? host : "\(host):\(port)")
             || self.authorities.contains("\(host):\(port)")
+        return isServer ? own : nil
     }
 
     /// A path below the prefix that the app does not see.
@@ -102,13 +105,13 @@ struct LocationRewrite: Sendable {
     /// A cookie whose path and domain browsers can use; nil if it stays as it is.
     ///
     /// RFC 6265 §4.1.2. A cookie with the prefix `__Host-` has no domain and must keep `/` as its path.
-    func cookie(_ text: String) -> String? {
+    func cookie(_ text: String, on host: String) -> String? {
         guard !text.lowercased().hasPrefix("__host-") else { return nil }
         var isChanged = false
         let parts = text.split(separator: ";", omittingEmptySubsequences: false).enumerated().compactMap {
             index,
             part -> String? in
-            guard index > 0, let mapped = self.attribute(String(part)) else { return String(part) }
+            guard index > 0, let mapped = self.attribute(String(part), on: host) else { return String(part) }
             isChanged = true
             return mapped.isEmpty ? nil : mapped
         }
@@ -116,7 +119,7 @@ struct LocationRewrite: Sendable {
     }
 
     /// An attribute that changes; empty for one that is left out, nil for one that stays.
-    private func attribute(_ part: String) -> String? {
+    private func attribute(_ part: String, on host: String) -> String? {
         let sides = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         guard sides.count == 2 else { return nil }
         let value = sides[1].trimmingOptionalSpace()
@@ -128,7 +131,7 @@ struct LocationRewrite: Sendable {
         case "domain":
             let domain = value.lowercased().drop { $0 == "." }
             let isOfUpstream = self.upstreamHosts.contains { $0 == domain || $0.hasSuffix(".\(domain)") }
-            let isOfApp = self.host == domain || self.host.hasSuffix(".\(domain)")
+            let isOfApp = host == domain || host.hasSuffix(".\(domain)")
             return isOfUpstream && !isOfApp ? "" : nil
         default:
             return nil

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import GateConfiguration
+internal import GateCore
 internal import GatePolicy
 internal import GateProxy
 internal import GateWire
@@ -18,7 +19,7 @@ package struct RequestChanges: Sendable {
     /// Changes to the lines, `X-Forwarded-Prefix` included.
     let edits: LineEdits?
 
-    /// The changes for an app; nil if there are none.
+    /// The changes for an app; nil if absent.
     package init?(_ app: AppSettings) {
         let prefix = app.strippedPrefix
         self.prefixLength = prefix.utf8.count
@@ -45,15 +46,15 @@ package struct RequestChanges: Sendable {
 /// comes from the app's own pages has been decided before. So do WebDAV servers, which compare `Destination` with their own
 /// scheme, host and port.
 struct OriginRewrite: Sendable {
-    private let own: String
+    private let origins: OriginSet
     private let upstream: String
 
-    /// The rewriting that an app asks for; nil if there is none.
+    /// The rewriting that an app asks for; nil if absent.
     init?(_ app: AppSettings) {
         guard app.traffic.strictness.upstreamOrigin == .rewrite, let host = app.traffic.upstreamHost,
             let target = app.upstream?.targets.first
         else { return nil }
-        self.own = "\(app.route.origin)"
+        self.origins = app.route.origins
         self.upstream = "\(target.isSecure ? "https" : "http")://\(host)"
     }
 
@@ -67,10 +68,11 @@ struct OriginRewrite: Sendable {
         }
     }
 
-    /// The value for the app; nil if it stays as it is.
-    func value(for text: String) -> String? {
-        guard text.hasPrefix(self.own) else { return nil }
-        let rest = text.utf8.dropFirst(self.own.utf8.count)
+    /// The value for the app in a request to one of its hosts; nil if it stays as it is.
+    func value(for text: String, on host: String) -> String? {
+        let own = self.origins.text(of: host)
+        guard text.hasPrefix(own) else { return nil }
+        let rest = text.utf8.dropFirst(own.utf8.count)
         guard rest.isEmpty || rest.first == UInt8(ascii: "/") else { return nil }
         return self.upstream + String(Substring(rest))
     }

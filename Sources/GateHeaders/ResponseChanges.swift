@@ -42,13 +42,19 @@ package struct ResponseChanges: Sendable {
     }
 
     /// Adds the lines that were left out because they change, and those that are missing.
-    func write(_ head: ResponseHead, _ storing: Storing, to writer: inout HeadWriter) {
+    ///
+    /// - Parameters:
+    ///   - head: The head of the app.
+    ///   - storing: Its caching headers.
+    ///   - host: The host of the request.
+    ///   - writer: The writer of the new head.
+    func write(_ head: ResponseHead, _ storing: Storing, on host: String, to writer: inout HeadWriter) {
         if self.protectsHTML, storing.isHTML, !storing.isSettled, self.edits?.takesAway("cache-control") != true {
             writer.buffer.writeStaticString("Cache-Control: private, no-cache\r\n")
         }
         guard self.locations != nil else { return }
         for field in head.message.fields where self.edits?.takesAway(field, of: head.message) != true {
-            guard let value = self.value(of: field, in: head.message) else {
+            guard let value = self.value(of: field, in: head.message, on: host) else {
                 if self.movesCookie(field, in: head.message) { writer.copy(field.lineRange, of: head.message) }
                 continue
             }
@@ -68,15 +74,15 @@ package struct ResponseChanges: Sendable {
     }
 
     /// The mapped value of a line that changes; nil for one that is copied as it is.
-    func value(of field: FieldLine, in message: MessageHead) -> String? {
+    func value(of field: FieldLine, in message: MessageHead, on host: String) -> String? {
         guard let locations, field.valueRange.count <= LocationRewrite.maxBytes else { return nil }
         switch field.name {
         case .location, .contentLocation:
-            return message.validText(field.valueRange).flatMap { locations.location($0) }
+            return message.validText(field.valueRange).flatMap { locations.location($0, on: host) }
         case .refresh:
-            return message.validText(field.valueRange).flatMap { locations.refresh($0) }
+            return message.validText(field.valueRange).flatMap { locations.refresh($0, on: host) }
         case .setCookie where self.movesCookie(field, in: message):
-            return message.validText(field.valueRange).flatMap { locations.cookie($0) }
+            return message.validText(field.valueRange).flatMap { locations.cookie($0, on: host) }
         default: return nil
         }
     }

@@ -2,12 +2,12 @@
 
 package import GateCore
 
-/// A route from an origin and a path prefix to an app, with its access rules.
+/// A route from the hosts and the path prefix of an app to it, with its access rules.
 package struct Route: Sendable, Hashable {
     /// The app's name in the file.
     package var app: String
-    /// The origin under which browsers reach the app.
-    package var origin: Origin
+    /// The origins under which browsers reach the app.
+    package var origins: OriginSet
     /// The path prefix, starting with `/`; compared by whole segments.
     package var path: String
     /// The names of the accepted providers.
@@ -21,18 +21,19 @@ package struct Route: Sendable, Hashable {
     /// The requests that need no sign-in.
     package var publicRules: [PublicRule]
 
-    /// A route that admits no user.
+    /// A route of one origin that admits no user.
     package init(app: String, origin: Origin, path: String) {
         self.app = app
-        self.origin = origin
+        self.origins = OriginSet(origin)
         self.path = path
         self.providers = []
         self.access = .entries([])
         self.publicRules = []
     }
 
-    /// The app's URL, which is the audience of its assertions: the origin, and the prefix unless it is `/`.
-    package var audience: String { self.path == "/" ? "\(self.origin)" : "\(self.origin)\(self.path)" }
+    /// The audience of the app's assertions, the same on all of its hosts: the origin of its first host as the file has it, and
+    /// the prefix unless it is `/`.
+    package var audience: String { self.path == "/" ? self.origins.name : "\(self.origins.name)\(self.path)" }
 }
 
 /// Which of a user's groups an app receives.

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import GateCore
+
 /// Finds the route of a request: by host, then by the longest path prefix of whole segments.
+///
+/// A host with routes of its own has these only; the routes of a wildcard are for all other hosts that it includes.
 ///
 /// A look-up is one pass over the path, regardless of the number of routes: at the end of each segment, the hash of the
 /// path so far is compared with the prefixes of the host.
@@ -18,11 +22,13 @@ package struct RouteTable: Sendable {
     /// The prefixes in the given order; a look-up returns an index into it.
     private let prefixes: [[UInt8]]
     private var hosts: [String: Host] = [:]
+    /// The routes of wildcards, by their domains.
+    private var domains: [String: Host] = [:]
 
-    /// A table of (host in normal form, path prefix) pairs; a look-up returns a position in `entries`.
+    /// A table of (hosts, path prefix) pairs; a look-up returns a position in `entries`.
     ///
     /// A prefix with a `/` at its end equals the same prefix without it; of equal entries the first wins.
-    package init(_ entries: [(host: String, path: String)]) {
+    package init(_ entries: [(hosts: [HostPattern], path: String)]) {
         self.prefixes = entries.map { entry in
             entry.path.hasSuffix("/") ? Array(entry.path.utf8.dropLast()) : Array(entry.path.utf8)
         }
@@ -32,7 +38,14 @@ package struct RouteTable: Sendable {
             for byte in prefix {
                 hash.add(byte)
             }
-            self.hosts[entry.host, default: Host()].add(index, hash: hash.value, length: prefix.count)
+            for pattern in entry.hosts {
+                switch pattern {
+                case .exact(let host):
+                    self.hosts[host, default: Host()].add(index, hash: hash.value, length: prefix.count)
+                case .wildcard(let domain):
+                    self.domains[domain, default: Host()].add(index, hash: hash.value, length: prefix.count)
+                }
+            }
         }
     }
 
@@ -43,8 +56,13 @@ package struct RouteTable: Sendable {
     ///   - path: The canonical path, without query.
     /// - Returns: The position in the entries of the table.
     package func entry(host: String, path: Span<UInt8>) -> Int? {
-        guard let host = self.hosts[host] else { return nil }
-        return self.entry(in: host, path: path)
+        guard let found = self.hosts[host] ?? self.wildcard(including: host) else { return nil }
+        return self.entry(in: found, path: path)
+    }
+
+    private func wildcard(including host: String) -> Host? {
+        guard !self.domains.isEmpty, let domain = HostPattern.domain(of: host) else { return nil }
+        return self.domains[domain]
     }
 
     private func entry(in host: Host, path: Span<UInt8>) -> Int? {

@@ -45,7 +45,7 @@ package struct ProviderCertificate: Sendable, Hashable {
 package struct HostProbe: Sendable {
     /// The chain as verified, leaf first and trusted root last, at most 10; empty over plain http.
     package let certificates: [ProviderCertificate]
-    /// The head of its response to `HEAD /`, whatever the status; nil if there was none in time.
+    /// The head of its response to `HEAD /`, whatever the status; nil without a response in time.
     package let response: ProviderResponse?
 
     /// Puts the parts together.

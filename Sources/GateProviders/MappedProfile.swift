@@ -9,7 +9,7 @@ package struct MappedProfile: Sendable, Hashable {
     /// The source of each field; an empty field has none.
     package internal(set) var sources: [ProfileField: String] = [:]
 
-    /// The rows of a table: every field in order, its value as text and its source, nil where there is none.
+    /// The rows of a table: every field in order, its value as text and its source, nil where they are absent.
     package var rows: [(field: String, value: String?, source: String?)] {
         ProfileField.allCases.map { ($0.rawValue, self.profile.text(of: $0), self.sources[$0]) }
     }

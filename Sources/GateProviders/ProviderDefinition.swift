@@ -74,6 +74,9 @@ package struct ProviderDefinition: Sendable {
         self.mapping.steps(.subject).flatMap(\.sources).contains { $0.document == .userinfo }
     }
 
+    /// Whether the subject of profiles is the `sub` claim of ID tokens, and nothing else.
+    package var usesSubjectClaim: Bool { self.mapping.steps(.subject) == [.claim(.idToken("/sub"))] }
+
     /// Whether any field of the profile reads the userinfo response.
     package var readsUserinfo: Bool {
         self.mapping.sources.contains { $0.document == .userinfo }

@@ -32,7 +32,7 @@ package struct ProviderPayloads: Sendable, Hashable {
         self.lookedUp = lookedUp
     }
 
-    /// The value a source points at, the first if it searches an array; nil if there is none or it is null.
+    /// The value a source points at, the first if it searches an array; nil if it is absent or null.
     func value(at source: ClaimSource) -> JSON? {
         self.values(at: source).first
     }

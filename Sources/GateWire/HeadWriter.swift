@@ -98,7 +98,7 @@ package struct HeadWriter: Sendable {
     }
 }
 
-/// The registered reason phrase of a status; empty if there is none.
+/// The registered reason phrase of a status; empty if absent.
 ///
 /// RFC 9110 §15, RFC 9112 §4 and the IANA registry of status codes.
 package func reasonPhrase(_ status: Int) -> String { reasonPhrases[status] ?? "" }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateCore
+package import GateCore
 package import NIOCore
 
 extension Shape<Bool> {
@@ -167,6 +167,14 @@ extension Duration {
             return nil
         }
         return Int64(digits)
+    }
+}
+
+extension Shape<Instant> {
+    /// A day, as its first instant in UTC.
+    package static let date = single("a date", pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}$") { text throws(InvalidValue) in
+        guard let day = Instant(date: text) else { throw InvalidValue("is not a date such as 2027-06-01") }
+        return day
     }
 }
 

@@ -27,7 +27,7 @@ import Testing
         #expect(configuration.assertion.lifetime == .seconds(120))
         let app = try #require(configuration.apps.first)
         #expect(app.route.app == "wiki")
-        #expect(app.route.origin == gateway.publicURL)
+        #expect(app.route.origins.first == gateway.publicURL)
         #expect(app.route.path == "/")
         #expect(app.route.providers == ["staff"])
         #expect(app.route.access == .signedIn)
@@ -130,7 +130,7 @@ import Testing
                 headers: { X-User: preferred_username, X-Mail: email }
             """
         let app = try #require(try Fixture.configuration(text).apps.first)
-        #expect(app.route.origin.description == "http://notes.localhost:8443")
+        #expect(app.route.origins.first?.description == "http://notes.localhost:8443")
         #expect(app.route.path == "/team")
         #expect(app.route.audience == "http://notes.localhost:8443/team")
         #expect(app.upstream?.targets == [.unix(path: "/run/notes.sock")])

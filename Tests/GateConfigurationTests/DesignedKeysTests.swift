@@ -23,6 +23,7 @@ import Testing
           store: sqlite:/var/lib/gatehouse/sessions.db
           idle_timeout: 12h
           lifetime: 7d
+          cookie: session
         assertion:
           lifetime: 2m
           keys: /var/lib/gatehouse/keys
@@ -83,9 +84,12 @@ import Testing
     }
 
     @Test(arguments: [
-        "rediss://h", "redis+cluster://h", "cookie:", "postgres://h", "sqlite:", "sqlite::memory:", "memory", "redis:h",
+        "cookie:", "postgres://h", "sqlite:", "sqlite::memory:", "memory", "redis:h",
         "redis://", "redis://h:0", "redis://h:x", "redis://h/x", "redis://h/-1", "redis://user@h", "redis://user:@h",
-        "redis://a@b:c@h", "redis://user:%zz@h", "redis://h?x=1",
+        "redis://a@b:c@h", "redis://user:%zz@h", "redis://h?x=1", "redis://a,b",
+        "rediss://", "redis+sentinel://h", "redis+sentinel://h/", "redis+sentinel://h/a%20b", "redis+sentinel://h/m/x",
+        "redis+sentinel://h/m/0/1", "redis+sentinel://h,h/m", "redis+sentinel://h,/m", "redis+cluster://h/1",
+        "redis+cluster://", "redis+cluster://h,", "redis+cluster://h//", "redis+tls://h", "redisx://h",
     ])
     func `an unsupported or unknown session store is rejected`(store: String) {
         let result = Fixture.parse(Fixture.smallest(rest: "sessions: { store: \"\(store)\" }"))
@@ -101,11 +105,70 @@ import Testing
         #expect(store("redis://redis.example.com") == .redis(settings))
         #expect(store("redis://redis.example.com:6379/0") == .redis(settings))
         settings.database = 15
-        settings.password = Secret(text: "p@ss:w")
+        settings.credentials = .init(user: nil, password: Secret(text: "p@ss:w"))
         #expect(store("redis://:p%40ss:w@redis.example.com/15") == .redis(settings))
-        settings.user = "gate"
-        settings.target = UpstreamTarget(.tcp(host: "[::1]", port: 7000))
+        settings.credentials?.user = "gate"
+        settings.servers = .one(UpstreamTarget(.tcp(host: "[::1]", port: 7000)))
         #expect(store("redis://gate:p%40ss:w@[::1]:7000/15") == .redis(settings))
+        settings.servers = .one(UpstreamTarget(.tcp(host: "[::1]", port: 7000), isSecure: true))
+        #expect(store("rediss://gate:p%40ss:w@[::1]:7000/15") == .redis(settings))
+    }
+
+    @Test func `the URLs of Sentinel and of a cluster have several servers`() {
+        let store = { (text: String) in
+            Fixture.parse(Fixture.smallest(rest: "sessions: { store: \"\(text)\" }")).configuration?.sessions.store
+        }
+        func target(_ host: String, _ port: Int, _ isSecure: Bool = false) -> UpstreamTarget {
+            UpstreamTarget(.tcp(host: host, port: port), isSecure: isSecure)
+        }
+        var settings = RedisSettings(.sentinels([target("s1", 26_379), target("s2", 7000)], master: "my-master.1"))
+        #expect(store("redis+sentinel://s1,s2:7000/my-master.1") == .redis(settings))
+        settings.database = 3
+        settings.credentials = .init(user: "gate", password: Secret(text: "p"))
+        #expect(store("redis+sentinel://gate:p@s1,s2:7000/my-master.1/3") == .redis(settings))
+        settings = RedisSettings(.cluster([target("r1", 6379), target("10.0.0.2", 7002)]))
+        for end in ["", "/", "/0"] { #expect(store("redis+cluster://r1,10.0.0.2:7002\(end)") == .redis(settings)) }
+        settings.servers = .cluster([target("r1", 6379, true), target("[::1]", 6379, true)])
+        #expect(store("rediss+cluster://r1,[::1]") == .redis(settings))
+        let many = (1...33).map { "r\($0)" }
+        #expect(store("redis+cluster://\(many.joined(separator: ","))") == nil)
+        #expect(store("redis+cluster://\(many.dropLast().joined(separator: ","))") != nil)
+    }
+
+    @Test func `certificates and the password of the sentinels are beside the URL`() {
+        let text = """
+            sessions:
+              store: rediss+sentinel://s1/main
+              redis:
+                tls:
+                  ca_file: tls/good.pem
+                  certificate: tls/good.pem
+                  private_key: tls/good.key
+                  server_name: r.example
+                sentinel_user: watcher
+                sentinel_password: ${env:CLIENT_SECRET}
+            """
+        let result = Fixture.parse(Fixture.smallest(rest: text))
+        guard case .redis(let settings)? = result.configuration?.sessions.store else {
+            Issue.record("\(result.diagnostics.map(\.rendered))")
+            return
+        }
+        let (certificate, key) = ("/etc/gatehouse/tls/good.pem", "/etc/gatehouse/tls/good.key")
+        #expect(settings.tls?.caFile == certificate && settings.tls?.serverName == "r.example")
+        #expect(settings.tls?.certificate == CertificateFiles(certificate: certificate, privateKey: key))
+        #expect(settings.sentinelCredentials == .init(user: "watcher", password: Secret(text: "sample-secret")))
+    }
+
+    @Test(arguments: [
+        ("memory:", "sentinel_password: ${env:CLIENT_SECRET}"), ("redis://h", "tls: { server_name: h }"),
+        ("redis+cluster://h", "sentinel_password: ${env:CLIENT_SECRET}"), ("rediss://h", "tls: { certificate: x }"),
+        ("redis+sentinel://h/m", "sentinel_user: u"), ("redis://h", "password: x"),
+    ])
+    func `settings of Redis without effect are rejected`(store: String, keys: String) {
+        let rest = "sessions: { store: \"\(store)\", redis: { \(keys) } }"
+        let result = Fixture.parse(Fixture.smallest(rest: rest))
+        #expect(result.configuration == nil)
+        #expect(result.diagnostics.contains { $0.severity == .error })
     }
 
     @Test func `a password in the URL of Redis is a warning, and is masked in what is shown`() throws {

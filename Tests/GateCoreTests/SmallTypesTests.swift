@@ -52,6 +52,15 @@ import Testing
         #expect((0..<13).allSatisfy { position in Set(draws.map { $0[position] }).count > 50 })
         #expect((0...17).allSatisfy { RandomBytes.system.bytes($0).count == $0 })
     }
+
+    @Test func `an id begins with a letter, so that no command reads it as an option`() {
+        for first in UInt8.min...UInt8.max {
+            let id = RandomBytes { [first] + Array(repeating: 0xFF, count: $0 - 1) }.identifier(16)
+            #expect(id.first?.isLetter == true && id.utf8.count == 22)
+        }
+        let draws = (0..<200).map { _ in RandomBytes.system.identifier(16) }
+        #expect(Set(draws).count == draws.count)
+    }
 }
 
 @Suite struct PrivateFileTests {

@@ -7,14 +7,16 @@ internal import GateYAML
 /// Finds apps whose upstream is this gateway, so that their requests would loop.
 struct LoopCheck {
     private let listeners: [BindAddress]
-    private let origins: Set<Origin>
+    private let origins: OriginSet
+    private let scheme: String
     private let apps: [Named<AppDraft>]
 
     init(_ gateway: GatewaySettings, apps: [Named<AppDraft>]) {
         self.listeners = gateway.listeners.map(\.address)
         let own = gateway.publicURL
-        let hosts = apps.compactMap { $0.value.host?.value } + [own.host]
-        self.origins = Set(hosts.compactMap { Origin(scheme: own.scheme, host: $0, port: own.port) })
+        let hosts = apps.flatMap { $0.value.hosts?.value ?? [] }.map(\.value)
+        self.origins = OriginSet(own, hosts: hosts + [.exact(own.host)])
+        self.scheme = own.scheme
         self.apps = apps
     }
 
@@ -31,7 +33,9 @@ struct LoopCheck {
 
     private func leadsBack(_ target: UpstreamTarget) -> Bool {
         guard let origin = target.origin else { return false }
-        return self.origins.contains(origin) || self.listeners.contains { self.accepts($0, origin) }
+        let isOwn =
+            origin.scheme == self.scheme && origin.port == self.origins.port && self.origins.contains(origin.host)
+        return isOwn || self.listeners.contains { self.accepts($0, origin) }
     }
 
     private func accepts(_ listener: BindAddress, _ origin: Origin) -> Bool {
@@ -46,21 +50,34 @@ struct RedirectCheck {
     private let publicURL: Origin
     private let apps: [Named<AppDraft>]
     private let names: [String: String]
+    /// The hosts that are not part of a wildcard, since apps name them.
+    private let hosts: Set<String>
 
     init(apps: [Named<AppDraft>], publicURL: Origin) {
         self.publicURL = publicURL
         self.apps = apps
-        let places = apps.map { ("\($0.value.host?.value ?? publicURL.host) \($0.value.path?.value ?? "/")", $0.name) }
-        self.names = Dictionary(places) { first, _ in first }
+        var names: [String: String] = [:]
+        var hosts: Set<String> = [publicURL.host]
+        for app in apps {
+            let path = app.value.path?.value ?? "/"
+            for host in (app.value.hosts?.value ?? []).map(\.value)
+                + (app.value.hosts == nil ? [.exact(publicURL.host)] : [])
+            {
+                let place = "\(host) \(path)"
+                names[place] = names[place] ?? app.name
+                if case .exact(let name) = host { hosts.insert(name) }
+            }
+        }
+        self.names = names
+        self.hosts = hosts
     }
 
     /// Rejects each redirect after which a browser would be redirected in the same way.
     func check(_ reading: inout DecodingContext) {
         for app in self.apps {
             guard let redirect = app.value.redirect, let to = redirect.to, app.value.isPlaced else { continue }
-            let host = app.value.host?.value ?? self.publicURL.host
-            let own = Origin(scheme: self.publicURL.scheme, host: host, port: self.publicURL.port)
-            guard to.value.origin == own,
+            let host = to.value.origin.host
+            guard to.value.origin == self.publicURL.with(host: host),
                 self.app(on: host, at: self.destination(of: app.value, redirect, to.value)) == app.name
             else { continue }
             let help = "a browser would be redirected in a loop; write another URL"
@@ -79,6 +96,7 @@ struct RedirectCheck {
     /// The app with the longest path that the destination is below, by whole segments; nil for the gateway's own.
     private func app(on host: String, at destination: String) -> String? {
         guard destination != "/oauth2", !destination.hasPrefix("/oauth2/") else { return nil }
+        let host = self.hosts.contains(host) ? host : HostPattern.domain(of: host).map { "*.\($0)" } ?? host
         var path = destination[...]
         while let slash = path.lastIndex(of: "/") {
             if let name = self.names["\(host) \(path)"] { return name }

@@ -18,7 +18,7 @@ struct SharedUpstreamCheck {
     /// A server, for all hosts or for one.
     private struct Server: Hashable {
         let target: UpstreamTarget
-        let host: String?
+        let host: HostPattern?
     }
 
     init(apps: [AppSettings], drafts: [Named<AppDraft>]) {
@@ -27,9 +27,11 @@ struct SharedUpstreamCheck {
         var byServer: [Server: [Int]] = [:]
         for (index, app) in apps.enumerated() {
             let targets = Set(app.upstream?.targets ?? [])
-            for server in targets.flatMap({ [Server(target: $0, host: nil), Server(target: $0, host: app.host)] })
-            where byServer[server, default: []].count < 2 {
-                byServer[server, default: []].append(index)
+            for target in targets {
+                for host in [nil] + app.route.origins.hosts {
+                    let server = Server(target: target, host: host)
+                    if byServer[server, default: []].count < 2 { byServer[server, default: []].append(index) }
+                }
             }
         }
         self.byServer = byServer
@@ -51,8 +53,9 @@ struct SharedUpstreamCheck {
         var taken: [String: AppSettings] = [:]
         for app in self.apps {
             let folded = PathNormalization.folded(Array(PathNormalization.decoded(app.route.path).utf8))
-            let key = "\(app.route.origin.host) \(String(decoding: folded, as: UTF8.self))"
-            guard let other = taken.updateValue(app, forKey: key), other.route.path != app.route.path else { continue }
+            let path = String(decoding: folded, as: UTF8.self)
+            let others = app.route.origins.hosts.compactMap { taken.updateValue(app, forKey: "\($0) \(path)") }
+            guard let other = others.first(where: { $0.route.path != app.route.path }) else { continue }
             let isExact = [app, other].allSatisfy { $0.traffic.strictness.pathSpelling == .exact }
             guard !isExact, let mark = self.marks[app.route.app] else { continue }
             let paths = "'\(app.route.path)' and '\(other.route.path)' of '\(other.route.app)'"
@@ -66,7 +69,7 @@ struct SharedUpstreamCheck {
 
     private func warnOfSpellings(_ app: AppSettings, _ mark: YAMLMark, _ reading: inout DecodingContext) {
         guard app.traffic.strictness.pathSpelling == .exact,
-            let other = self.firstSharing(app, onHost: app.host)
+            let other = self.firstSharing(app, on: app.route.origins.hosts)
         else { return }
         let spelling = "another spelling of the path, such as '\(app.route.path.uppercased())'"
         let risk = "reaches the same server under the rules of '\(other.route.app)' only"
@@ -76,7 +79,7 @@ struct SharedUpstreamCheck {
 
     /// Without its prefix an app is the whole server, the paths of other apps included.
     private func warnOfStrippedPrefix(_ app: AppSettings, _ mark: YAMLMark, _ reading: inout DecodingContext) {
-        guard app.traffic.stripsPrefix, app.route.path != "/", let other = self.firstSharing(app, onHost: nil) else {
+        guard app.traffic.stripsPrefix, app.route.path != "/", let other = self.firstSharing(app, on: [nil]) else {
             return
         }
         let risk = "users of '\(app.route.app)' reach every path of that server, those of '\(other.route.app)' too"
@@ -91,15 +94,13 @@ struct SharedUpstreamCheck {
         }
     }
 
-    /// The first other app of the file with a server of an app, on one host or on any.
-    private func firstSharing(_ app: AppSettings, onHost host: String?) -> AppSettings? {
-        let firsts = (app.upstream?.targets ?? []).compactMap { target in
-            self.byServer[Server(target: target, host: host)]?.first { self.apps[$0].route.app != app.route.app }
+    /// The first other app of the file with a server of an app, on one of these hosts; nil in the list for any host.
+    private func firstSharing(_ app: AppSettings, on hosts: [HostPattern?]) -> AppSettings? {
+        let firsts = (app.upstream?.targets ?? []).flatMap { target in
+            hosts.compactMap { host in
+                self.byServer[Server(target: target, host: host)]?.first { self.apps[$0].route.app != app.route.app }
+            }
         }
         return firsts.min().map { self.apps[$0] }
     }
-}
-
-extension AppSettings {
-    fileprivate var host: String { self.route.origin.host }
 }

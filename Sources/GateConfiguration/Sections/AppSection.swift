@@ -3,6 +3,7 @@
 package import GateCore
 package import GatePolicy
 package import GateProxy
+package import GateSessions
 internal import GateWire
 internal import GateYAML
 
@@ -18,6 +19,8 @@ package struct AppSettings: Sendable, Hashable {
     package var headers: [HeaderSetting]
     /// Whether the app also gets `Forwarded`, RFC 7239.
     package var sendsForwarded = false
+    /// Lifetimes of sessions that are shorter than those of all apps.
+    package var sessionLimits = SessionLimits()
 
     /// Puts the parts together.
     package init(route: Route, action: AppAction, headers: [HeaderSetting] = []) {
@@ -201,7 +204,8 @@ package struct WebSocketSettings: Sendable, Hashable {
 
 /// One app as the file has it.
 struct AppDraft: Sendable {
-    var host: Located<String>?
+    /// One host or several; nil for that of `public_url`.
+    var hosts: Located<[Located<HostPattern>]>?
     var path: Located<String>?
     var upstream: UpstreamSettings?
     var upstreamMark: YAMLMark?
@@ -212,6 +216,8 @@ struct AppDraft: Sendable {
     var deny: Located<[EntryDraft]>?
     var groups: GroupShare?
     var publicRules: [Located<PublicRule>]?
+    var idleTimeout: Located<Duration>?
+    var lifetime: Located<Duration>?
     var headers: [Named<IdentityField>]?
     var forwarded: Bool?
     /// The settings that are read in place; keys that are not written leave the defaults.
@@ -231,7 +237,8 @@ extension Mapping<AppDraft> {
         path: "apps.<name>",
         summary: "A web app that the gateway protects, and the users who may access it.",
         make: { AppDraft() },
-        keys: placeKeys + actionKeys + accessKeys + identityKeys + trafficKeys + responseKeys + strictnessKeys,
+        keys: placeKeys + actionKeys + accessKeys + lifetimeKeys + identityKeys + trafficKeys + responseKeys
+            + strictnessKeys,
         alternatives: ["upstream", "redirect", "response"],
         check: { app, written, reading in app.check(written, &reading) }
     )
@@ -239,10 +246,12 @@ extension Mapping<AppDraft> {
     private static let placeKeys: [Key<AppDraft>] = [
         Key(
             "host",
-            located: \.host,
-            .host,
+            located: \.hosts,
+            .hosts,
             .init(default: .words("the host of `public_url`"), example: "wiki.example.com"),
-            "The host under which browsers reach the app, on any port."
+            "The host under which browsers reach the app, on any port, or a list of hosts, at most 1000. `*.apps.example.com` is "
+                + "every host one label below `apps.example.com` that no app names as a host of its own. See "
+                + "[hosts.md](hosts.md)."
         ),
         Key(
             "path",
@@ -288,6 +297,25 @@ extension Mapping<AppDraft> {
         ),
     ]
 
+    private static let lifetimeKeys: [Key<AppDraft>] = [
+        Key(
+            "idle_timeout",
+            located: \.idleTimeout,
+            .duration(.seconds(120)...(.seconds(3650 * 86_400))),
+            .init(default: .words("`sessions.idle_timeout`"), example: "15m"),
+            "A shorter idle time-out for this app: a session that was not used for as long, even once, needs a new sign-in for "
+                + "this app and goes on for others. See [sessions.md](sessions.md#lifetimes)."
+        ),
+        Key(
+            "lifetime",
+            located: \.lifetime,
+            .duration(.seconds(60)...(.seconds(3650 * 86_400))),
+            .init(default: .words("`sessions.lifetime`"), example: "8h"),
+            "A shorter lifetime of sessions for this app: longer after the sign-in, the app needs a new one."
+        ),
+        Key(unsupported: "recheck", "how often the provider is asked again about users of this app."),
+    ]
+
     private static let identityKeys: [Key<AppDraft>] = [
         Key(
             "groups",
@@ -322,13 +350,25 @@ extension AppDraft {
     /// Checks what depends on this app only.
     fileprivate mutating func check(_ written: Mapping<AppDraft>.Written, _ reading: inout DecodingContext) {
         self.upstreamMark = written.keys["upstream"]
-        let hasHost = self.host != nil || written.keys["host"] == nil
+        let hasHost = self.hosts != nil || written.keys["host"] == nil
         self.isPlaced = hasHost && (self.path != nil || written.keys["path"] == nil)
         if let providers = self.providers, providers.value.isEmpty {
             reading.error("'providers' is an empty list; remove it to accept all providers", at: providers.mark)
         }
+        self.checkHosts(&reading)
         self.checkPublicRules(&reading)
         self.checkTraffic(written, &reading)
+    }
+
+    private func checkHosts(_ reading: inout DecodingContext) {
+        guard let hosts = self.hosts else { return }
+        let limit = 1000
+        if hosts.value.count > limit { reading.error("'host' has more than \(limit) entries", at: hosts.mark) }
+        var lines: [HostPattern: Int] = [:]
+        for host in hosts.value {
+            guard let line = lines.updateValue(host.mark.line, forKey: host.value) else { continue }
+            reading.error("'\(host.value)' is here twice; first in line \(line)", at: host.mark)
+        }
     }
 
     private func checkPublicRules(_ reading: inout DecodingContext) {

@@ -13,6 +13,10 @@ package struct GatewaySettings: Sendable, Hashable {
     package var operations: BindAddress
     /// The host names of the operations listener, beside IP addresses, `localhost` and the host of ``operations``.
     package var operationsHosts: [String] = []
+    /// The Unix socket of the operations API; nil for none.
+    package var operationsSocket: OperationsSocketSettings?
+    /// The token with which the operations listener serves the operations API too; nil if it does not.
+    package var operationsToken: Secret?
     /// The folder for the files that the gateway creates.
     package var stateFolder: String
     /// The networks whose `X-Forwarded-*` and `Forwarded` are trusted.
@@ -40,6 +44,14 @@ package struct GatewaySettings: Sendable, Hashable {
     static let defaultOperations = BindAddress(host: "127.0.0.1", port: 9901)
 }
 
+/// The Unix socket of the operations API.
+package struct OperationsSocketSettings: Sendable, Hashable {
+    /// The path of the socket.
+    package let path: String
+    /// Whether the file names it, so that a gateway that cannot listen there does not start.
+    package let isRequired: Bool
+}
+
 /// One listener for requests.
 package struct ListenerSettings: Sendable, Hashable {
     /// The address to listen on.
@@ -61,63 +73,35 @@ package struct ListenerSettings: Sendable, Hashable {
     }
 }
 
-/// A host and a port to listen on.
-package struct BindAddress: Sendable, Hashable, CustomStringConvertible {
-    /// An IP address without brackets, or a name that resolves to one.
-    package let host: String
-    /// The port; 0 for any free one.
-    package let port: Int
-
-    /// Makes an address from its parts.
-    package init(host: String, port: Int) {
-        self.host = host
-        self.port = port
-    }
-
-    /// Reads `127.0.0.1:8080`, `[::1]:8080` or `localhost:8080`; nil if host or port are missing or invalid.
-    package init?(_ text: String) {
-        guard let colon = text.lastIndex(of: ":"), let host = Origin.normalHost(text[..<colon]) else { return nil }
-        let digits = text[text.index(after: colon)...]
-        guard (1...5).contains(digits.utf8.count), digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
-            return nil
-        }
-        guard let port = Int(digits), port <= 65_535 else { return nil }
-        self.port = port
-        guard host.hasPrefix("[") else {
-            self.host = host
-            return
-        }
-        let inner = String(host.dropFirst().dropLast())
-        guard IPAddress(inner) != nil else { return nil }
-        self.host = inner
-    }
-
-    /// Host and port, an IPv6 address in brackets.
-    package var description: String {
-        self.host.contains(":") ? "[\(self.host)]:\(self.port)" : "\(self.host):\(self.port)"
-    }
-
-    /// Whether both cannot be listened on at once: the same port of one address, or of all of its family.
-    func collides(with other: BindAddress) -> Bool {
-        guard self.port == other.port, self.port != 0 else { return false }
-        guard self.host != other.host else { return true }
-        guard self.host.contains(":") == other.host.contains(":") else { return false }
-        return [self.host, other.host].contains { $0 == "0.0.0.0" || $0 == "::" }
-    }
-}
-
 /// `gateway` as the file has it.
 struct GatewayDraft: Sendable {
     var publicURL: Located<Origin>?
     var listeners: Located<[ListenerDraft]>?
     var operations: Located<BindAddress>?
     var operationsHosts: [String]?
+    var operationsSocket: OperationsSocketChoice?
+    var operationsToken: Secret?
     var state: String?
     var trustedProxies: [Located<CIDRRange>]?
     var hsts = GatewaySettings.defaultHSTS
     var secrets: [Secret]?
     var limits = GatewayLimits()
     var drain = DrainSettings()
+}
+
+/// `gateway.operations_socket`.
+enum OperationsSocketChoice: Sendable {
+    case off
+    case path(String)
+
+    /// The socket, by default `operations.sock` in the state folder.
+    static func settings(_ choice: OperationsSocketChoice?, state: String) -> OperationsSocketSettings? {
+        switch choice {
+        case .off: nil
+        case .path(let path): OperationsSocketSettings(path: path, isRequired: true)
+        case nil: OperationsSocketSettings(path: FileAccess.resolve("operations.sock", in: state), isRequired: false)
+        }
+    }
 }
 
 /// One listener as the file has it.
@@ -180,6 +164,23 @@ extension Mapping<GatewayDraft> {
                     + "it through a host name of an attacker (DNS rebinding)."
             ),
             Key(
+                "operations_socket",
+                \.operationsSocket,
+                .operationsSocket,
+                .init(default: .words("`operations.sock` in `state`"), example: "/run/gatehouse/operations.sock"),
+                "The Unix socket of the operations API, by which `gatehouse sessions`, `users` and `keys` reach the running "
+                    + "gateway; only its owner can connect (mode 0600). A relative path is resolved against the working "
+                    + "directory; `off` for no socket. See [administration.md](administration.md)."
+            ),
+            Key(
+                "operations_token",
+                \.operationsToken,
+                .secret(atLeast: 32),
+                .init(default: .words("none: by the socket only"), example: "${env:OPERATIONS_TOKEN}"),
+                "At least 32 bytes. With it the operations listener serves the operations API (`/v1/`) as well, to requests "
+                    + "with `Authorization: Bearer` and this token."
+            ),
+            Key(
                 "state",
                 \.state,
                 .path,
@@ -196,7 +197,7 @@ extension Mapping<GatewayDraft> {
             Key(
                 "hsts",
                 over: \.hsts,
-                .hsts,
+                .duration(.zero...(.seconds(3650 * 86_400)), or: "off"),
                 .init(example: "1w"),
                 "How long browsers use https only for the hosts of the gateway and its apps (`Strict-Transport-Security`, "
                     + "RFC 6797). It is sent with the gateway's own responses over TLS that the gateway terminates, never "
@@ -318,21 +319,28 @@ extension Mapping<CertificateDraft> {
     )
 }
 
+extension Shape<OperationsSocketChoice> {
+    /// `off`, or a path.
+    static let operationsSocket = Shape<String>.path.map { text -> OperationsSocketChoice in
+        text == "off" ? .off : .path(text)
+    }
+}
+
 extension Shape<Duration?> {
-    /// `off`, which is nil, or a time.
-    static let hsts: Shape = {
-        let time = Shape<Duration>.duration(.zero...(.seconds(3650 * 86_400)))
-        let schema: JSON = ["anyOf": [["const": "off"], time.schema]]
+    /// A word, which is nil, or a time.
+    static func duration(_ range: ClosedRange<Duration>, or word: String) -> Shape {
+        let time = Shape<Duration>.duration(range)
+        let schema: JSON = ["anyOf": [["const": .string(word)], time.schema]]
         return Shape(
-            "`off`, or \(time.kind)",
+            "`\(word)`, or \(time.kind)",
             schema: schema,
-            write: { .string($0.map(\.yamlText) ?? "off") },
+            write: { .string($0.map(\.yamlText) ?? word) },
             read: { node, reading in
-                if case .scalar("off", _) = node.content { return .some(nil) }
+                if case .scalar(word, _) = node.content { return .some(nil) }
                 return time.read(node, &reading)
             }
         )
-    }()
+    }
 }
 
 extension GatewayDraft {
@@ -418,14 +426,4 @@ extension GatewayDraft {
             )
         }
     }
-}
-
-extension BindAddress {
-    /// Whether only this machine reaches it.
-    var isLoopback: Bool {
-        Origin(scheme: "http", host: self.host.contains(":") ? "[\(self.host)]" : self.host)?.isLoopback ?? false
-    }
-
-    /// Whether it is the wildcard address of its family.
-    var isWildcard: Bool { self.host == "0.0.0.0" || self.host == "::" }
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateCore
-internal import GateProxy
 package import GateRedis
 package import GateSessions
 internal import GateYAML
@@ -12,6 +11,10 @@ package struct SessionSettings: Sendable, Hashable {
     package var store: StoreSettings
     /// How long they last: without a request, and in total.
     package var lifetimes = SessionSettings.defaultLifetimes
+    /// When the provider is asked again about a user.
+    package var recheck = SessionSettings.defaultRecheck
+    /// How long browsers keep the session cookie.
+    package var cookie = SessionCookie.session
 
     /// Settings with the default lifetimes.
     package init(store: StoreSettings) {
@@ -19,6 +22,15 @@ package struct SessionSettings: Sendable, Hashable {
     }
 
     static let defaultLifetimes = SessionLifetimes(idle: .seconds(12 * 3600), absolute: .seconds(7 * 86_400))
+    static let defaultRecheck = RecheckPolicy(interval: .seconds(3600), maxStale: .seconds(900))
+}
+
+/// How long browsers keep the session cookie, by its name in the file.
+package enum SessionCookie: String, Sendable, CaseIterable {
+    /// Until the browser closes.
+    case session
+    /// Until the session ends.
+    case persistent
 }
 
 /// A session store.
@@ -37,6 +49,10 @@ package struct AssertionSettings: Sendable, Hashable {
     package var lifetime = AssertionSettings.defaultLifetime
     /// The folder of the signing keys.
     package var keysFolder: String
+    /// How old the latest key may become before another one is added; nil if only operators add keys.
+    package var rotate: Duration?
+    /// How long a new key is published before it signs, and a new gateway secret opens before it seals.
+    package var publishAhead = AssertionSettings.defaultPublishAhead
 
     /// Settings with the default lifetime.
     package init(keysFolder: String) {
@@ -44,19 +60,26 @@ package struct AssertionSettings: Sendable, Hashable {
     }
 
     static let defaultLifetime = Duration.seconds(120)
+    static let defaultPublishAhead = Duration.seconds(3600)
 }
 
 /// `sessions` as the file has it.
 struct SessionDraft: Sendable {
     var store: StoreSettings?
+    var redis: RedisDraft?
     var idleTimeout: Located<Duration>?
     var lifetime: Located<Duration>?
+    var recheck: Duration??
+    var maxStale: Duration?
+    var cookie: SessionCookie?
 }
 
 /// `assertion` as the file has it.
 struct AssertionDraft: Sendable {
     var lifetime: Duration?
     var keys: String?
+    var rotate: Located<Duration>?
+    var publishAhead: Located<Duration>?
 }
 
 extension Mapping<SessionDraft> {
@@ -72,8 +95,16 @@ extension Mapping<SessionDraft> {
                 \.store,
                 .store,
                 .init(default: .words("`sqlite:` in `state`"), example: "memory:"),
-                "`sqlite:` and the path of a database, `redis://user:password@host:6379/0` for several gateways, or "
-                    + "`memory:`, which is lost on a restart. See [sessions.md](sessions.md)."
+                "`sqlite:` and the path of a database; for several gateways `redis://user:password@host:6379/0`, "
+                    + "`redis+sentinel://user:password@host1,host2/master/0` or `redis+cluster://user:password@host1,host2`, "
+                    + "each with `rediss` for TLS; or `memory:`, which is lost on a restart. See [sessions.md](sessions.md)."
+            ),
+            Key(
+                "redis",
+                \.redis,
+                Mapping<RedisDraft>.redis.shape,
+                .init(),
+                "Further settings of a store in Redis."
             ),
             Key(
                 "idle_timeout",
@@ -89,8 +120,36 @@ extension Mapping<SessionDraft> {
                 .init(default: .duration(SessionSettings.defaultLifetimes.absolute)),
                 "How long a session lasts at most."
             ),
+            Key(
+                "recheck",
+                \.recheck,
+                .duration(.seconds(1)...(.seconds(3650 * 86_400)), or: "never"),
+                .init(default: .duration(.seconds(3600))),
+                "How long the provider's word holds. Before a session is served for longer, the gateway asks the "
+                    + "provider whether the user may still sign in, and reads the profile again; `never` to ask at "
+                    + "sign-ins only. See [sessions.md](sessions.md#re-checks)."
+            ),
+            Key(
+                "max_stale",
+                \.maxStale,
+                .duration(.zero...(.seconds(3650 * 86_400))),
+                .init(default: .duration(.seconds(900))),
+                "How long after `recheck` a session is still served while the provider does not respond; then the "
+                    + "response is 503 until it does."
+            ),
+            Key(
+                "cookie",
+                \.cookie,
+                .oneOf("a kind of cookie"),
+                .init(default: "session", example: "persistent"),
+                "How long browsers keep the cookie: for the browser `session`, which ends when the browser closes unless it "
+                    + "restores its tabs, or `persistent`, until the session has lasted for `lifetime`."
+            ),
         ],
-        check: { sessions, _, reading in
+        check: { sessions, written, reading in
+            if let redis = sessions.redis, let mark = written.keys["redis"], written.isSound {
+                redis.apply(to: &sessions.store, at: mark, &reading)
+            }
             guard let idle = sessions.idleTimeout, let whole = sessions.lifetime, idle.value > whole.value else {
                 return
             }
@@ -121,13 +180,41 @@ extension Mapping<AssertionDraft> {
                 .init(default: .words("`keys` in `state`")),
                 "The folder of the ES256 keys, created at the first start; relative to the working directory."
             ),
-        ]
+            Key(
+                "rotate",
+                located: \.rotate,
+                .duration(.seconds(3600)...(.seconds(3650 * 86_400))),
+                .init(default: .words("none: by `gatehouse keys rotate` only"), example: "90d"),
+                "How old the latest key may become before the gateway adds another one; see [keys.md](keys.md)."
+            ),
+            Key(
+                "publish_ahead",
+                located: \.publishAhead,
+                .duration(.seconds(1)...(.seconds(7 * 86_400))),
+                .init(default: .duration(AssertionSettings.defaultPublishAhead)),
+                "How long a new key is published before it signs: longer than apps and proxies cache `/oauth2/jwks.json`. "
+                    + "A new gateway secret opens for as long before it seals."
+            ),
+        ],
+        check: { assertion, _, reading in
+            let ahead = assertion.publishAhead?.value ?? AssertionSettings.defaultPublishAhead
+            if let publishAhead = assertion.publishAhead, ahead < .seconds(300) {
+                let help = "apps may cache keys for longer and reject assertions; write 1h"
+                reading.warning("a new key signs after \(ahead.components.seconds) s: \(help)", at: publishAhead.mark)
+            }
+            if let rotate = assertion.rotate, rotate.value < ahead * 2 {
+                reading.error("'rotate' must be at least twice 'publish_ahead'", at: rotate.mark)
+            }
+        }
     )
 }
 
 extension Shape<StoreSettings> {
     /// A session store; a URL with a password is masked wherever the file is shown.
-    static let store = Shape(kind, schema: Schema.text(pattern: "^(memory:|sqlite:.+|redis://.+)$")) { node, reading in
+    static let store = Shape(
+        kind,
+        schema: Schema.text(pattern: "^(memory:|sqlite:.+|rediss?(\\+sentinel|\\+cluster)?://.+)$")
+    ) { node, reading in
         guard let scalar = reading.scalar(node, kind: kind) else { return nil }
         // A password may be there without an @, if the host was forgotten.
         let mayHavePassword = scalar.text.hasPrefix("redis")
@@ -165,47 +252,18 @@ extension StoreSettings {
             }
             guard !path.hasPrefix(":") else { throw InvalidValue("is not a session store; did you mean 'memory:'?") }
             return .sqlite(path: String(path))
-        case "redis":
-            return .redis(try self.redis(text.dropFirst("redis:".count)))
-        case "rediss", "redis+sentinel", "redis+cluster", "cookie":
+        case _ where RedisSettings.schemes.contains(String(scheme)):
+            do throws(RedisURLViolation) {
+                return .redis(try RedisSettings(scheme: scheme, text.dropFirst(scheme.count + 1)))
+            } catch {
+                throw InvalidValue(error.reason)
+            }
+        case "cookie":
             throw InvalidValue("is not supported yet; \(help)")
         case "memory":
             throw InvalidValue("is not a session store; did you mean 'memory:'?")
         default:
             throw InvalidValue("is not a session store; \(help)")
         }
-    }
-
-    /// `//user:password@host:port/database`; user, password, port and database may be missing.
-    private static func redis(_ text: Substring) throws(InvalidValue) -> RedisSettings {
-        let form = "write such as 'redis://user:password@redis.example.com:6379/0'"
-        guard text.hasPrefix("//") else { throw InvalidValue("is not a URL of Redis; \(form)") }
-        let sides = text.dropFirst(2).split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
-        let place = sides[0].split(separator: "@", omittingEmptySubsequences: false)
-        guard place.count <= 2 else { throw InvalidValue("has more than one '@'; write it as %40 in a password") }
-        let authority = place[place.count - 1]
-        let hasPort = authority.last?.isNumber == true && authority.contains(":") && !authority.hasSuffix("]")
-        guard !authority.contains(where: { "?#".contains($0) }),
-            let origin = WebURL("http://\(authority)\(hasPort ? "" : ":6379")")?.origin
-        else {
-            throw InvalidValue("has no valid host and port; \(form)")
-        }
-        var settings = RedisSettings(target: UpstreamTarget(.tcp(host: origin.host, port: origin.port)))
-        if place.count == 2 {
-            let parts = place[0].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-                .map { PercentEncoding.decode($0.utf8) }
-            guard parts.count == 2, let user = parts[0], let password = parts[1], !password.isEmpty else {
-                throw InvalidValue("has no password before the '@'; \(form)")
-            }
-            settings.user = user.isEmpty ? nil : String(decoding: user, as: UTF8.self)
-            settings.password = Secret(password)
-        }
-        if sides.count == 2, !sides[1].isEmpty {
-            guard let number = Int(sides[1]), (0...65_535).contains(number) else {
-                throw InvalidValue("has a database that is not a number from 0 to 65535; \(form)")
-            }
-            settings.database = number
-        }
-        return settings
     }
 }

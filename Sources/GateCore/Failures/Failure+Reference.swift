@@ -55,6 +55,7 @@ extension Failure.Section {
         switch self {
         case .signIn: "Sign-in"
         case .sessionTransfer: "Session transfer to an app on its own host"
+        case .logout: "Back-channel logout"
         case .idToken: "ID tokens"
         case .provider: "Providers"
         case .request: "Requests"
@@ -92,6 +93,13 @@ extension Failure.Section {
             """
             503 means "later", and the browser keeps its session. 500 is a bug. Failures at the start are printed, and the gateway
             exits.
+
+
+            """
+        case .logout:
+            """
+            Responses to `POST /oauth2/backchannel-logout/{provider}`, always JSON: [sign-out.md](sign-out.md). The log names the
+            provider.
 
 
             """

@@ -54,6 +54,14 @@ extension Failure {
         case sessionTransferWrongOrigin
         case sessionTransferOtherBrowser
 
+        // Back-channel logout
+        case logoutRequest
+        case logoutToken
+        case logoutReplayed
+        case logoutUnverified
+        case logoutTooOften
+        case logoutBusy
+
         // ID tokens
         case idTokenMalformed
         case idTokenSize
@@ -92,6 +100,8 @@ extension Failure {
         case providerUserinfoUnavailable
         case providerSubject
         case providerAPIRefused
+        case providerTokenRejected
+        case providerGrantEnded
         case providerGroupsIncomplete
         case providerRefused
         case providerUnavailable
@@ -223,6 +233,7 @@ extension Failure {
 
         // The gateway
         case sessionStoreUnavailable
+        case sessionNotConfirmed
         case sessionStoreFull
         case sessionStoreBusy
         case sessionStoreFileFailure
@@ -246,6 +257,9 @@ extension Failure {
         case listenerNoSocket
         case listenerUnwantedSocket
         case listenerInherited
+        case operationsSocket
+        case operationsUnreachable
+        case operationsRejected
         case certificateExpired
         case certificateNotYetValid
         case certificateExpiring
@@ -704,6 +718,59 @@ extension Failure.Reason {
                 page: .transferNotCompleted,
                 documentation: "The code came with another browser than the one that requested it."
             )
+        case .logoutRequest:
+            Entry(
+                "logout.request",
+                .malformedRequest,
+                .logout,
+                documentation: "The body is not a form with exactly one `logout_token`, or is not a form at all."
+            )
+        case .logoutToken:
+            Entry(
+                "logout.token",
+                .malformedRequest,
+                .logout,
+                documentation: """
+                    The logout token is not valid: not signed by the provider, not for this client, too old, without a \
+                    logout event, with a `nonce`, without `jti`, or with neither `sub` nor `sid`. The log has the rule, the \
+                    received and the expected value.
+                    """
+            )
+        case .logoutReplayed:
+            Entry(
+                "logout.replayed",
+                .malformedRequest,
+                .logout,
+                documentation: "A logout token with this `jti` was accepted before; its sessions have ended."
+            )
+        case .logoutUnverified:
+            Entry(
+                "logout.unverified",
+                .overloaded,
+                .logout,
+                documentation: """
+                    The logout token cannot be verified now, so no session has ended: its key is unknown, or the \
+                    provider's metadata or keys cannot be fetched. The gateway fetches the keys for an unknown name at \
+                    most once in 30 seconds. The log has the code of the failure.
+                    """
+            )
+        case .logoutTooOften:
+            Entry(
+                "logout.too_often",
+                .tooMany,
+                .logout,
+                documentation: """
+                    One client IP posted more invalid logout tokens within a minute than \
+                    `limits.failed_sign_ins_per_minute` allows. Behind a proxy: is it in `trusted_proxies`?
+                    """
+            )
+        case .logoutBusy:
+            Entry(
+                "logout.busy",
+                .overloaded,
+                .logout,
+                documentation: "100 logouts of this provider are in progress; usually its keys are slow to come."
+            )
         case .idTokenMalformed:
             Entry(
                 "id_token.malformed",
@@ -983,6 +1050,29 @@ extension Failure.Reason {
                     app lacks a scope or a permission.
                     """
             )
+        case .providerTokenRejected:
+            Entry(
+                "provider.token_rejected",
+                .providerFailed,
+                .provider,
+                shown: "log only",
+                documentation: """
+                    At a re-check the provider's API rejected an access token that it had just refreshed; the session \
+                    continues until `sessions.max_stale`, and the re-check is repeated.
+                    """
+            )
+        case .providerGrantEnded:
+            Entry(
+                "provider.grant_ended",
+                .signInRequired,
+                .provider,
+                shown: "log only",
+                documentation: """
+                    At a re-check the provider no longer confirmed the user (`invalid_grant` and the like): the account \
+                    was disabled, the user signed out there, or the grant was revoked or has expired. The user's session \
+                    has ended; see [sessions.md](sessions.md#re-checks).
+                    """
+            )
         case .providerGroupsIncomplete:
             Entry(
                 "provider.groups_incomplete",
@@ -1033,7 +1123,7 @@ extension Failure.Reason {
                 documentation: """
                     The provider does not prove its name. The log has the reason: its certificate has expired, is for \
                     another host name or of an unknown issuer (for a private authority: is `tls.ca_file` right?), its \
-                    TLS is older than 1.2, or there is none at that port. `gatehouse check --online` reports it too.
+                    TLS is older than 1.2, or the port does not speak TLS. `gatehouse check --online` reports it too.
                     """
             )
         case .providerPinMismatch:
@@ -1758,6 +1848,17 @@ extension Failure.Reason {
                 .gateway,
                 documentation: "The session store does not respond, or is full."
             )
+        case .sessionNotConfirmed:
+            Entry(
+                "session.not_confirmed",
+                .overloaded,
+                .gateway,
+                documentation: """
+                    The session is due for a re-check, and the provider has not responded for longer than \
+                    `sessions.max_stale`. The session is kept and continues when the provider responds again; see \
+                    [sessions.md](sessions.md#re-checks).
+                    """
+            )
         case .sessionStoreFull:
             Entry("session.store_full", .overloaded, .gateway)
         case .sessionStoreBusy:
@@ -1904,6 +2005,37 @@ extension Failure.Reason {
             Entry("listener.unwanted_socket", .internalError, .gateway, shown: "start")
         case .listenerInherited:
             Entry("listener.inherited", .internalError, .gateway, shown: "start")
+        case .operationsSocket:
+            Entry(
+                "operations.socket",
+                .internalError,
+                .gateway,
+                shown: "start, log",
+                documentation: """
+                    The gateway cannot listen on the Unix socket of the operations API: another process listens there, \
+                    the path is not a socket, or the folder is not writable. Only a socket that `operations_socket` \
+                    names prevents the start.
+                    """
+            )
+        case .operationsUnreachable:
+            Entry(
+                "operations.unreachable",
+                .internalError,
+                .gateway,
+                shown: "commands",
+                documentation: """
+                    A command cannot reach the running gateway through its Unix socket: the gateway is not running, \
+                    belongs to another user, or has another state folder; name the socket with `--socket`.
+                    """
+            )
+        case .operationsRejected:
+            Entry(
+                "operations.rejected",
+                .internalError,
+                .gateway,
+                shown: "commands",
+                documentation: "The running gateway rejected a command or could not carry it out."
+            )
         case .certificateExpired:
             Entry(
                 "certificate.expired",

@@ -58,6 +58,8 @@ extension Failure {
         case signIn
         /// Failures while a session moves from the gateway's host to an app's host.
         case sessionTransfer
+        /// Logouts that a provider requests and that are not carried out.
+        case logout
         /// ID tokens that break a rule.
         case idToken
         /// Failures of provider calls.

@@ -36,7 +36,7 @@ package struct InheritedSocket: Sendable, Equatable, CustomStringConvertible {
     ///
     /// - Parameter environment: The variables of this process.
     /// - Returns: The sockets, marked close-on-exec.
-    /// - Throws: A `Failure` if there are none, or if one cannot be used.
+    /// - Throws: A `Failure` if no socket was passed, or if one cannot be used.
     package static func all(in environment: [String: String]) throws(Failure) -> [InheritedSocket] {
         guard let count = environment["LISTEN_FDS"].flatMap({ Int($0) }), (1...64).contains(count) else {
             throw Failure(.listenerNoSockets, "--listen-fds, but LISTEN_FDS names no sockets")

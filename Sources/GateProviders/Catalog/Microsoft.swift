@@ -35,7 +35,8 @@ extension CatalogEntry {
             buttonText: "Sign in with Microsoft",
             signIn: try self.discovery(below: "\(base)/\(PercentEncoding.encode(tenant))/v2.0"),
             issuer: .tenanted(template: "\(base)/{tenantid}/v2.0", self.tenantRule(tenant, settings.tenants)),
-            scopes: ["openid", "profile", "email"] + (looksUp ? ["User.Read"] : []),
+            // Without `offline_access` there is no refresh token; every first consent includes it anyway.
+            scopes: ["openid", "profile", "email", "offline_access"] + (looksUp ? ["User.Read"] : []),
             clientAuthentication: .secretPost,
             authorizationParameters: [Form.Field("prompt", "select_account")],
             accountChoice: Form.Field("prompt", "select_account"),

@@ -45,7 +45,7 @@ extension SocketCalls {
         try SocketError.check("setsockopt") { unsafe setsockopt(socket, SOL_SOCKET, SO_LINGER, &option, size) }
     }
 
-    /// A connection; nil if there is none after a tenth of a second.
+    /// A connection; nil without one after a tenth of a second.
     static func connection(to address: SocketAddress) throws -> Int32? {
         let socket = try self.stream(for: address)
         try? unsafe self.check("connect", with: address) { unsafe Glibc.connect(socket, $0, $1) }

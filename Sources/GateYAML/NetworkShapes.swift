@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateCore
-internal import GateYAML
+package import GateCore
 
 extension Shape<String> {
     /// The name of a host, without scheme and port.
-    static let host = single("a host name", pattern: #"^[A-Za-z0-9._\-\[\]:]+$"#) { text throws(InvalidValue) in
+    package static let host = single("a host name", pattern: #"^[A-Za-z0-9._\-\[\]:]+$"#) { text throws(InvalidValue) in
         try Origin.host(configured: text)
     }
 
     /// The domain of email addresses.
-    static let domain = single("a domain", pattern: #"^[A-Za-z0-9_\-]+(\.[A-Za-z0-9_\-]+)+\.?$"#) {
+    package static let domain = single("a domain", pattern: #"^[A-Za-z0-9_\-]+(\.[A-Za-z0-9_\-]+)+\.?$"#) {
         text throws(InvalidValue) in
         if let sign = text.lastIndex(of: "@") {
             let rest = text[text.index(after: sign)...]
@@ -23,9 +22,47 @@ extension Shape<String> {
     }
 }
 
+extension Shape<HostPattern> {
+    /// A host of an app, or a wildcard.
+    package static let hostPattern = single("a host name", pattern: #"^(\*\.)?[A-Za-z0-9._\-\[\]:]+$"#) {
+        text throws(InvalidValue) in
+        guard text.contains("*") else { return .exact(try Origin.host(configured: text)) }
+        return try HostPattern.wildcard(configured: text)
+    }
+}
+
+extension Shape<[Located<HostPattern>]> {
+    /// The host of an app, or several.
+    package static let hosts = Shape.oneOrMany(
+        of: Shape<HostPattern>.hostPattern.located,
+        named: "a host name or a list of them"
+    )
+}
+
+extension HostPattern {
+    /// Reads `*.apps.example.com`.
+    ///
+    /// A certificate's wildcard is one whole label too, and no certification authority issues one for a domain of one label.
+    fileprivate static func wildcard(configured text: String) throws(InvalidValue) -> HostPattern {
+        let form = "a wildcard is one whole label at the start: '*.apps.example.com'"
+        guard text.hasPrefix("*."), !text.dropFirst(2).contains("*"),
+            let domain = Origin.normalHost(text.dropFirst(2)), !domain.hasPrefix("[")
+        else { throw InvalidValue("is not a host name; \(form)") }
+        let labels = domain.split(separator: ".")
+        guard labels.count >= 2 else {
+            throw InvalidValue("includes hosts of other owners; a wildcard needs at least two labels after '*.'")
+        }
+        // What ends in a number is an IPv4 address to browsers. https://url.spec.whatwg.org/#ends-in-a-number-checker
+        guard labels.last?.allSatisfy(\.isNumber) == false else {
+            throw InvalidValue("is not a host name; a wildcard is not possible for IP addresses")
+        }
+        return .wildcard(domain)
+    }
+}
+
 extension Origin {
     /// Reads the name of a host, without scheme and port.
-    static func host(configured text: String) throws(InvalidValue) -> String {
+    package static func host(configured text: String) throws(InvalidValue) -> String {
         if let mark = text.firstRange(of: "://") {
             throw InvalidValue(
                 "is a URL; write the host alone: '\(text[mark.upperBound...].prefix { $0 != "/" && $0 != ":" })'"
@@ -43,7 +80,10 @@ extension Origin {
 
 extension Shape<BindAddress> {
     /// A host and port to listen on.
-    static let bindAddress = single("an address", pattern: #"^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._\-]+):[0-9]{1,5}$"#) {
+    package static let bindAddress = single(
+        "an address",
+        pattern: #"^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._\-]+):[0-9]{1,5}$"#
+    ) {
         text throws(InvalidValue) in
         if let address = BindAddress(text) { return address }
         let digits = text.drop { $0 == ":" }
@@ -56,7 +96,8 @@ extension Shape<BindAddress> {
 
 extension Shape<CIDRRange> {
     /// A network whose proxies are trusted.
-    static let network = single("a network", pattern: #"^[0-9A-Fa-f:.]+(/[0-9]{1,3})?$"#) { text throws(InvalidValue) in
+    package static let network = single("a network", pattern: #"^[0-9A-Fa-f:.]+(/[0-9]{1,3})?$"#) {
+        text throws(InvalidValue) in
         if let range = CIDRRange(text) { return range }
         let sides = text.split(separator: "/", omittingEmptySubsequences: false)
         if sides.count == 2, IPAddress(sides[0]) != nil, let bits = Int(sides[1]), (0...128).contains(bits) {
@@ -68,7 +109,7 @@ extension Shape<CIDRRange> {
 
 extension Shape<Origin> {
     /// The public origin: https, or http on loopback.
-    static let publicOrigin = single("a URL", pattern: #"^https?://[^/?#@]+/?$"#) { text throws(InvalidValue) in
+    package static let publicOrigin = single("a URL", pattern: #"^https?://[^/?#@]+/?$"#) { text throws(InvalidValue) in
         let address = try WebURL(secure: text, example: "https://gate.example.com")
         guard address.path == "/", address.query == nil else {
             throw InvalidValue("has a path; the gateway needs a separate host, write '\(address.origin)'")
@@ -79,7 +120,7 @@ extension Shape<Origin> {
 
 extension Shape<WebURL> {
     /// The URL of a provider's server: https, or http on loopback.
-    static let baseURL = single("a URL", pattern: #"^https?://[^?#@]+$"#) { text throws(InvalidValue) in
+    package static let baseURL = single("a URL", pattern: #"^https?://[^?#@]+$"#) { text throws(InvalidValue) in
         let address = try WebURL(secure: text, example: "https://github.example.com")
         guard address.query == nil else { throw InvalidValue("has a query; write the URL without it") }
         return address
@@ -88,7 +129,7 @@ extension Shape<WebURL> {
     /// An endpoint of a provider; it may have a query, which is kept.
     ///
     /// RFC 6749 §3.1.
-    static let endpoint = single("a URL", pattern: #"^https?://[^#@]+$"#) { text throws(InvalidValue) in
+    package static let endpoint = single("a URL", pattern: #"^https?://[^#@]+$"#) { text throws(InvalidValue) in
         try WebURL(secure: text, example: "https://id.example.com/authorize")
     }
 }
@@ -97,7 +138,7 @@ extension Shape<String> {
     /// An issuer, unchanged since it is compared byte by byte.
     ///
     /// OpenID Connect Discovery 1.0 §4.3.
-    static let issuer = single("a URL", pattern: #"^https?://[^?#@]+$"#) { text throws(InvalidValue) in
+    package static let issuer = single("a URL", pattern: #"^https?://[^?#@]+$"#) { text throws(InvalidValue) in
         let address = try WebURL(secure: text, example: "https://id.example.com")
         guard address.query == nil else { throw InvalidValue("has a query; an issuer has none") }
         let known = "/.well-known/openid-configuration"

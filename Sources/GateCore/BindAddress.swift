@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A host and a port to listen on.
+package struct BindAddress: Sendable, Hashable, CustomStringConvertible {
+    /// An IP address without brackets, or a name that resolves to one.
+    package let host: String
+    /// The port; 0 for any free one.
+    package let port: Int
+
+    /// Makes an address from its parts.
+    package init(host: String, port: Int) {
+        self.host = host
+        self.port = port
+    }
+
+    /// Reads `127.0.0.1:8080`, `[::1]:8080` or `localhost:8080`; nil if host or port are missing or invalid.
+    package init?(_ text: String) {
+        guard let colon = text.lastIndex(of: ":"), let host = Origin.normalHost(text[..<colon]) else { return nil }
+        let digits = text[text.index(after: colon)...]
+        guard (1...5).contains(digits.utf8.count), digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+            return nil
+        }
+        guard let port = Int(digits), port <= 65_535 else { return nil }
+        self.port = port
+        guard host.hasPrefix("[") else {
+            self.host = host
+            return
+        }
+        let inner = String(host.dropFirst().dropLast())
+        guard IPAddress(inner) != nil else { return nil }
+        self.host = inner
+    }
+
+    /// Host and port, an IPv6 address in brackets.
+    package var description: String {
+        self.host.contains(":") ? "[\(self.host)]:\(self.port)" : "\(self.host):\(self.port)"
+    }
+
+    /// Whether both cannot be listened on at once: the same port of one address, or of all of its family.
+    package func collides(with other: BindAddress) -> Bool {
+        guard self.port == other.port, self.port != 0 else { return false }
+        guard self.host != other.host else { return true }
+        guard self.host.contains(":") == other.host.contains(":") else { return false }
+        return [self.host, other.host].contains { $0 == "0.0.0.0" || $0 == "::" }
+    }
+
+    /// Whether only this machine reaches it.
+    package var isLoopback: Bool {
+        Origin(scheme: "http", host: self.host.contains(":") ? "[\(self.host)]" : self.host)?.isLoopback ?? false
+    }
+
+    /// Whether it is the wildcard address of its family.
+    package var isWildcard: Bool { self.host == "0.0.0.0" || self.host == "::" }
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CEventPoll
+internal import Glibc
+internal import NIOCore
+
+/// A Unix socket at a path, which only its owner can connect to.
+///
+/// A path may be longer than the 107 bytes of an address: the folder is opened and named by its descriptor. The name of
+/// the file alone must be shorter.
+package struct UnixSocket: Sendable {
+    /// The listening descriptor.
+    package let descriptor: Int32
+    private let path: String
+    private let device: UInt
+    private let number: UInt
+
+    /// Listens at a path, with mode 0600.
+    ///
+    /// A socket on which no process listens is replaced; anything else at the path is an error. The folder is locked
+    /// meanwhile, so that two processes cannot replace each other's socket.
+    ///
+    /// - Throws: A ``SocketError``; `EADDRINUSE` if a process listens there, `ENOTSOCK` if it is not a socket.
+    package static func listen(at path: String) throws(SocketError) -> UnixSocket {
+        let place = try Place(path, isLocked: true)
+        defer { place.close() }
+        var status = stat()
+        if unsafe fstatat(place.folder, place.name, &status, AT_SYMLINK_NOFOLLOW) == 0 {
+            guard status.st_mode & S_IFMT == S_IFSOCK else { throw SocketError(call: "bind", code: ENOTSOCK) }
+            guard self.isStale(place) else { throw SocketError(call: "bind", code: EADDRINUSE) }
+            try SocketError.check("unlink") { unsafe unlinkat(place.folder, place.name, 0) }
+        }
+        let descriptor = try SocketCalls.stream(for: place.address)
+        do throws(SocketError) {
+            // The file takes the mode of the descriptor, without the bits of the umask; connect needs write permission.
+            try SocketError.check("fchmod") { fchmod(descriptor, 0o600) }
+            try unsafe SocketCalls.check("bind", with: place.address) { unsafe Glibc.bind(descriptor, $0, $1) }
+            try SocketError.check("listen") { Glibc.listen(descriptor, SocketCalls.backlog) }
+            try SocketError.check("stat") { unsafe fstatat(place.folder, place.name, &status, AT_SYMLINK_NOFOLLOW) }
+        } catch {
+            Glibc.close(descriptor)
+            throw error
+        }
+        return UnixSocket(descriptor: descriptor, path: path, device: status.st_dev, number: status.st_ino)
+    }
+
+    /// Removes the file, unless another process has replaced it.
+    package func removeFile() {
+        var status = stat()
+        guard unsafe lstat(self.path, &status) == 0, status.st_dev == self.device, status.st_ino == self.number else {
+            return
+        }
+        _ = unsafe unlink(self.path)
+    }
+
+    /// Connects to the process that listens at a path.
+    ///
+    /// - Parameters:
+    ///   - path: The path.
+    ///   - seconds: How long each read and write may take.
+    /// - Returns: The blocking descriptor, which the caller closes.
+    /// - Throws: A ``SocketError``: `ENOENT` without a file, `ECONNREFUSED` without a process, `EACCES` for other users.
+    package static func connect(to path: String, seconds: Int) throws(SocketError) -> Int32 {
+        let place = try Place(path, isLocked: false)
+        defer { place.close() }
+        let descriptor = try SocketCalls.stream(for: place.address)
+        do throws(SocketError) {
+            try SocketError.check("fcntl") { fcntl(descriptor, F_SETFL, 0) }
+            var limit = timeval(tv_sec: seconds, tv_usec: 0)
+            for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
+                try SocketError.check("setsockopt") {
+                    unsafe setsockopt(descriptor, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size))
+                }
+            }
+            try unsafe SocketCalls.check("connect", with: place.address) { unsafe Glibc.connect(descriptor, $0, $1) }
+        } catch {
+            Glibc.close(descriptor)
+            throw error
+        }
+        return descriptor
+    }
+
+    /// Whether no process listens on the socket at a place.
+    private static func isStale(_ place: Place) -> Bool {
+        guard let descriptor = try? SocketCalls.stream(for: place.address) else { return false }
+        defer { Glibc.close(descriptor) }
+        do throws(SocketError) {
+            try unsafe SocketCalls.check("connect", with: place.address) { unsafe Glibc.connect(descriptor, $0, $1) }
+            return false
+        } catch {
+            return error.code == ECONNREFUSED
+        }
+    }
+
+    /// The open folder of a path, and the address of the path by it.
+    private struct Place {
+        let folder: Int32
+        let name: String
+        let address: SocketAddress
+
+        init(_ path: String, isLocked: Bool) throws(SocketError) {
+            let slash = path.lastIndex(of: "/")
+            let parent = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+            let name = slash.map { String(path[path.index(after: $0)...]) } ?? path
+            let flags = O_DIRECTORY | O_CLOEXEC | (isLocked ? O_RDONLY : open_path_only)
+            let folder = try SocketError.check("open") { unsafe open(parent, flags) }
+            do {
+                if isLocked { try SocketError.check("flock") { flock(folder, LOCK_EX) } }
+                let isShort = path.utf8.count <= UnixSocket.maxAddress
+                self.address = try SocketAddress(
+                    unixDomainSocketPath: isShort ? path : "/proc/self/fd/\(folder)/\(name)"
+                )
+            } catch {
+                Glibc.close(folder)
+                throw (error as? SocketError) ?? SocketError(call: "bind", code: ENAMETOOLONG)
+            }
+            self.folder = folder
+            self.name = name
+        }
+
+        func close() { Glibc.close(self.folder) }
+    }
+
+    /// The number of bytes of a path in an address, without the final zero: unix(7).
+    private static let maxAddress = 107
+}
+
+extension SocketChannel {
+    /// The user id of the process at the other end of a Unix socket when it connected; nil for other sockets.
+    ///
+    /// SO_PEERCRED, unix(7).
+    package var peerUser: UInt32? {
+        let user = peer_user(self.descriptor)
+        return user < 0 ? nil : UInt32(user)
+    }
+}
