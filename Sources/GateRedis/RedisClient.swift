@@ -7,39 +7,36 @@ internal import GateProxy
 internal import NIOCore
 internal import Synchronization
 
-/// Sends commands to a Redis server from anywhere; its connection has a thread of its own.
+/// Sends commands to Redis servers from anywhere; their connections have a thread of their own.
 final class RedisClient: Sendable {
     private let group: SocketLoopGroup
     private let loop: any EventLoop
-    private let link: NIOLoopBound<RedisLink>
+    private let topology: NIOLoopBound<any RedisTopology>
     /// While this is locked and true, the loop runs what it is given.
     private let isOpen = Mutex(true)
-    /// The server, as messages name it.
+    /// The servers, as messages name them.
     let name: String
 
-    private init(group: SocketLoopGroup, loop: any EventLoop, link: NIOLoopBound<RedisLink>, name: String) {
+    private init(group: SocketLoopGroup, loop: any EventLoop, topology: NIOLoopBound<any RedisTopology>, name: String) {
         self.group = group
         self.loop = loop
-        self.link = link
+        self.topology = topology
         self.name = name
     }
 
-    /// Starts to connect; does not wait for the connection.
+    /// Starts to connect; does not wait for a connection.
     ///
     /// - Parameters:
-    ///   - settings: The server.
-    ///   - channel: The publish/subscribe channel to listen to.
-    ///   - published: Called with each message of the channel, on the thread of the connection.
+    ///   - settings: The servers.
+    ///   - loaded: What the files for TLS hold.
+    ///   - subscriptions: What is called with the messages of channels.
     /// - Returns: The client, which has no connection yet.
-    /// - Throws: A `Failure` when a file for TLS cannot be read, or the process has no descriptor left.
+    /// - Throws: A `Failure` when the process has no descriptor left.
     static func start(
         _ settings: RedisSettings,
-        channel: String,
-        published: @escaping @Sendable ([UInt8]) -> Void
+        _ loaded: LoadedUpstream,
+        subscriptions: RedisSubscriptions
     ) async throws(Failure) -> RedisClient {
-        var upstream = UpstreamSettings(targets: [settings.target])
-        upstream.limits.connect = TimeAmount(settings.connectTime)
-        let loaded = try LoadedUpstream(upstream)
         let group: SocketLoopGroup
         do throws(SocketError) {
             group = try SocketLoopGroup(count: 1)
@@ -47,60 +44,96 @@ final class RedisClient: Sendable {
             throw Failure(.gatewayEventLoops, "cannot start the event loop of the session store: \(error)")
         }
         let loop = group.next()
-        let greeting = RedisClient.greeting(settings)
         do {
-            let link = try await loop.submit {
-                let environment = UpstreamEnvironment(loop: loop, sweep: DeadlineSweep())
-                let connector = UpstreamConnector(to: settings.target, of: loaded, environment: environment)
-                let link = RedisLink(
-                    connector,
-                    of: settings,
-                    on: loop,
-                    greeting: greeting,
-                    channel: channel,
-                    published: published
-                )
-                link.start()
-                return NIOLoopBound(link, eventLoop: loop)
+            let topology = try await loop.submit {
+                let topology = RedisClient.topology(settings, loaded, on: loop, subscriptions: subscriptions)
+                topology.start()
+                return NIOLoopBound(topology, eventLoop: loop)
             }.get()
-            return RedisClient(group: group, loop: loop, link: link, name: "\(settings.target)")
+            return RedisClient(group: group, loop: loop, topology: topology, name: settings.name)
         } catch {
             throw Failure(.gatewayEventLoops, "the event loop of the session store does not run: \(error)")
         }
     }
 
-    /// `HELLO` switches to RESP3 and signs in; the name shows in `CLIENT LIST`.
-    private static func greeting(_ settings: RedisSettings) -> [RedisCommand] {
-        var hello = RedisCommand("HELLO", "3")
-        if let password = settings.password {
-            hello = hello.with("AUTH").with(settings.user ?? "default")
-            hello = password.withBytes { hello.with($0) }
+    private static func topology(
+        _ settings: RedisSettings,
+        _ loaded: LoadedUpstream,
+        on loop: any EventLoop,
+        subscriptions: RedisSubscriptions
+    ) -> any RedisTopology {
+        func plan(_ greeting: [RedisCommand]) -> RedisLinkPlan {
+            let (command, connect) = (TimeAmount(settings.commandTime), TimeAmount(settings.connectTime))
+            return RedisLinkPlan(greeting: greeting, commandTime: command, connectTime: connect)
         }
-        hello = hello.with("SETNAME").with("gatehouse")
-        return settings.database == 0 ? [hello] : [hello, RedisCommand("SELECT").with(Int64(settings.database))]
+        let dialer = RedisDialer(loaded, on: loop)
+        let select = RedisCommand("SELECT").with(Int64(settings.database))
+        var data = plan([self.hello(settings.credentials)] + (settings.database == 0 ? [] : [select]))
+        data.subscriptions = subscriptions
+        switch settings.servers {
+        case .one(let target): return RedisLink(data, on: loop) { dialer.connect(to: target) }
+        case .cluster(let nodes): return RedisCluster(nodes, over: dialer, on: loop, plan: data)
+        case .sentinels(let sentinels, let master):
+            let plans = (sentinel: plan([self.hello(settings.sentinelCredentials)]), master: data)
+            return RedisSentinels(sentinels, master: master, over: dialer, on: loop, plans: plans)
+        }
     }
 
-    /// The replies to commands, one for each; they are sent together.
+    /// `HELLO` switches to RESP3 and signs in; the name shows in `CLIENT LIST`.
+    private static func hello(_ credentials: RedisSettings.Credentials?) -> RedisCommand {
+        var hello = RedisCommand("HELLO", "3")
+        if let credentials {
+            hello = hello.with("AUTH").with(credentials.user ?? "default")
+            hello = credentials.password.withBytes { hello.with($0) }
+        }
+        return hello.with("SETNAME").with("gatehouse")
+    }
+
+    /// The replies to commands, one for each; they are sent together, and once more if their connection is lost.
     ///
-    /// - Throws: `session.store_unavailable` if there is no connection, a reply is late or an error.
-    func replies(to commands: [RedisCommand]) async throws(Failure) -> [RESPValue] {
-        guard !commands.isEmpty else { return [] }
-        let (loop, link) = (self.loop, self.link)
+    /// So running a command twice must have the same effect as running it once.
+    ///
+    /// - Parameter commands: The commands.
+    /// - Returns: The replies, none of them an error; or why not.
+    func outcome(of commands: [RedisCommand]) async -> Result<[RESPValue], RedisFailure> {
+        guard !commands.isEmpty else { return .success([]) }
+        let first = await self.attempt(commands)
+        guard case .failure(let failure) = first, failure.mayRetry else { return first }
+        return await self.attempt(commands)
+    }
+
+    private func attempt(_ commands: [RedisCommand]) async -> Result<[RESPValue], RedisFailure> {
+        let (loop, topology) = (self.loop, self.topology)
         let result: Result<[RESPValue], RedisFailure> = await withCheckedContinuation { continuation in
             self.isOpen.withLock { isOpen in
                 guard isOpen else {
-                    let failure = RedisFailure(reason: "the store is closed", isConnection: false)
-                    return continuation.resume(returning: .failure(failure))
+                    return continuation.resume(returning: .failure(.closed))
                 }
-                loop.execute { link.value.send(commands) { continuation.resume(returning: $0) } }
+                loop.execute { topology.value.send(commands) { continuation.resume(returning: $0) } }
             }
         }
-        switch result {
+        guard case .success(let replies) = result else { return result }
+        for case .error(let text) in replies { return .failure(RedisFailure(reply: text)) }
+        return result
+    }
+
+    /// The replies to commands, as ``outcome(of:)`` gets them.
+    ///
+    /// - Throws: `session.store_unavailable` if there is no connection, a reply is late or an error.
+    func replies(to commands: [RedisCommand]) async throws(Failure) -> [RESPValue] {
+        switch await self.outcome(of: commands) {
+        case .success(let replies): return replies
         case .failure(let failure): throw self.unavailable(failure.reason)
-        case .success(let replies):
-            for case .error(let text) in replies { throw self.rejected(text) }
-            return replies
         }
+    }
+
+    /// The replies to any number of commands, which are sent in parts, so that none takes too long.
+    func replies(to commands: [RedisCommand], inPartsOf count: Int) async throws(Failure) -> [RESPValue] {
+        var replies: [RESPValue] = []
+        for start in stride(from: 0, to: commands.count, by: count) {
+            replies += try await self.replies(to: Array(commands[start..<min(start + count, commands.count)]))
+        }
+        return replies
     }
 
     /// The reply to one command.
@@ -118,21 +151,15 @@ final class RedisClient: Sendable {
         Failure(.sessionStoreUnavailable, "\(self.name): \(reason)")
     }
 
-    /// The failure for an error of the server, without the command that some servers repeat.
-    private func rejected(_ text: String) -> Failure {
-        let end = text.firstRange(of: ", with args")?.lowerBound ?? text.endIndex
-        return self.unavailable(String(text[..<end].prefix(200)))
-    }
-
     /// Closes the connection and ends the thread; every later call throws.
     func close() async {
-        let (loop, link, group) = (self.loop, self.link, self.group)
+        let (loop, topology, group) = (self.loop, self.topology, self.group)
         let wasOpen = self.isOpen.withLock { isOpen in
             defer { isOpen = false }
             return isOpen
         }
         guard wasOpen else { return }
-        _ = try? await loop.submit { link.value.close() }.get()
+        _ = try? await loop.submit { topology.value.close() }.get()
         await withCheckedContinuation { continuation in
             group.shutdownGracefully(queue: .global()) { _ in continuation.resume() }
         }

@@ -28,6 +28,15 @@ struct RedisCommand: Sendable, Equatable {
     /// Whether the reply is a push message.
     var isSubscription: Bool { self.words.first == Array("SUBSCRIBE".utf8) }
 
+    /// The one key of the command; nil for commands that any node of a cluster runs.
+    var key: [UInt8]? {
+        guard let name = self.words.first else { return nil }
+        let keyless = ["PUBLISH", "SUBSCRIBE", "PING", "HELLO", "SELECT", "ROLE", "CLUSTER", "SENTINEL", "ASKING"]
+        guard !keyless.contains(where: { name.elementsEqual($0.utf8) }) else { return nil }
+        let index = name.elementsEqual("EVAL".utf8) ? 3 : 1
+        return index < self.words.count ? self.words[index] : nil
+    }
+
     /// Writes the command as an array of texts.
     func write(to buffer: inout ByteBuffer) {
         buffer.writeString("*\(self.words.count)\r\n")

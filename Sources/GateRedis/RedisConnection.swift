@@ -3,14 +3,6 @@
 internal import GateNet
 internal import NIOCore
 
-/// Why commands have no reply.
-struct RedisFailure: Error, Equatable {
-    /// What happened, for the log.
-    let reason: String
-    /// Whether the same commands may succeed on another connection.
-    var isConnection = true
-}
-
 /// Commands that are sent together, and what to call with their replies.
 struct RedisBatch {
     /// The commands; at least one.
@@ -51,13 +43,10 @@ final class RedisConnection: ByteHandler {
         self.events = events
     }
 
-    /// Whether no command waits for its reply.
-    var isIdle: Bool { self.awaited.isEmpty }
-
     /// Sends commands; fails them at once if the connection is closed.
     func send(_ batch: RedisBatch) {
         guard !self.isClosed else {
-            return batch.completion(.failure(RedisFailure(reason: "the connection is closed")))
+            return batch.completion(.failure(RedisFailure(.lost, "the connection is closed")))
         }
         self.awaited.append(Awaited(batch: batch))
         self.write(batch.commands)
@@ -70,7 +59,7 @@ final class RedisConnection: ByteHandler {
         self.isClosed = true
         self.timer?.cancel()
         self.channel.close(mode: .all, promise: nil)
-        let failure = RedisFailure(reason: reason)
+        let failure = RedisFailure(.lost, reason)
         let left = self.awaited
         self.awaited = []
         for waiting in left { waiting.batch.completion(.failure(failure)) }
@@ -117,12 +106,8 @@ final class RedisConnection: ByteHandler {
         self.watch()
         first.batch.completion(.success(first.replies))
         // A server that cannot write, or has not read its data yet: its name may lead to another one by now.
-        for case .error(let text) in first.replies where RedisConnection.unusable.contains(text.prefix { $0 != " " }) {
-            self.close(text)
-        }
+        for case .error(let text) in first.replies where RedisFailure.isUnusable(text) { self.close(text) }
     }
-
-    private static let unusable: Set<Substring> = ["READONLY", "LOADING", "MASTERDOWN", "NOREPLICAS"]
 
     /// Whether a push message confirms the subscription that is due.
     private func confirms(_ push: [RESPValue]) -> Bool {

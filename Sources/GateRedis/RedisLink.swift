@@ -1,66 +1,106 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateNet
-internal import GateProxy
 internal import NIOCore
+
+/// What is called with each message of a publish/subscribe channel, on the thread of the connection.
+typealias RedisSubscriptions = [String: @Sendable ([UInt8]) -> Void]
+
+/// What runs commands: one server, or several; confined to an event loop.
+protocol RedisTopology: AnyObject {
+    /// Connects, and tests the connections regularly from now on.
+    func start()
+    /// Sends commands; calls back with one reply for each.
+    func send(_ commands: [RedisCommand], completion: @escaping (Result<[RESPValue], RedisFailure>) -> Void)
+    /// Closes the connections; all later commands fail.
+    func close()
+}
+
+/// How a connection begins, and how it is tested.
+struct RedisLinkPlan {
+    /// A command whose reply shows whether the server is the right one.
+    struct Check {
+        /// The command.
+        let command: RedisCommand
+        /// Whether the reply is as it should be.
+        let isGood: (RESPValue) -> Bool
+        /// What is wrong otherwise.
+        let rejection: String
+    }
+
+    /// What to send first, the protocol, the user and the database; an error ends the attempt.
+    var greeting: [RedisCommand]
+    /// A check before the first other command; nil for none.
+    var firstCheck: Check?
+    /// The regular check of a connection.
+    var check = Check(command: RedisCommand("PING"), isGood: { _ in true }, rejection: "")
+    /// The channels to listen to.
+    var subscriptions: RedisSubscriptions = [:]
+    /// How long commands may take.
+    let commandTime: TimeAmount
+    /// How long the replies to the greeting may take.
+    let connectTime: TimeAmount
+}
 
 /// Keeps one connection to a Redis server open and sends commands over it; confined to its event loop.
 ///
-/// A lost connection is replaced at once, then with growing pauses. While there is none, commands wait as long as a
+/// A lost connection is replaced at once, then with growing pauses. Without a connection, commands wait as long as a
 /// connection attempt lasts and fail at once in between, so that no caller waits for a server that is gone.
-final class RedisLink {
-    /// How often an idle connection is tested.
+final class RedisLink: RedisTopology {
+    /// How often a connection is tested.
     static let testInterval = TimeAmount.seconds(5)
     /// The maximum number of batches that wait for a connection.
     static let maxWaiting = 10_000
     /// The maximum pause between two connection attempts.
     static let maxPause = TimeAmount.seconds(2)
 
+    /// What a link reports; each is called on the event loop.
+    struct Events {
+        /// The link is ready for commands.
+        var up: () -> Void = {}
+        /// A connection attempt has failed.
+        var down: (RedisFailure) -> Void = { _ in }
+    }
+
     private enum State {
         /// There is no connection, for this reason; the next attempt is scheduled.
         case down(RedisFailure)
         case connecting
+        /// Connected; the replies to the greeting are not there yet.
+        case greeting(RedisConnection)
         case up(RedisConnection)
         case closed
     }
 
-    private let connector: UpstreamConnector
-    private let commandTime: TimeAmount
-    private let connectTime: TimeAmount
-    private let greeting: [RedisCommand]
-    private let channel: String
-    private let published: ([UInt8]) -> Void
+    private let dial: () -> EventLoopFuture<any Channel>
+    private let plan: RedisLinkPlan
+    private let events: Events
     private let loop: any EventLoop
-    private var state = State.down(RedisFailure(reason: "not connected yet"))
+    private var state = State.down(RedisFailure(.unreachable, "not connected yet"))
     private var waiting: [RedisBatch] = []
     private var failedAttempts = 0
-    private var upSince = NIODeadline.uptimeNanoseconds(0)
+    /// When a lost connection was last replaced without a pause.
+    private var replacedAt = NIODeadline.distantPast
+    private var attempt: Scheduled<Void>?
     private var test: RepeatedTask?
 
     /// A link without a connection.
     ///
     /// - Parameters:
-    ///   - connector: How to connect.
-    ///   - settings: The server and the time-outs.
-    ///   - loop: The event loop of the connector.
-    ///   - greeting: What to send first: the protocol, the user, the database. An error ends the attempt.
-    ///   - channel: The publish/subscribe channel to listen to.
-    ///   - published: Called with each message of the channel.
+    ///   - plan: How a connection begins.
+    ///   - loop: The event loop of the connections.
+    ///   - events: What the link reports.
+    ///   - dial: Connects to the server.
     init(
-        _ connector: UpstreamConnector,
-        of settings: RedisSettings,
+        _ plan: RedisLinkPlan,
         on loop: any EventLoop,
-        greeting: [RedisCommand],
-        channel: String,
-        published: @escaping ([UInt8]) -> Void
+        events: Events = Events(),
+        dial: @escaping () -> EventLoopFuture<any Channel>
     ) {
-        self.connector = connector
-        self.commandTime = TimeAmount(settings.commandTime)
-        self.connectTime = TimeAmount(settings.connectTime)
-        self.greeting = greeting
-        self.channel = channel
-        self.published = published
+        self.plan = plan
         self.loop = loop
+        self.events = events
+        self.dial = dial
     }
 
     /// Connects, and tests the connection regularly from now on.
@@ -75,31 +115,57 @@ final class RedisLink {
 
     /// Sends commands.
     func send(_ commands: [RedisCommand], completion: @escaping (Result<[RESPValue], RedisFailure>) -> Void) {
-        let batch = RedisBatch(commands: commands, deadline: .now() + self.commandTime, completion: completion)
+        let deadline = NIODeadline.now() + self.plan.commandTime
+        let batch = RedisBatch(commands: commands, deadline: deadline, completion: completion)
         switch self.state {
         case .up(let connection): connection.send(batch)
-        case .connecting:
+        case .connecting, .greeting:
             guard self.waiting.count < RedisLink.maxWaiting else {
-                return completion(.failure(RedisFailure(reason: "too many commands wait for a connection")))
+                return completion(.failure(RedisFailure(.unreachable, "too many commands wait for a connection")))
             }
             self.waiting.append(batch)
         case .down(let failure): completion(.failure(failure))
-        case .closed: completion(.failure(RedisFailure(reason: "the store is closed", isConnection: false)))
+        case .closed: completion(.failure(.closed))
+        }
+    }
+
+    /// Replaces the connection at once; an attempt in progress goes on.
+    func reconnect(_ reason: String) {
+        switch self.state {
+        case .up(let connection), .greeting(let connection):
+            self.replacedAt = .distantPast
+            connection.close(reason)
+        case .down:
+            self.failedAttempts = 0
+            self.connect()
+        case .connecting: self.failedAttempts = 0
+        case .closed: break
         }
     }
 
     /// Closes the connection; all later commands fail.
-    func close() {
+    func close() { self.close(.closed) }
+
+    /// Closes the connection and fails what waits for one.
+    func close(_ failure: RedisFailure) {
         let before = self.state
         self.state = .closed
         self.test?.cancel()
-        if case .up(let connection) = before { connection.close("the store is closed") }
-        self.failWaiting(RedisFailure(reason: "the store is closed", isConnection: false))
+        self.attempt?.cancel()
+        switch before {
+        case .up(let connection), .greeting(let connection): connection.close(failure.reason)
+        case .down, .connecting, .closed: break
+        }
+        self.failWaiting(failure)
     }
 
     private func testConnection() {
-        guard case .up(let connection) = self.state, connection.isIdle else { return }
-        self.send([RedisCommand("PING")]) { _ in }
+        guard case .up(let connection) = self.state else { return }
+        let check = self.plan.check
+        self.send([check.command]) { result in
+            guard case .success(let replies) = result, !replies.allSatisfy(check.isGood) else { return }
+            connection.close(check.rejection)
+        }
     }
 
     private func failWaiting(_ failure: RedisFailure) {
@@ -113,9 +179,11 @@ final class RedisLink {
 
 extension RedisLink {
     private func connect() {
+        self.attempt?.cancel()
+        self.attempt = nil
         self.state = .connecting
         let bound = NIOLoopBound(self, eventLoop: self.loop)
-        self.connector.connect().whenComplete { bound.value.connected($0) }
+        self.dial().whenComplete { bound.value.connected($0) }
     }
 
     private func connected(_ result: Result<any Channel, any Error>) {
@@ -134,18 +202,24 @@ extension RedisLink {
             guard channel.isActive else { throw ChannelError.ioOnClosedChannel }
             self.greet(connection)
         } catch {
-            self.down(RedisFailure(reason: "\(error)"))
+            self.down((error as? RedisFailure) ?? RedisFailure(.unreachable, "\(error)"))
         }
     }
 
     private func greet(_ connection: RedisConnection) {
-        let deadline = NIODeadline.now() + self.connectTime
-        let commands = self.greeting + [RedisCommand("SUBSCRIBE", self.channel)]
+        let check = self.plan.firstCheck
+        let greeting = self.plan.greeting
+        let commands =
+            greeting + (check.map { [$0.command] } ?? [])
+            + self.plan.subscriptions.keys.sorted().map { RedisCommand("SUBSCRIBE", $0) }
+        self.state = .greeting(connection)
+        let deadline = NIODeadline.now() + self.plan.connectTime
         let batch = RedisBatch(commands: commands, deadline: deadline) { [weak self] result in
-            guard let self, case .connecting = self.state else { return connection.close("not needed any more") }
+            guard let self, case .greeting = self.state else { return connection.close("not needed") }
             // If it failed, `lost` reports it.
             guard case .success(let replies) = result else { return }
             for case .error(let text) in replies { return connection.close(RedisLink.reason(text)) }
+            if let check, !check.isGood(replies[greeting.count]) { return connection.close(check.rejection) }
             self.up(connection)
         }
         connection.send(batch)
@@ -161,44 +235,48 @@ extension RedisLink {
     }
 
     private func up(_ connection: RedisConnection) {
-        self.upSince = .now()
+        self.failedAttempts = 0
         self.state = .up(connection)
         let left = self.waiting
         self.waiting = []
         for var batch in left {
-            batch.deadline = .now() + self.commandTime
+            batch.deadline = .now() + self.plan.commandTime
             connection.send(batch)
         }
+        self.events.up()
     }
 
-    /// A connection that worked for a while is replaced at once.
+    /// A lost connection is replaced at once, but not more than once a second.
     private func lost(_ failure: RedisFailure) {
+        let failure = RedisFailure(.unreachable, failure.reason)
         switch self.state {
-        case .up where NIODeadline.now() - self.upSince > .seconds(1):
-            self.failedAttempts = 0
+        case .up where NIODeadline.now() - self.replacedAt > .seconds(1):
+            self.replacedAt = .now()
             self.connect()
-        case .up: self.down(failure)
-        case .connecting: self.down(failure)
-        case .down, .closed: break
+        case .up, .greeting: self.down(failure)
+        case .connecting, .down, .closed: break
         }
     }
 
     private func down(_ failure: RedisFailure) {
         self.state = .down(failure)
-        self.failWaiting(failure)
         let pause = min(.milliseconds(50) * (1 << min(self.failedAttempts, 6)), RedisLink.maxPause)
         self.failedAttempts += 1
         // At random, so that the gateways do not come back to a restarted server at the same time.
         let delay = TimeAmount.nanoseconds(.random(in: (pause.nanoseconds / 2)...pause.nanoseconds))
         let bound = NIOLoopBound(self, eventLoop: self.loop)
-        self.loop.scheduleTask(in: delay) {
+        self.attempt?.cancel()
+        self.attempt = self.loop.scheduleTask(in: delay) {
             guard case .down = bound.value.state else { return }
             bound.value.connect()
         }
+        self.failWaiting(failure)
+        self.events.down(failure)
     }
 
     private func pushed(_ values: [RESPValue]) {
-        guard values.count == 3, values[0].bytes == Array("message".utf8), let message = values[2].bytes else { return }
-        self.published(message)
+        guard values.count == 3, values[0].bytes == Array("message".utf8) else { return }
+        guard let channel = values[1].bytes, let message = values[2].bytes else { return }
+        self.plan.subscriptions[String(decoding: channel, as: UTF8.self)]?(message)
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import GateCore
+package import GateProxy
 package import GateSessions
 internal import Synchronization
 
@@ -8,53 +9,86 @@ internal import Synchronization
 ///
 /// Keys, each with the prefix `gatehouse:`; all expire by themselves:
 ///
-/// - `s:KEY`, a hash: the version of the record (`v`), its family (`f`), times (`c`, `u`, `e`) and sealed session (`d`).
+/// - `s:KEY`, a hash: the version of the record (`v`), its family (`f`), times (`c`, `u`, `e`), sealed session (`d`),
+///   labels (`l`) and card (`k`); a release before may have written it without the last two.
 /// - `f:FAMILY`, a set: the keys of the records of a family.
 /// - `r:FAMILY`: the family was removed; records of it that a lost command has left are not returned.
-/// - `p:ID`: a single-use id that was used.
-/// - `expires` and `seen`, sorted sets: the keys by time, for the sweep and the number of sessions.
+/// - `l:LABEL`, a sorted set: the families that had a record with the label, by when they end at the latest. Some may
+///   have ended; a look-up skips them.
+/// - `p:ID`: a single-use id that was used, by the token of the call.
+/// - `k:ID`: a lock, by the token of the call.
+/// - `e:KIND:KEY`: an entry; `n:KIND`, a sorted set: the keys of the entries of a kind.
+/// - `expires` and `seen`, sorted sets: the keys of records by time, for pages, the sweep and the number of sessions.
 ///
-/// KEY, FAMILY and ID are hashes, so neither a user nor a ticket can be read there. Each command has one key, and no
-/// script more than one.
+/// KEY, FAMILY, LABEL and ID are hashes, so neither a user nor a ticket can be read there. Each command and each script
+/// has one key, and running it twice has the same effect as running it once.
 package final class RedisStore: SessionStore {
     /// The version of the records that this program writes.
     static let version: Int64 = 1
+    /// How much the clocks of gateways may differ before one removes sessions that another one considers live.
+    package static let clockMargin = Duration.seconds(300)
     /// How long uses wait before they are written.
     private static let flushInterval = Duration.seconds(5)
-    /// The number of uses or expired sessions that are sent together.
+    /// The number of small commands that are sent together.
     private static let step = 500
+    /// The number of commands with large replies that are sent together.
+    private static let largeStep = 50
+    /// The maximum number of items of a page.
+    private static let maxPage = 1000
+    /// The maximum number of families of a label that are read.
+    private static let maxFamilies = 1_000_000
     /// The minimum time that a used id is kept, whatever the clocks of the machines are.
     private static let minSpentTime = Duration.seconds(3600)
-    private static let channel = "gatehouse:revoked"
+    /// The last use of a session is written in steps of a minute, so Redis keeps it for a minute longer.
+    private static let idleSlack = Duration.seconds(60)
+    private static let revokedChannel = "gatehouse:revoked"
+    private static let changedChannel = "gatehouse:changed"
+    private static let byExpiry = "gatehouse:expires"
+    private static let byUse = "gatehouse:seen"
 
     private let client: RedisClient
     private let uses = UseBuffer()
     private let clock: WallClock
+    private let random: RandomBytes
     private let idle = Mutex<Duration?>(nil)
     private let flushes = Mutex<Task<Void, Never>?>(nil)
 
-    private init(client: RedisClient, clock: WallClock) {
+    private init(client: RedisClient, clock: WallClock, random: RandomBytes) {
         self.client = client
         self.clock = clock
+        self.random = random
     }
 
     /// Opens the store; the server need not be there yet.
     ///
     /// - Parameters:
-    ///   - settings: The server.
-    ///   - clock: The time, for how long used ids are kept.
+    ///   - settings: The servers.
+    ///   - loaded: What the files for TLS hold; nil to read them.
+    ///   - clock: The time, for how long used ids and entries are kept.
+    ///   - random: The source of the tokens of calls.
     ///   - revoked: Called with each family that any gateway removes, this one included.
+    ///   - changed: Called with each family whose change any gateway reports, this one included.
     /// - Returns: The store, which has no connection yet.
     /// - Throws: A `Failure` when a file for TLS cannot be read, or the process has no descriptor left.
     package static func open(
         _ settings: RedisSettings,
+        over loaded: LoadedUpstream? = nil,
         clock: WallClock = .system,
-        revoked: @escaping @Sendable ([UInt8]) -> Void = { _ in }
+        random: RandomBytes = .system,
+        revoked: @escaping @Sendable ([UInt8]) -> Void = { _ in },
+        changed: @escaping @Sendable ([UInt8]) -> Void = { _ in }
     ) async throws(Failure) -> RedisStore {
-        let client = try await RedisClient.start(settings, channel: RedisStore.channel) { message in
-            if message.count == 32 { revoked(message) }
-        }
-        let store = RedisStore(client: client, clock: clock)
+        let files: LoadedUpstream
+        if let loaded { files = loaded } else { files = try settings.loaded() }
+        let client = try await RedisClient.start(
+            settings,
+            files,
+            subscriptions: [
+                RedisStore.revokedChannel: { if $0.count == 32 { revoked($0) } },
+                RedisStore.changedChannel: { if $0.count == 32 { changed($0) } },
+            ]
+        )
+        let store = RedisStore(client: client, clock: clock, random: random)
         store.flushes.withLock { task in
             task = Task { [weak store] in
                 while !Task.isCancelled {
@@ -67,91 +101,70 @@ package final class RedisStore: SessionStore {
         return store
     }
 
-    /// The record under a key, or nil; asked for again on a new connection if the first one breaks.
+    /// The record under a key, or nil.
     package func record(for key: [UInt8]) async throws(Failure) -> SessionRecord? {
-        let query = RedisCommand("HMGET").with(Self.name("s", key)).with("v").with("f").with("c").with("u").with("e")
-            .with("d")
-        var reply: RESPValue
-        do throws(Failure) {
-            reply = try await self.client.reply(to: query)
-        } catch {
-            reply = try await self.client.reply(to: query)
-        }
-        guard let fields = reply.values, fields.count == 6 else { throw self.client.unexpected("HMGET") }
-        guard fields[0] != .null else { return nil }
-        guard fields[0].number == RedisStore.version else {
-            throw self.client.unavailable("a session was written by a newer Gatehouse; it is kept")
-        }
-        guard let family = fields[1].bytes, let created = fields[2].number, let seen = fields[3].number,
-            let expires = fields[4].number, let sealed = fields[5].bytes
-        else { throw self.client.unexpected("HMGET") }
+        let reply = try await self.client.reply(to: Self.query(of: key))
+        guard let record = try self.record(key, from: reply) else { return nil }
         // A removal whose later steps were lost is in force nevertheless.
-        let removed = try await self.client.reply(to: RedisCommand("EXISTS").with(Self.name("r", family)))
-        guard removed == .integer(0) else { return nil }
-        var lastSeen = Instant(seconds: seen)
-        if let use = self.uses.lastUse(of: key) { lastSeen = max(lastSeen, use) }
-        return SessionRecord(
-            key: key,
-            family: family,
-            sealed: sealed,
-            created: Instant(seconds: created),
-            lastSeen: lastSeen,
-            expires: Instant(seconds: expires)
-        )
+        let removed = try await self.client.reply(to: RedisCommand("EXISTS").with(Self.name("r", record.family)))
+        return removed == .integer(0) ? record : nil
     }
 
     /// Adds a record.
     ///
-    /// The family's set is written first and the mark of a removed family is read last, so that a removal at the same
-    /// time misses the record on neither side.
+    /// A removal of the family at the same time may miss the record; the mark of the removed family ends it nevertheless.
     package func insert(_ record: SessionRecord) async throws(Failure) {
-        let key = Self.name("s", record.key)
-        let family = Self.name("f", record.family)
-        let time = max(1, record.expires.since(record.lastSeen).milliseconds)
-        let replies = try await self.client.replies(to: [
-            RedisCommand("SADD").with(family).with(record.key),
-            RedisCommand("PEXPIRE").with(family).with(time).with("NX"),
-            RedisCommand("PEXPIRE").with(family).with(time).with("GT"),
-            Self.insertion(of: record, under: key, time: self.time(left: time)),
-            RedisCommand("EXISTS").with(Self.name("r", record.family)),
-        ])
-        guard replies[3] == .integer(1) else { throw self.client.unavailable("the key is taken") }
-        guard replies[4] == .integer(0) else {
-            try await self.remove(record.key)
-            throw self.client.unavailable("the session was ended meanwhile")
+        switch await self.insertion(of: record) {
+        case .success: return
+        case .failure(let failure): throw self.client.unavailable(failure.reason)
         }
-        _ = try await self.client.replies(to: [
-            RedisCommand("ZADD").with("gatehouse:expires").with(record.expires.seconds).with(record.key),
-            RedisCommand("ZADD").with("gatehouse:seen").with(record.lastSeen.seconds).with(record.key),
-        ])
     }
 
-    private static func insertion(of record: SessionRecord, under key: String, time: Int64) -> RedisCommand {
-        let script = """
-            if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
-            redis.call('HSET', KEYS[1], 'v', ARGV[1], 'f', ARGV[2], 'c', ARGV[3], 'u', ARGV[4], 'e', ARGV[5], 'd', ARGV[6])
-            redis.call('PEXPIRE', KEYS[1], ARGV[7])
-            return 1
-            """
-        return RedisCommand("EVAL", script, "1").with(key).with(RedisStore.version).with(record.family)
-            .with(record.created.seconds).with(record.lastSeen.seconds).with(record.expires.seconds).with(record.sealed)
-            .with(time)
+    private func insertion(of record: SessionRecord) async -> Result<Void, RedisFailure> {
+        let life = max(1, record.expires.since(record.lastSeen).wholeMilliseconds)
+        let replies: [RESPValue]
+        switch await self.client.outcome(of: self.additions(of: record, life: life)) {
+        case .failure(let failure): return .failure(failure)
+        case .success(let found): replies = found
+        }
+        guard replies[0] == .integer(1) else { return .failure(RedisFailure(.rejected, "the key is taken")) }
+        guard replies[1] == .integer(0) else {
+            _ = await self.client.outcome(of: Self.removal(of: record.key))
+            return .failure(RedisFailure(.rejected, "the session was ended meanwhile"))
+        }
+        return .success(())
     }
 
-    /// Records the use of an id, then adds a record; if that fails, the id is free again.
+    private func additions(of record: SessionRecord, life: Int64) -> [RedisCommand] {
+        let addition = RedisScript.addRecord.command(Self.name("s", record.key)).with(RedisStore.version)
+            .with(record.family).with(record.created.seconds).with(record.lastSeen.seconds).with(record.expires.seconds)
+            .with(record.sealed).with(record.labelBytes).with(record.card).with(self.time(left: life))
+        let indexes = [
+            RedisScript.addMember.command(Self.name("f", record.family)).with(record.key).with(life),
+            RedisCommand("ZADD", Self.byExpiry).with(record.expires.seconds).with(record.key),
+            RedisCommand("ZADD", Self.byUse).with(record.lastSeen.seconds).with(record.key),
+        ]
+        let labels = record.labels.map {
+            RedisScript.addExpiring.command(Self.name("l", $0)).with(record.family).with(life)
+        }
+        return [addition, RedisCommand("EXISTS").with(Self.name("r", record.family))] + indexes + labels
+    }
+
+    /// Records the use of an id, then adds a record.
+    ///
+    /// The id is free again if Redis has rejected the record, but not if its reply is lost: then the record may exist.
     package func insert(
         _ record: SessionRecord,
         spending id: [UInt8],
         until: Instant
     ) async throws(Failure) -> Bool {
-        guard try await self.spend(id, until: until) else { return false }
-        do throws(Failure) {
-            try await self.insert(record)
-        } catch {
-            _ = try? await self.client.reply(to: RedisCommand("DEL").with(Self.name("p", id)))
-            throw error
+        let token = self.random.bytes(16)
+        guard try await self.claim("p", id, token: token, for: self.spentTime(until)) else { return false }
+        guard case .failure(let failure) = await self.insertion(of: record) else { return true }
+        if failure.kind == .rejected {
+            _ = await self.client.outcome(of: [RedisScript.release.command(Self.name("p", id)).with(token)])
         }
-        return true
+        throw self.client.unavailable(failure.reason)
     }
 
     /// Notes a use, which is written within seconds.
@@ -161,68 +174,126 @@ package final class RedisStore: SessionStore {
 
     /// Removes a record.
     package func remove(_ key: [UInt8]) async throws(Failure) {
-        _ = try await self.client.replies(to: Self.removal(of: key))
+        let replies = try await self.client.replies(to: Self.removal(of: key))
+        guard let family = replies[0].values?.first?.bytes else { return }
+        _ = try await self.client.reply(to: RedisCommand("SREM").with(Self.name("f", family)).with(key))
     }
 
-    private static func removal(of key: [UInt8]) -> [RedisCommand] {
-        [
-            RedisCommand("DEL").with(self.name("s", key)),
-            RedisCommand("ZREM").with("gatehouse:expires").with(key),
-            RedisCommand("ZREM").with("gatehouse:seen").with(key),
-        ]
+    private static func removal(of key: [UInt8], from family: [UInt8] = []) -> [RedisCommand] {
+        [RedisScript.removeRecord.command(self.name("s", key)).with(family)] + self.indexRemoval(of: key)
+    }
+
+    private static func indexRemoval(of key: [UInt8]) -> [RedisCommand] {
+        [RedisCommand("ZREM", self.byExpiry).with(key), RedisCommand("ZREM", self.byUse).with(key)]
     }
 
     /// Removes a family, and reports it to all gateways.
     package func removeFamily(_ family: [UInt8]) async throws(Failure) {
         let set = Self.name("f", family)
+        let mark = Self.name("r", family)
         let replies = try await self.client.replies(to: [
-            RedisCommand("SET").with(Self.name("r", family)).with("1").with("PX").with(Self.familyTime),
-            RedisCommand("PUBLISH", RedisStore.channel).with(family),
+            RedisCommand("SET").with(mark).with("1").with("PX").with(Self.maxLifetime.wholeMilliseconds),
+            RedisCommand("PUBLISH", RedisStore.revokedChannel).with(family),
             RedisCommand("SMEMBERS").with(set),
         ])
-        guard let keys = replies[2].values else { throw self.client.unexpected("SMEMBERS") }
-        let removals = keys.compactMap(\.bytes).flatMap { Self.removal(of: $0) }
-        _ = try await self.client.replies(to: removals + [RedisCommand("DEL").with(set)])
+        guard let keys = replies[2].values?.compactMap(\.bytes) else { throw self.client.unexpected("SMEMBERS") }
+        let removals = keys.flatMap { Self.removal(of: $0, from: family) }
+        let removed = try await self.client.replies(to: removals, inPartsOf: Self.step)
+        let labels = Set(removed.compactMap { $0.values?.last?.bytes }.flatMap { SessionRecord.labels(in: $0) })
+        _ = try await self.client.replies(
+            to: labels.map { RedisCommand("ZREM").with(Self.name("l", $0)).with(family) } + [
+                RedisCommand("DEL").with(set),
+                RedisCommand("PEXPIRE").with(mark).with(Self.familyTime.wholeMilliseconds),
+            ]
+        )
     }
 
-    /// How long the mark of a removed family is kept, in milliseconds: 30 days.
-    private static let familyTime: Int64 = 30 * 86_400_000
+    /// How long the mark of a removed family is kept while one of its records may be left: the maximum lifetime.
+    private static let maxLifetime = Duration.seconds(3650 * 86_400)
+    /// How long it is kept afterwards.
+    private static let familyTime = Duration.seconds(30 * 86_400)
 
-    /// Removes expired sessions in steps; Redis has removed most records itself.
+    /// Removes what is left of sessions that have expired, in steps; Redis has removed most records itself.
+    ///
+    /// A record is removed only five minutes late, since the clock of another gateway may be right.
     package func removeExpired(at now: Instant, idle: Duration) async throws(Failure) -> Int {
         self.idle.withLock { $0 = idle }
         // A session with a pending use looks older than it is.
         try? await self.flush()
-        let oldest = now.advanced(by: .zero - idle)
+        let end = now.advanced(by: .zero - Self.clockMargin)
+        let oldest = end.advanced(by: .zero - idle)
         var total = 0
-        for (set, limit) in [("gatehouse:expires", now), ("gatehouse:seen", oldest)] {
+        for (set, limit) in [(Self.byExpiry, end), (Self.byUse, oldest)] {
             while true {
                 let query = RedisCommand("ZRANGE").with(set).with("-inf").with(limit.seconds).with("BYSCORE")
                     .with("LIMIT").with(0).with(Int64(RedisStore.step))
-                guard let keys = try await self.client.reply(to: query).values else {
+                guard let keys = try await self.client.reply(to: query).values?.compactMap(\.bytes) else {
                     throw self.client.unexpected("ZRANGE")
                 }
                 guard !keys.isEmpty else { break }
-                let replies = try await self.client.replies(to: keys.compactMap(\.bytes).flatMap(Self.removal))
-                // The second of the three replies for each key: of several gateways one removes it.
-                let removed = stride(from: 1, to: replies.count, by: 3).count { replies[$0] == .integer(1) }
-                total += removed
-                guard removed > 0 else { break }
+                total += try await self.sweep(keys, end: end, oldest: oldest)
             }
         }
+        let life = RedisStore.familyTime.wholeMilliseconds
+        _ = try await self.client.replies(
+            to: [Self.byExpiry, Self.byUse].map { RedisCommand("PEXPIRE", $0).with(life) }
+        )
         return total
+    }
+
+    /// Removes expired records from the indexes, and corrects the times of others there; returns how many it removed.
+    private func sweep(_ keys: [[UInt8]], end: Instant, oldest: Instant) async throws(Failure) -> Int {
+        let times = try await self.client.replies(
+            to: keys.map {
+                RedisScript.sweepRecord.command(Self.name("s", $0)).with(end.seconds).with(oldest.seconds)
+            }
+        )
+        let changes = zip(keys, times).flatMap { key, times in
+            guard let times = times.values?.compactMap(\.bytes), times.count == 2 else {
+                return Self.indexRemoval(of: key)
+            }
+            return [
+                RedisCommand("ZADD", Self.byExpiry).with(times[1]).with(key),
+                RedisCommand("ZADD", Self.byUse).with(times[0]).with(key),
+            ]
+        }
+        let replies = try await self.client.replies(to: changes)
+        // Of several gateways, one removes a key from the index; an added one has the reply 0.
+        return zip(times, stride(from: 0, to: replies.count, by: 2)).count { times, index in
+            times == .null && replies[index] == .integer(1)
+        }
     }
 
     /// Records the use of an id.
     package func spend(_ id: [UInt8], until: Instant) async throws(Failure) -> Bool {
-        let time = max(until.since(self.clock.now), RedisStore.minSpentTime).milliseconds
-        let command = RedisCommand("SET").with(Self.name("p", id)).with("1").with("NX").with("PX").with(time)
+        try await self.claim("p", id, token: self.random.bytes(16), for: self.spentTime(until))
+    }
+
+    /// Takes a lock; Redis measures its time.
+    package func lock(_ id: [UInt8], at now: Instant, for time: Duration) async throws(Failure) -> Bool {
+        try await self.claim("k", id, token: self.random.bytes(16), for: time)
+    }
+
+    /// Ends a lock.
+    package func unlock(_ id: [UInt8]) async throws(Failure) {
+        _ = try await self.client.reply(to: RedisCommand("DEL").with(Self.name("k", id)))
+    }
+
+    private func claim(
+        _ kind: String,
+        _ id: [UInt8],
+        token: [UInt8],
+        for time: Duration
+    ) async throws(Failure) -> Bool {
+        let command = RedisScript.claim.command(Self.name(kind, id)).with(token).with(max(1, time.wholeMilliseconds))
         switch try await self.client.reply(to: command) {
-        case .null: return false
-        case .text(Array("OK".utf8)): return true
+        case .integer(0): return false
+        case .integer(1): return true
         default: throw self.client.unexpected("SET")
         }
     }
+
+    private func spentTime(_ until: Instant) -> Duration { max(until.since(self.clock.now), RedisStore.minSpentTime) }
 
     /// The number of live sessions.
     ///
@@ -231,8 +302,8 @@ package final class RedisStore: SessionStore {
     package func count(at now: Instant, within lifetimes: SessionLifetimes) async throws(Failure) -> Int {
         let oldest = now.advanced(by: .zero - lifetimes.idle)
         let replies = try await self.client.replies(to: [
-            RedisCommand("ZCOUNT", "gatehouse:expires").with("(\(now.seconds)").with("+inf"),
-            RedisCommand("ZCOUNT", "gatehouse:seen").with("(\(oldest.seconds)").with("+inf"),
+            RedisCommand("ZCOUNT", Self.byExpiry).with("(\(now.seconds)").with("+inf"),
+            RedisCommand("ZCOUNT", Self.byUse).with("(\(oldest.seconds)").with("+inf"),
         ])
         guard let unexpired = replies[0].number, let used = replies[1].number else {
             throw self.client.unexpected("ZCOUNT")
@@ -259,6 +330,169 @@ package final class RedisStore: SessionStore {
     }
 }
 
+// MARK: Labels, pages and entries
+
+extension RedisStore {
+    /// Replaces what is sealed in a record.
+    package func replace(
+        _ key: [UInt8],
+        ifSealed sealed: [UInt8],
+        by replacement: [UInt8],
+        card: [UInt8]
+    ) async throws(Failure) -> Bool {
+        let command = RedisScript.replaceRecord.command(Self.name("s", key)).with(sealed).with(replacement).with(card)
+        switch try await self.client.reply(to: command) {
+        case .null: return false
+        case .text(let family):
+            return try await self.client.reply(to: RedisCommand("EXISTS").with(Self.name("r", family))) == .integer(0)
+        default: throw self.client.unexpected("HSET")
+        }
+    }
+
+    /// Publishes the family to all gateways.
+    package func reportChange(ofFamily family: [UInt8]) async throws(Failure) {
+        _ = try await self.client.reply(to: RedisCommand("PUBLISH", RedisStore.changedChannel).with(family))
+    }
+
+    /// The families of the records with a label, without those that have ended.
+    package func families(labeled label: [UInt8]) async throws(Failure) -> Set<[UInt8]> {
+        var found: Set<[UInt8]> = []
+        var cursor = RedisCursor(bytes: [])
+        while let from = cursor {
+            guard found.count < RedisStore.maxFamilies else {
+                throw self.client.unavailable("too many sign-ins of a user")
+            }
+            let page = try await self.members(of: Self.name("l", label), from: from, count: RedisStore.maxPage)
+            found.formUnion(page.members)
+            cursor = page.next
+        }
+        let families = Array(found)
+        let queries = families.flatMap { family in
+            ["f", "r"].map { RedisCommand("EXISTS").with(Self.name($0, family)) }
+        }
+        let replies = try await self.client.replies(to: queries, inPartsOf: Self.step)
+        let live = families.indices.filter { replies[2 * $0] == .integer(1) && replies[2 * $0 + 1] == .integer(0) }
+        return Set(live.map { families[$0] })
+    }
+
+    /// Some records, by when they expire; without those that another release has written in another form.
+    package func records(from cursor: [UInt8], limit: Int) async throws(Failure) -> StorePage<SessionRecord> {
+        let page = try await self.members(of: Self.byExpiry, from: self.cursor(cursor), count: limit)
+        let fields = try await self.client.replies(to: page.members.map(Self.query), inPartsOf: Self.largeStep)
+        // A record in a form that only another release reads is not shown.
+        let records = zip(page.members, fields).compactMap { key, fields in try? self.record(key, from: fields) }
+        let removed = try await self.client.replies(
+            to: records.map { RedisCommand("EXISTS").with(Self.name("r", $0.family)) },
+            inPartsOf: Self.step
+        )
+        let live = zip(records, removed).filter { $1 == .integer(0) }.map(\.0)
+        return StorePage(items: live, next: page.next?.bytes)
+    }
+
+    /// Adds or replaces an entry.
+    package func put(_ entry: StoreEntry) async throws(Failure) {
+        // Longer than it lasts, since the clock of the gateway that reads it may be late.
+        let time = max(entry.expires.since(self.clock.now), .zero) + Self.clockMargin
+        let value = Array("\(entry.expires.seconds)\n".utf8) + entry.value
+        _ = try await self.client.replies(to: [
+            RedisCommand("SET").with(Self.name(entry.kind, entry.key)).with(value).with("PX").with(
+                time.wholeMilliseconds
+            ),
+            RedisScript.addExpiring.command(Self.index(of: entry.kind)).with(entry.key).with(time.wholeMilliseconds),
+        ])
+    }
+
+    /// An entry.
+    package func entry(
+        _ kind: StoreEntry.Kind,
+        _ key: [UInt8],
+        at now: Instant
+    ) async throws(Failure) -> StoreEntry? {
+        let reply = try await self.client.reply(to: RedisCommand("GET").with(Self.name(kind, key)))
+        return Self.entry(kind, key, from: reply, at: now)
+    }
+
+    /// Some entries, by when they expire; one that is replaced meanwhile may be in two pages.
+    package func entries(
+        _ kind: StoreEntry.Kind,
+        from cursor: [UInt8],
+        limit: Int,
+        at now: Instant
+    ) async throws(Failure) -> StorePage<StoreEntry> {
+        let page = try await self.members(of: Self.index(of: kind), from: self.cursor(cursor), count: limit)
+        let values = try await self.client.replies(
+            to: page.members.map { RedisCommand("GET").with(Self.name(kind, $0)) },
+            inPartsOf: Self.largeStep
+        )
+        let items = zip(page.members, values).compactMap { Self.entry(kind, $0, from: $1, at: now) }
+        return StorePage(items: items, next: page.next?.bytes)
+    }
+
+    private func cursor(_ bytes: [UInt8]) throws(Failure) -> RedisCursor {
+        guard let cursor = RedisCursor(bytes: bytes) else { throw self.client.unavailable("a cursor is malformed") }
+        return cursor
+    }
+
+    private func members(
+        of set: String,
+        from cursor: RedisCursor,
+        count: Int
+    ) async throws(Failure) -> (members: [[UInt8]], next: RedisCursor?) {
+        let count = max(1, min(count, RedisStore.maxPage))
+        let reply = try await self.client.reply(to: cursor.query(of: set, count: count))
+        guard let page = RedisCursor.page(reply, count: count) else { throw self.client.unexpected("ZRANGE") }
+        return page
+    }
+}
+
+// MARK: Replies
+
+extension RedisStore {
+    private static func query(of key: [UInt8]) -> RedisCommand {
+        ["v", "f", "c", "u", "e", "d", "l", "k"].reduce(RedisCommand("HMGET").with(self.name("s", key))) { $0.with($1) }
+    }
+
+    /// The record of a reply to ``query(of:)``, or nil.
+    private func record(_ key: [UInt8], from reply: RESPValue) throws(Failure) -> SessionRecord? {
+        guard let fields = reply.values, fields.count == 8 else { throw self.client.unexpected("HMGET") }
+        guard fields[0] != .null else { return nil }
+        guard fields[0].number == RedisStore.version else {
+            throw self.client.unavailable("a session was written by a newer Gatehouse; it is kept")
+        }
+        guard let family = fields[1].bytes, let created = fields[2].number, let seen = fields[3].number,
+            let expires = fields[4].number, let sealed = fields[5].bytes
+        else { throw self.client.unexpected("HMGET") }
+        var lastSeen = Instant(seconds: seen)
+        if let use = self.uses.lastUse(of: key) { lastSeen = max(lastSeen, use) }
+        var record = SessionRecord(
+            key: key,
+            family: family,
+            sealed: sealed,
+            created: Instant(seconds: created),
+            lastSeen: lastSeen,
+            expires: Instant(seconds: expires)
+        )
+        record.labels = SessionRecord.labels(in: fields[6].bytes ?? [])
+        record.card = fields[7].bytes ?? []
+        return record
+    }
+
+    /// The entry of a value as ``put(_:)`` writes it; nil if absent or expired.
+    private static func entry(
+        _ kind: StoreEntry.Kind,
+        _ key: [UInt8],
+        from reply: RESPValue,
+        at now: Instant
+    ) -> StoreEntry? {
+        guard let bytes = reply.bytes, let end = bytes.firstIndex(of: UInt8(ascii: "\n")) else { return nil }
+        guard let expires = Int64(String(decoding: bytes[..<end], as: UTF8.self)).map(Instant.init(seconds:)) else {
+            return nil
+        }
+        guard now < expires else { return nil }
+        return StoreEntry(kind: kind, key: key, value: Array(bytes[(end + 1)...]), expires: expires)
+    }
+}
+
 // MARK: Uses
 
 extension RedisStore {
@@ -271,7 +505,7 @@ extension RedisStore {
             let kept = zip(uses, replies).filter { $1 == .integer(1) }.map(\.0)
             if !kept.isEmpty {
                 _ = try await self.client.replies(
-                    to: kept.map { RedisCommand("ZADD", "gatehouse:seen", "XX", "GT").with($0.at.seconds).with($0.key) }
+                    to: kept.map { RedisCommand("ZADD", Self.byUse, "XX", "GT").with($0.at.seconds).with($0.key) }
                 )
             }
             self.uses.remove(uses)
@@ -280,34 +514,29 @@ extension RedisStore {
 
     /// Records a use of a session that still exists; the record is kept until its idle time or lifetime ends.
     private func use(_ key: [UInt8], at instant: Instant) -> RedisCommand {
-        let script = """
-            local times = redis.call('HMGET', KEYS[1], 'u', 'e')
-            local seen, expires = tonumber(times[1]), tonumber(times[2])
-            if not seen or not expires then return 0 end
-            if tonumber(ARGV[1]) > seen then redis.call('HSET', KEYS[1], 'u', ARGV[1]) end
-            local left = (expires - tonumber(ARGV[1])) * 1000
-            local idle = tonumber(ARGV[2])
-            if idle > 0 and idle < left then left = idle end
-            if left > 0 then redis.call('PEXPIRE', KEYS[1], left) end
-            return 1
-            """
-        let idle = self.idle.withLock { $0 }?.milliseconds ?? 0
-        return RedisCommand("EVAL", script, "1").with(Self.name("s", key)).with(instant.seconds).with(idle)
+        let idle = self.idle.withLock { $0 }.map { ($0 + Self.idleSlack).wholeMilliseconds } ?? 0
+        return RedisScript.useRecord.command(Self.name("s", key)).with(instant.seconds).with(idle)
     }
 
     /// The time to live of a new record: until it expires or was idle for too long.
     private func time(left: Int64) -> Int64 {
-        min(left, self.idle.withLock { $0 }?.milliseconds ?? left)
+        min(left, self.idle.withLock { $0 }.map { ($0 + Self.idleSlack).wholeMilliseconds } ?? left)
     }
 
     private static func name(_ kind: String, _ hash: [UInt8]) -> String {
         "gatehouse:\(kind):\(Base64URL.encode(hash))"
     }
+
+    private static func name(_ kind: StoreEntry.Kind, _ key: [UInt8]) -> String {
+        self.name("e:\(kind.rawValue)", key)
+    }
+
+    private static func index(of kind: StoreEntry.Kind) -> String { "gatehouse:n:\(kind.rawValue)" }
 }
 
 extension Duration {
     /// Whole milliseconds.
-    fileprivate var milliseconds: Int64 {
+    fileprivate var wholeMilliseconds: Int64 {
         self.components.seconds * 1000 + self.components.attoseconds / 1_000_000_000_000_000
     }
 }

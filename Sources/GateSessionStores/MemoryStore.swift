@@ -9,12 +9,18 @@ package final class MemoryStore: SessionStore {
     private struct State {
         var records: [[UInt8]: SessionRecord] = [:]
         var families: [[UInt8]: Set<[UInt8]>] = [:]
+        var labels: [[UInt8]: Set<[UInt8]>] = [:]
         var spent: [[UInt8]: Instant] = [:]
+        var locks: [[UInt8]: Instant] = [:]
+        var entries: [StoreEntry.Kind: [[UInt8]: StoreEntry]] = [:]
         var isOpen = true
 
         mutating func insert(_ record: SessionRecord) {
             self.records[record.key] = record
             self.families[record.family, default: []].insert(record.key)
+            for label in record.labels {
+                self.labels[label, default: []].insert(record.key)
+            }
         }
 
         mutating func remove(_ key: [UInt8]) {
@@ -23,13 +29,17 @@ package final class MemoryStore: SessionStore {
             if self.families[record.family]?.isEmpty == true {
                 self.families[record.family] = nil
             }
+            for label in record.labels {
+                self.labels[label]?.remove(key)
+                if self.labels[label]?.isEmpty == true { self.labels[label] = nil }
+            }
         }
     }
 
     private let state = Mutex(State())
     private let capacity: Int
 
-    /// A store for at most `capacity` sessions and `capacity` spent ids.
+    /// A store for at most `capacity` sessions, `capacity` spent ids, locks and entries of each kind.
     package init(capacity: Int = 1_000_000) {
         self.capacity = capacity
     }
@@ -76,8 +86,8 @@ package final class MemoryStore: SessionStore {
     /// Removes a family.
     package func removeFamily(_ family: [UInt8]) async throws(Failure) {
         try self.use { (state) throws(Failure) in
-            for key in state.families.removeValue(forKey: family) ?? [] {
-                state.records[key] = nil
+            for key in state.families[family] ?? [] {
+                state.remove(key)
             }
         }
     }
@@ -90,6 +100,10 @@ package final class MemoryStore: SessionStore {
                 state.remove(record.key)
             }
             state.spent = state.spent.filter { $0.value > now }
+            state.locks = state.locks.filter { $0.value > now }
+            for kind in StoreEntry.Kind.allCases {
+                state.entries[kind] = state.entries[kind]?.filter { $0.value.expires > now }
+            }
             return over.count
         }
     }
@@ -122,6 +136,95 @@ package final class MemoryStore: SessionStore {
             state = State()
             state.isOpen = false
         }
+    }
+
+    /// Replaces what is sealed in a record.
+    package func replace(
+        _ key: [UInt8],
+        ifSealed sealed: [UInt8],
+        by replacement: [UInt8],
+        card: [UInt8]
+    ) async throws(Failure) -> Bool {
+        try self.use { (state) throws(Failure) in
+            guard state.records[key]?.sealed == sealed else { return false }
+            state.records[key]?.sealed = replacement
+            state.records[key]?.card = card
+            return true
+        }
+    }
+
+    /// The families of the records with a label.
+    package func families(labeled label: [UInt8]) async throws(Failure) -> Set<[UInt8]> {
+        try self.use { (state) throws(Failure) in
+            Set((state.labels[label] ?? []).compactMap { state.records[$0]?.family })
+        }
+    }
+
+    /// Some records, by their keys.
+    package func records(from cursor: [UInt8], limit: Int) async throws(Failure) -> StorePage<SessionRecord> {
+        try self.use { (state) throws(Failure) in MemoryStore.page(of: state.records, from: cursor, limit: limit) }
+    }
+
+    /// Takes a lock; throws when the store is full.
+    package func lock(_ id: [UInt8], at now: Instant, for time: Duration) async throws(Failure) -> Bool {
+        try self.use { (state) throws(Failure) in
+            if let end = state.locks[id], now < end { return false }
+            guard state.locks.count < self.capacity else { throw self.full("locks") }
+            state.locks[id] = now.advanced(by: time)
+            return true
+        }
+    }
+
+    /// Ends a lock.
+    package func unlock(_ id: [UInt8]) async throws(Failure) {
+        try self.use { (state) throws(Failure) in state.locks[id] = nil }
+    }
+
+    /// Adds or replaces an entry; throws when the store is full.
+    package func put(_ entry: StoreEntry) async throws(Failure) {
+        try self.use { (state) throws(Failure) in
+            let count = state.entries[entry.kind]?.count ?? 0
+            guard count < self.capacity || state.entries[entry.kind]?[entry.key] != nil else {
+                throw self.full("entries")
+            }
+            state.entries[entry.kind, default: [:]][entry.key] = entry
+        }
+    }
+
+    /// An entry.
+    package func entry(
+        _ kind: StoreEntry.Kind,
+        _ key: [UInt8],
+        at now: Instant
+    ) async throws(Failure) -> StoreEntry? {
+        try self.use { (state) throws(Failure) in
+            state.entries[kind]?[key].flatMap { now < $0.expires ? $0 : nil }
+        }
+    }
+
+    /// Some entries, by their keys.
+    package func entries(
+        _ kind: StoreEntry.Kind,
+        from cursor: [UInt8],
+        limit: Int,
+        at now: Instant
+    ) async throws(Failure) -> StorePage<StoreEntry> {
+        try self.use { (state) throws(Failure) in
+            let live = (state.entries[kind] ?? [:]).filter { now < $0.value.expires }
+            return MemoryStore.page(of: live, from: cursor, limit: limit)
+        }
+    }
+
+    /// The values whose keys come after the cursor, which is the last key of the page before.
+    private static func page<Item: Sendable>(
+        of items: [[UInt8]: Item],
+        from cursor: [UInt8],
+        limit: Int
+    ) -> StorePage<Item> {
+        let keys = items.keys.filter { cursor.isEmpty || cursor.lexicographicallyPrecedes($0) }
+            .sorted { $0.lexicographicallyPrecedes($1) }
+        let some = keys.prefix(limit)
+        return StorePage(items: some.compactMap { items[$0] }, next: some.count < keys.count ? some.last : nil)
     }
 
     private func use<Value: Sendable>(

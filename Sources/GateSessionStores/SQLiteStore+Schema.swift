@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GRDB
+internal import GateSessions
 
 extension SQLiteStore {
     /// The version of SQLite at run time.
@@ -30,6 +31,37 @@ extension SQLiteStore {
                     CREATE INDEX session_expires ON session (expires);
                     CREATE TABLE spent (id BLOB NOT NULL PRIMARY KEY, until INTEGER NOT NULL) WITHOUT ROWID;
                     CREATE INDEX spent_until ON spent (until);
+                    """
+            )
+        }
+        // Triggers keep the table of labels as the sessions are, whichever statement adds or removes them.
+        let positions = (0..<SessionRecord.maxLabels).map { $0 * 32 + 1 }
+        let additions = positions.map { position in
+            "INSERT OR IGNORE INTO label SELECT substr(new.labels, \(position), 32), new.key "
+                + "WHERE length(new.labels) > \(position);"
+        }
+        let removals = positions.map { position in
+            "DELETE FROM label WHERE label = substr(old.labels, \(position), 32) AND key = old.key;"
+        }
+        migrator.registerMigration("2-labels") { database in
+            try database.execute(
+                sql: """
+                    ALTER TABLE session ADD COLUMN labels BLOB NOT NULL DEFAULT x'';
+                    ALTER TABLE session ADD COLUMN card BLOB NOT NULL DEFAULT x'';
+                    CREATE TABLE label (label BLOB NOT NULL, key BLOB NOT NULL, PRIMARY KEY (label, key)) WITHOUT ROWID;
+                    CREATE TRIGGER session_labels_added AFTER INSERT ON session WHEN length(new.labels) > 0 BEGIN
+                        \(additions.joined(separator: "\n"))
+                    END;
+                    CREATE TRIGGER session_labels_removed AFTER DELETE ON session WHEN length(old.labels) > 0 BEGIN
+                        \(removals.joined(separator: "\n"))
+                    END;
+                    CREATE TABLE lock (id BLOB NOT NULL PRIMARY KEY, until INTEGER NOT NULL) WITHOUT ROWID;
+                    CREATE INDEX lock_until ON lock (until);
+                    CREATE TABLE entry (
+                        kind TEXT NOT NULL, key BLOB NOT NULL, value BLOB NOT NULL, expires INTEGER NOT NULL,
+                        PRIMARY KEY (kind, key)
+                    );
+                    CREATE INDEX entry_expires ON entry (expires);
                     """
             )
         }

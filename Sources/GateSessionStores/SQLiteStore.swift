@@ -107,6 +107,8 @@ package final class SQLiteStore: SessionStore {
             let pending = self.revocations.count
             self.report(.revocationPending(pending: pending, isKept: isKept, reason: error.detail))
             self.retryRevocations(after: SQLiteStore.retryInterval)
+            // In force here, but a restart would undo it, so the caller must not take it for done.
+            guard isKept else { throw error }
         }
     }
 
@@ -165,6 +167,136 @@ package final class SQLiteStore: SessionStore {
         await self.lastSeen.close()
         for family in self.revocations.families { try? await self.delete(family) }
         try? self.pool.close()
+    }
+}
+
+// MARK: Labels, pages and entries
+
+extension SQLiteStore {
+    /// The maximum number of items of a page.
+    private static let maxPage = 1000
+
+    /// Replaces what is sealed in a record.
+    package func replace(
+        _ key: [UInt8],
+        ifSealed sealed: [UInt8],
+        by replacement: [UInt8],
+        card: [UInt8]
+    ) async throws(Failure) -> Bool {
+        let revocations = self.revocations
+        return try await self.write { database in
+            let query = try database.cachedStatement(sql: "SELECT family FROM session WHERE key = ? AND sealed = ?")
+            guard let family = try Data.fetchOne(query, arguments: [Data(key), Data(sealed)]) else { return false }
+            guard !revocations.contains(Array(family)) else { return false }
+            try database.cachedStatement(sql: "UPDATE session SET sealed = ?, card = ? WHERE key = ?")
+                .execute(arguments: [Data(replacement), Data(card), Data(key)])
+            return true
+        }
+    }
+
+    /// The families of the records with a label, by its index.
+    package func families(labeled label: [UInt8]) async throws(Failure) -> Set<[UInt8]> {
+        let found = try await self.read { database in
+            let query = try database.cachedStatement(
+                sql: "SELECT DISTINCT family FROM label JOIN session USING (key) WHERE label = ?"
+            )
+            return try Data.fetchAll(query, arguments: [Data(label)])
+        }
+        return Set(found.map { Array($0) }).subtracting(self.revocations.families)
+    }
+
+    /// Some records, by their keys.
+    package func records(from cursor: [UInt8], limit: Int) async throws(Failure) -> StorePage<SessionRecord> {
+        let page = try await self.page(limit) { database, count in
+            let query = try database.cachedStatement(sql: "SELECT * FROM session WHERE key > ? ORDER BY key LIMIT ?")
+            return try Row.fetchAll(query, arguments: [Data(cursor), count]).map(SessionRecord.init(row:))
+        } key: {
+            $0.key
+        }
+        let live = page.items.filter { !self.revocations.contains($0.family) }.map { record in
+            var record = record
+            if let seen = self.lastSeen.lastUse(of: record.key) { record.lastSeen = max(record.lastSeen, seen) }
+            return record
+        }
+        return StorePage(items: live, next: page.next)
+    }
+
+    /// Takes a lock.
+    package func lock(_ id: [UInt8], at now: Instant, for time: Duration) async throws(Failure) -> Bool {
+        try await self.write { database in
+            let insert = try database.cachedStatement(
+                sql: """
+                    INSERT INTO lock (id, until) VALUES (?, ?)
+                    ON CONFLICT (id) DO UPDATE SET until = excluded.until WHERE until <= ?
+                    """
+            )
+            try insert.execute(arguments: [Data(id), now.advanced(by: time).seconds, now.seconds])
+            return database.changesCount == 1
+        }
+    }
+
+    /// Ends a lock.
+    package func unlock(_ id: [UInt8]) async throws(Failure) {
+        try await self.write { database in
+            try database.cachedStatement(sql: "DELETE FROM lock WHERE id = ?").execute(arguments: [Data(id)])
+        }
+    }
+
+    /// Adds or replaces an entry.
+    package func put(_ entry: StoreEntry) async throws(Failure) {
+        try await self.write { database in
+            let insert = try database.cachedStatement(
+                sql: "INSERT OR REPLACE INTO entry (kind, key, value, expires) VALUES (?, ?, ?, ?)"
+            )
+            try insert.execute(
+                arguments: [entry.kind.rawValue, Data(entry.key), Data(entry.value), entry.expires.seconds]
+            )
+        }
+    }
+
+    /// An entry.
+    package func entry(
+        _ kind: StoreEntry.Kind,
+        _ key: [UInt8],
+        at now: Instant
+    ) async throws(Failure) -> StoreEntry? {
+        try await self.read { database in
+            let query = try database.cachedStatement(
+                sql: "SELECT * FROM entry WHERE kind = ? AND key = ? AND expires > ?"
+            )
+            return try Row.fetchOne(query, arguments: [kind.rawValue, Data(key), now.seconds])
+                .map { StoreEntry(kind: kind, row: $0) }
+        }
+    }
+
+    /// Some entries, by their keys.
+    package func entries(
+        _ kind: StoreEntry.Kind,
+        from cursor: [UInt8],
+        limit: Int,
+        at now: Instant
+    ) async throws(Failure) -> StorePage<StoreEntry> {
+        try await self.page(limit) { database, count in
+            let query = try database.cachedStatement(
+                sql: "SELECT * FROM entry WHERE kind = ? AND key > ? AND expires > ? ORDER BY key LIMIT ?"
+            )
+            return try Row.fetchAll(query, arguments: [kind.rawValue, Data(cursor), now.seconds, count])
+                .map { StoreEntry(kind: kind, row: $0) }
+        } key: {
+            $0.key
+        }
+    }
+
+    /// At most `limit` items; one more is read, which shows whether there is another page.
+    private func page<Item: Sendable>(
+        _ limit: Int,
+        _ items: @escaping @Sendable (Database, Int) throws -> [Item],
+        key: (Item) -> [UInt8]
+    ) async throws(Failure) -> StorePage<Item> {
+        let count = max(1, min(limit, Self.maxPage))
+        let found = try await self.read { try items($0, count + 1) }
+        let kept = Array(found.prefix(count))
+        return StorePage(items: kept, next: found.count > count ? kept.last.map(key) : nil)
     }
 }
 
@@ -273,10 +405,13 @@ extension SQLiteStore {
 
 extension SQLiteStore {
     private static func add(_ record: SessionRecord, to database: Database) throws {
-        let insert = "INSERT INTO session (key, family, sealed, created, seen, expires) VALUES (?, ?, ?, ?, ?, ?)"
+        let insert = """
+            INSERT INTO session (key, family, sealed, created, seen, expires, labels, card)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+            """
         try database.cachedStatement(sql: insert).execute(arguments: [
             Data(record.key), Data(record.family), Data(record.sealed), record.created.seconds,
-            record.lastSeen.seconds, record.expires.seconds,
+            record.lastSeen.seconds, record.expires.seconds, Data(record.labelBytes), Data(record.card),
         ])
     }
 
@@ -287,8 +422,11 @@ extension SQLiteStore {
     }
 
     private static func sweep(_ database: Database, now: Instant, oldest: Instant) throws -> Int {
-        let spent = try database.cachedStatement(sql: "DELETE FROM spent WHERE until <= ?")
-        try spent.execute(arguments: [now.seconds])
+        for (table, time) in [("spent", "until"), ("lock", "until"), ("entry", "expires")] {
+            try database.cachedStatement(sql: "DELETE FROM \(table) WHERE \(time) <= ?").execute(arguments: [
+                now.seconds
+            ])
+        }
         let over = """
             DELETE FROM session WHERE rowid IN (
                 SELECT rowid FROM session WHERE expires <= ? OR seen <= ? LIMIT \(self.sweepStep)
@@ -366,6 +504,19 @@ extension SessionRecord {
             sealed: Array(row["sealed"] as Data),
             created: Instant(seconds: row["created"]),
             lastSeen: Instant(seconds: row["seen"]),
+            expires: Instant(seconds: row["expires"])
+        )
+        self.labels = SessionRecord.labels(in: Array(row["labels"] as Data))
+        self.card = Array(row["card"] as Data)
+    }
+}
+
+extension StoreEntry {
+    fileprivate init(kind: Kind, row: Row) {
+        self.init(
+            kind: kind,
+            key: Array(row["key"] as Data),
+            value: Array(row["value"] as Data),
             expires: Instant(seconds: row["expires"])
         )
     }

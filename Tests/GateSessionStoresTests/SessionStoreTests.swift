@@ -13,6 +13,9 @@ enum StoreKind: CaseIterable {
     case memory
     case sqlite
     case redis
+
+    /// How long after its end a session is removed at the latest, in seconds: the clocks of gateways may differ.
+    var delay: Int64 { self == .redis ? RedisStore.clockMargin.components.seconds : 0 }
 }
 
 /// An empty store with its folder.
@@ -31,7 +34,7 @@ struct OpenStore {
         case .redis:
             var settings = RedisSettings(target: .unix(path: try #require(server).socket))
             (settings.commandTime, settings.connectTime) = (ages, ages)
-            self.store = try await RedisStore.open(settings)
+            self.store = try await RedisStore.open(settings, clock: .fixed(noon))
         }
     }
 }
@@ -51,11 +54,11 @@ extension Instant {
 }
 
 /// A record whose key, family and content follow from two numbers.
-func record(_ number: UInt8, family: UInt8 = 0) -> SessionRecord {
+func record(_ number: UInt8, family: UInt8 = 0, sealed: [UInt8]? = nil) -> SessionRecord {
     SessionRecord(
         key: [UInt8](repeating: number, count: 32),
         family: [UInt8](repeating: family, count: 32),
-        sealed: [number, 0, 0xFF],
+        sealed: sealed ?? [number, 0, 0xFF],
         created: noon,
         lastSeen: noon.plus(1),
         expires: noon.plus(1000)
@@ -80,7 +83,8 @@ func record(_ number: UInt8, family: UInt8 = 0) -> SessionRecord {
     func `a key is used once`(kind: StoreKind) async throws {
         let store = try await OpenStore(kind)
         try await store.store.insert(record(1))
-        let failure = await #expect(throws: Failure.self) { try await store.store.insert(record(1, family: 9)) }
+        let other = record(1, family: 9, sealed: [9])
+        let failure = await #expect(throws: Failure.self) { try await store.store.insert(other) }
         #expect(failure?.kind == .overloaded)
         #expect(try await store.store.record(for: record(1).key) == record(1))
     }
@@ -99,8 +103,9 @@ func record(_ number: UInt8, family: UInt8 = 0) -> SessionRecord {
     func `a session that cannot be inserted spends no id`(kind: StoreKind) async throws {
         let store = try await OpenStore(kind)
         try await store.store.insert(record(1))
+        let other = record(1, sealed: [9])
         let failure = await #expect(throws: Failure.self) {
-            _ = try await store.store.insert(record(1), spending: [7], until: noon.plus(600))
+            _ = try await store.store.insert(other, spending: [7], until: noon.plus(600))
         }
         #expect(failure?.kind == .overloaded)
         #expect(try await store.store.spend([7], until: noon.plus(600)))
@@ -151,8 +156,9 @@ func record(_ number: UInt8, family: UInt8 = 0) -> SessionRecord {
         longer.expires = noon.plus(1001)
         try await store.store.insert(longer)
         let idle = Duration.seconds(5000)
-        #expect(try await store.store.removeExpired(at: noon.plus(999), idle: idle) == 0)
-        #expect(try await store.store.removeExpired(at: noon.plus(1000), idle: idle) == 1)
+        #expect(try await store.store.removeExpired(at: noon.plus(999 + kind.delay), idle: idle) == 0)
+        #expect(try await store.store.removeExpired(at: noon.plus(1000 + kind.delay), idle: idle) == 1)
+        #expect(try await store.store.record(for: record(1).key) == nil)
         #expect(try await store.store.record(for: record(2).key) == longer)
     }
 
@@ -162,8 +168,9 @@ func record(_ number: UInt8, family: UInt8 = 0) -> SessionRecord {
         try await store.store.insert(record(1))
         try await store.store.insert(record(2))
         store.store.noteUse(record(2).key, at: noon.plus(60))
-        #expect(try await store.store.removeExpired(at: noon.plus(100), idle: .seconds(100)) == 0)
-        #expect(try await store.store.removeExpired(at: noon.plus(101), idle: .seconds(100)) == 1)
+        #expect(try await store.store.removeExpired(at: noon.plus(100 + kind.delay), idle: .seconds(100)) == 0)
+        #expect(try await store.store.removeExpired(at: noon.plus(101 + kind.delay), idle: .seconds(100)) == 1)
+        #expect(try await store.store.record(for: record(1).key) == nil)
         #expect(try await store.store.record(for: record(2).key) != nil)
     }
 
@@ -224,5 +231,221 @@ func record(_ number: UInt8, family: UInt8 = 0) -> SessionRecord {
         #expect(try await count(store) == 2)
         try await store.remove(record(1).key)
         try await store.insert(record(3))
+    }
+}
+
+/// Labels, replacements, pages, locks and entries.
+@Suite struct SessionStoreIndexTests {
+    private func label(_ number: UInt8) -> [UInt8] { [UInt8](repeating: number, count: 32) }
+
+    private func labeled(_ number: UInt8, family: UInt8, _ labels: UInt8...) -> SessionRecord {
+        var record = record(number, family: family)
+        record.labels = labels.map { self.label($0) }
+        record.card = [number, 0, 1]
+        return record
+    }
+
+    private func family(_ number: UInt8) -> [UInt8] { record(0, family: number).family }
+
+    private func entry(_ number: UInt8, _ kind: StoreEntry.Kind = .user) -> StoreEntry {
+        StoreEntry(kind: kind, key: self.label(number), value: [number, 0, 10, 13], expires: noon.plus(600))
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `labels and card are part of a record`(kind: StoreKind) async throws {
+        let store = try await OpenStore(kind)
+        let full = self.labeled(1, family: 1, 101, 102, 103, 104)
+        try await store.store.insert(full)
+        #expect(try await store.store.insert(self.labeled(2, family: 2, 101), spending: [7], until: noon.plus(60)))
+        try await store.store.insert(record(3))
+        #expect(try await store.store.record(for: full.key) == full)
+        #expect(try await store.store.record(for: record(2).key) == self.labeled(2, family: 2, 101))
+        #expect(try await store.store.record(for: record(3).key) == record(3))
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `families are found by each label, once, until their records end`(kind: StoreKind) async throws {
+        let store = try await OpenStore(kind)
+        try await store.store.insert(self.labeled(1, family: 1, 101, 102, 103, 104))
+        try await store.store.insert(self.labeled(2, family: 1, 101))
+        try await store.store.insert(self.labeled(3, family: 3, 101))
+        try await store.store.insert(record(4, family: 4))
+        #expect(try await store.store.families(labeled: self.label(101)) == [self.family(1), self.family(3)])
+        for number: UInt8 in 102...104 {
+            #expect(try await store.store.families(labeled: self.label(number)) == [self.family(1)])
+        }
+        #expect(try await store.store.families(labeled: self.label(105)) == [])
+        try await store.store.removeFamily(self.family(1))
+        #expect(try await store.store.families(labeled: self.label(101)) == [self.family(3)])
+        #expect(try await store.store.families(labeled: self.label(104)) == [])
+        try await store.store.remove(record(3).key)
+        #expect(try await store.store.families(labeled: self.label(101)) == [])
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `all families of a label are found, however many`(kind: StoreKind) async throws {
+        let store = try await OpenStore(kind)
+        for number in 0..<2100 {
+            var one = self.labeled(1, family: 1, 101)
+            one.key = Array("\(number)".utf8)
+            one.family = Array("\(number)".utf8)
+            try await store.store.insert(one)
+        }
+        #expect(try await store.store.families(labeled: self.label(101)).count == 2100)
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a record is replaced by the first of two gateways that read it`(kind: StoreKind) async throws {
+        let store = try await OpenStore(kind)
+        let before = self.labeled(1, family: 1, 101)
+        try await store.store.insert(before)
+        #expect(try await store.store.replace(before.key, ifSealed: before.sealed, by: [5, 0], card: [6]))
+        #expect(try await store.store.replace(before.key, ifSealed: before.sealed, by: [7], card: [8]) == false)
+        var after = before
+        (after.sealed, after.card) = ([5, 0], [6])
+        #expect(try await store.store.record(for: before.key) == after)
+        #expect(try await store.store.families(labeled: self.label(101)) == [self.family(1)])
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a removed record is not replaced, and does not come back`(kind: StoreKind) async throws {
+        let store = try await OpenStore(kind)
+        for number: UInt8 in 1...2 { try await store.store.insert(record(number, family: number)) }
+        try await store.store.remove(record(1).key)
+        try await store.store.removeFamily(self.family(2))
+        for number: UInt8 in 1...3 {
+            let old = record(number)
+            #expect(try await store.store.replace(old.key, ifSealed: old.sealed, by: [9], card: []) == false)
+            #expect(try await store.store.record(for: old.key) == nil)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a change can be reported`(kind: StoreKind) async throws {
+        let store = try await OpenStore(kind)
+        try await store.store.reportChange(ofFamily: self.family(1))
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `each record is in one page, also when others end meanwhile`(kind: StoreKind) async throws {
+        let store = try await OpenStore(kind)
+        let records = (1...25).map { (number: UInt8) in
+            var one = self.labeled(number, family: number, 100 + number)
+            one.expires = noon.plus(1000 + Int64(number / 10))
+            return one
+        }
+        for one in records { try await store.store.insert(one) }
+        store.store.noteUse(record(25).key, at: noon.plus(60))
+        var found: [SessionRecord] = []
+        var pages = 0
+        var cursor: [UInt8]? = []
+        while let from = cursor {
+            let page = try await store.store.records(from: from, limit: 10)
+            #expect(page.items.count <= 10)
+            // The last one of the page is where the next one begins.
+            if pages == 0, let last = page.items.last { try await store.store.remove(last.key) }
+            found += page.items
+            pages += 1
+            cursor = page.next
+        }
+        #expect(pages == 3)
+        var expected = records
+        expected[24].lastSeen = noon.plus(60)
+        #expect(found.count == 25 && Set(found) == Set(expected))
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `an empty store has one empty page`(kind: StoreKind) async throws {
+        let store = try await OpenStore(kind)
+        let records = try await store.store.records(from: [], limit: 10)
+        #expect(records.items.isEmpty && records.next == nil)
+        let entries = try await store.store.entries(.user, from: [], limit: 10, at: noon)
+        #expect(entries.items.isEmpty && entries.next == nil)
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a lock is taken once`(kind: StoreKind) async throws {
+        let store = try await OpenStore(kind)
+        let successes = try await withThrowingTaskGroup(of: Bool.self) { group in
+            for _ in 0..<50 {
+                group.addTask { try await store.store.lock([7], at: noon, for: .seconds(60)) }
+            }
+            return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+        }
+        #expect(successes == 1)
+        #expect(try await store.store.lock([8], at: noon, for: .seconds(60)))
+        #expect(try await store.store.lock([7], at: noon.plus(59), for: .seconds(60)) == false)
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a lock ends by itself`(kind: StoreKind) async throws {
+        let store = try await OpenStore(kind)
+        let time = kind == .redis ? Duration.milliseconds(1) : .seconds(60)
+        #expect(try await store.store.lock([7], at: noon, for: time))
+        // Redis measures the time itself.
+        var isTaken = try await store.store.lock([7], at: noon.plus(60), for: .seconds(60))
+        while kind == .redis, !isTaken {
+            isTaken = try await store.store.lock([7], at: noon.plus(60), for: .seconds(60))
+        }
+        #expect(isTaken)
+        #expect(try await store.store.lock([7], at: noon.plus(61), for: .seconds(60)) == false)
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `an entry is found by its kind and key until it expires`(kind: StoreKind) async throws {
+        let store = try await OpenStore(kind)
+        try await store.store.put(self.entry(1))
+        var other = self.entry(1, .notBefore)
+        other.value = [UInt8](repeating: 200, count: 65_536)
+        try await store.store.put(other)
+        #expect(try await store.store.entry(.user, self.label(1), at: noon) == self.entry(1))
+        #expect(try await store.store.entry(.notBefore, self.label(1), at: noon) == other)
+        #expect(try await store.store.entry(.user, self.label(2), at: noon) == nil)
+        #expect(try await store.store.entry(.user, self.label(1), at: noon.plus(599)) == self.entry(1))
+        #expect(try await store.store.entry(.user, self.label(1), at: noon.plus(600)) == nil)
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `an entry is replaced, and may last longer or less long`(kind: StoreKind) async throws {
+        let store = try await OpenStore(kind)
+        for seconds: Int64 in [600, 900, 300] {
+            var entry = self.entry(1)
+            (entry.value, entry.expires) = ([UInt8(seconds / 100)], noon.plus(seconds))
+            try await store.store.put(entry)
+            #expect(try await store.store.entry(.user, entry.key, at: noon.plus(seconds - 1)) == entry)
+            #expect(try await store.store.entry(.user, entry.key, at: noon.plus(seconds)) == nil)
+        }
+        #expect(try await store.store.entries(.user, from: [], limit: 10, at: noon).items.count == 1)
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `each live entry of a kind is in one page`(kind: StoreKind) async throws {
+        let store = try await OpenStore(kind)
+        for number: UInt8 in 1...25 { try await store.store.put(self.entry(number)) }
+        try await store.store.put(self.entry(100, .notBefore))
+        var over = self.entry(26)
+        over.expires = noon.plus(1)
+        try await store.store.put(over)
+        var found: [StoreEntry] = []
+        var cursor: [UInt8]? = []
+        while let from = cursor {
+            let page = try await store.store.entries(.user, from: from, limit: 10, at: noon.plus(1))
+            #expect(page.items.count <= 10)
+            found += page.items
+            cursor = page.next
+        }
+        #expect(found.count == 25 && Set(found) == Set((1...25).map { self.entry($0) }))
+    }
+
+    @Test(arguments: [StoreKind.memory, .sqlite])
+    func `the sweep removes what has expired with its labels`(kind: StoreKind) async throws {
+        let store = try await OpenStore(kind)
+        try await store.store.insert(self.labeled(1, family: 1, 101))
+        try await store.store.put(self.entry(1))
+        #expect(try await store.store.lock([7], at: noon, for: .seconds(60)))
+        #expect(try await store.store.removeExpired(at: noon.plus(1000), idle: .seconds(5000)) == 1)
+        #expect(try await store.store.families(labeled: self.label(101)) == [])
+        #expect(try await store.store.entry(.user, self.label(1), at: noon) == nil)
+        #expect(try await store.store.lock([7], at: noon, for: .seconds(60)))
     }
 }

@@ -70,7 +70,8 @@ package final class FakeProviders: ProviderTransport {
         ]
     }
 
-    private func token(_ claims: [String: JSON], of issuer: String) -> String {
+    /// A token of an issuer for the gateway with these claims, from now on for five minutes.
+    package func token(_ claims: [String: JSON], of issuer: String) -> String {
         var all = claims
         let now = self.clock.now.seconds
         all["iss"] = .string(issuer)

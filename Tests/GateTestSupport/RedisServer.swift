@@ -4,27 +4,57 @@ internal import Foundation
 internal import Glibc
 internal import Synchronization
 
-/// A real Redis server on a Unix domain socket, without a file; it ends with the last reference to it.
+/// A real Redis server on a Unix domain socket, and a port if it is given one; it ends with the last reference to it.
 package final class RedisServer: Sendable {
     /// Why a server did not start.
     package struct NotStarted: Error {
-        /// What it printed.
+        /// What it printed, or what it is not ready for.
         package let output: String
+
+        /// A failure with this output.
+        package init(output: String) {
+            self.output = output
+        }
     }
 
     /// The path of the socket.
     package let socket: String
+    /// The port on 127.0.0.1; nil if it has none.
+    package let port: Int?
     private let folder: TemporaryFolder
+    private let arguments: (file: [String], options: [String])
     private let process: Mutex<Process>
 
     /// Starts a server and waits until it accepts connections.
     ///
-    /// - Parameter options: Further options of the command line.
+    /// - Parameters:
+    ///   - options: Further options of the command line.
+    ///   - hasPort: Whether it listens on a free port of 127.0.0.1 as well.
+    ///   - configuration: The content of the configuration file of a sentinel; nil for a server with data.
     /// - Throws: ``NotStarted``, or what the system reports.
-    package init(_ options: [String] = []) throws {
+    package init(_ options: [String] = [], hasPort: Bool = false, sentinel configuration: String? = nil) throws {
         self.folder = try TemporaryFolder()
         self.socket = "\(self.folder.path)/redis.sock"
-        self.process = Mutex(try RedisServer.started(self.socket, in: self.folder.path, options))
+        var file: [String] = []
+        if let configuration {
+            let path = "\(self.folder.path)/sentinel.conf"
+            try configuration.write(toFile: path, atomically: true, encoding: .utf8)
+            file = [path, "--sentinel"]
+        }
+        // A port that another process has taken is not tried again; the bus of a cluster is 10,000 above.
+        for port in (15_000..<25_000).shuffled().prefix(50) {
+            let all = options + (hasPort ? ["--port", "\(port)", "--bind", "127.0.0.1"] : [])
+            do {
+                let process = try RedisServer.started(self.socket, in: self.folder.path, file, all)
+                self.arguments = (file, all)
+                self.port = hasPort ? port : nil
+                self.process = Mutex(process)
+                return
+            } catch let error as NotStarted {
+                guard error.output.contains("in use") else { throw error }
+            }
+        }
+        throw NotStarted(output: "no free port")
     }
 
     deinit {
@@ -43,9 +73,10 @@ package final class RedisServer: Sendable {
     private static func end(_ process: Process) { kill(process.processIdentifier, SIGKILL) }
 
     /// Stops the server and starts another one, which is empty, at the same place.
-    package func restart(_ options: [String] = []) throws {
+    package func restart() throws {
         self.stop()
-        let next = try RedisServer.started(self.socket, in: self.folder.path, options)
+        let (file, options) = self.arguments
+        let next = try RedisServer.started(self.socket, in: self.folder.path, file, options)
         self.process.withLock { $0 = next }
     }
 
@@ -55,22 +86,31 @@ package final class RedisServer: Sendable {
     /// Continues a suspended server.
     package func resume() { self.process.withLock { _ = $0.resume() } }
 
-    private static func started(_ socket: String, in folder: String, _ options: [String]) throws -> sending Process {
+    private static func started(
+        _ socket: String,
+        in folder: String,
+        _ file: [String],
+        _ options: [String]
+    ) throws -> sending Process {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/redis-server")
-        process.arguments = [
-            "--port", "0", "--unixsocket", socket, "--save", "", "--appendonly", "no", "--dir", folder, "--logfile", "",
-        ]
+        process.arguments = file + ["--port", "0", "--unixsocket", socket, "--dir", folder, "--logfile", ""]
+        if file.isEmpty { process.arguments? += ["--save", "", "--appendonly", "no"] }
         process.arguments? += options
         let pipe = Pipe()
         process.standardOutput = pipe
         process.standardError = pipe
         try process.run()
         var output = ""
-        while !output.contains("The server is now ready to accept connections") {
+        let isReady = file.isEmpty ? "eady to accept connections" : "+monitor master"
+        while !output.contains(isReady) {
             let bytes = pipe.fileHandleForReading.availableData
             guard !bytes.isEmpty else { throw NotStarted(output: output) }
             output += String(decoding: bytes, as: UTF8.self)
+        }
+        // What is not read would stop the server at some time.
+        pipe.fileHandleForReading.readabilityHandler = { handle in
+            if handle.availableData.isEmpty { handle.readabilityHandler = nil }
         }
         return process
     }

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateProxy
+internal import NIOCore
+
+/// Links to the masters of a Redis Cluster; confined to an event loop.
+///
+/// Commands go to the masters of their keys at the same time; the commands for one master are run in their order. One
+/// more connection, to any node, has the subscriptions and runs the commands without a key: a message that is published
+/// at one node reaches all of them. The map of the slots is read again when a link breaks and when a node redirects a
+/// command, until each slot has a master that is reached.
+final class RedisCluster: RedisTopology {
+    /// The maximum number of redirections of a command.
+    static let maxRedirections = 5
+    /// The maximum number of calls that wait for the first map.
+    private static let maxWaiting = 10_000
+    /// How long to wait before the map is read again while a node is missing.
+    private static let refreshPause = TimeAmount.milliseconds(200)
+
+    /// Commands that are sent to several nodes.
+    private final class Exchange {
+        let commands: [RedisCommand]
+        let completion: (Result<[RESPValue], RedisFailure>) -> Void
+        var replies: [RESPValue]
+        var redirections: [Int]
+        /// The number of commands without their final reply.
+        var left: Int
+        var failure: RedisFailure?
+
+        init(_ commands: [RedisCommand], completion: @escaping (Result<[RESPValue], RedisFailure>) -> Void) {
+            self.commands = commands
+            self.completion = completion
+            self.replies = [RESPValue](repeating: .null, count: commands.count)
+            self.redirections = [Int](repeating: 0, count: commands.count)
+            self.left = commands.count
+        }
+    }
+
+    private let seeds: [UpstreamTarget]
+    private let dialer: RedisDialer
+    private let loop: any EventLoop
+    private let plan: RedisLinkPlan
+    private var slots = ClusterSlots()
+    private var links: [UpstreamTarget: RedisLink] = [:]
+    /// The nodes whose last connection attempt has failed.
+    private var missing: Set<UpstreamTarget> = []
+    /// The link without keys.
+    private var control: RedisLink?
+    /// The node of the link without keys.
+    private var controlNode: UpstreamTarget?
+    private var nextNode = Int.random(in: 0..<1024)
+    private var waiting: [Exchange] = []
+    private var isRefreshing = false
+    private var refresh: Scheduled<Void>?
+    private var isClosed = false
+
+    /// Links that are not connected.
+    ///
+    /// - Parameters:
+    ///   - seeds: Some of the nodes; at least one.
+    ///   - dialer: How to connect.
+    ///   - loop: The event loop.
+    ///   - plan: How a connection begins; the subscriptions are those of one connection.
+    init(_ seeds: [UpstreamTarget], over dialer: RedisDialer, on loop: any EventLoop, plan: RedisLinkPlan) {
+        self.seeds = seeds
+        self.dialer = dialer
+        self.loop = loop
+        var (controlPlan, linkPlan) = (plan, plan)
+        linkPlan.subscriptions = [:]
+        self.plan = linkPlan
+        // A node that is cut off from the others would publish to itself only.
+        controlPlan.check = .init(
+            command: RedisCommand("CLUSTER", "INFO"),
+            isGood: { $0.bytes.map { String(decoding: $0, as: UTF8.self).contains("cluster_state:ok") } ?? false },
+            rejection: "the node is cut off from the cluster"
+        )
+        let closed: EventLoopFuture<any Channel> = loop.makeFailedFuture(RedisFailure.closed)
+        self.control = RedisLink(controlPlan, on: loop, events: .init(up: { [weak self] in self?.readMap() })) {
+            [weak self] in self?.dialControl() ?? closed
+        }
+    }
+
+    /// Connects.
+    func start() {
+        self.control?.start()
+        self.readMap()
+    }
+
+    /// Sends each command to the master of its key.
+    func send(_ commands: [RedisCommand], completion: @escaping (Result<[RESPValue], RedisFailure>) -> Void) {
+        guard !self.isClosed else { return completion(.failure(.closed)) }
+        let exchange = Exchange(commands, completion: completion)
+        guard self.slots.masters.isEmpty else { return self.route(exchange) }
+        guard self.waiting.count < Self.maxWaiting else {
+            return completion(.failure(RedisFailure(.unreachable, "too many commands wait for the nodes")))
+        }
+        self.waiting.append(exchange)
+        self.readMap()
+    }
+
+    /// Closes all connections.
+    func close() {
+        self.isClosed = true
+        self.refresh?.cancel()
+        self.control?.close()
+        for link in self.links.values { link.close() }
+        self.failWaiting(.closed)
+    }
+
+    private func failWaiting(_ failure: RedisFailure) {
+        let left = self.waiting
+        self.waiting = []
+        for exchange in left { exchange.completion(.failure(failure)) }
+    }
+}
+
+// MARK: Commands
+
+extension RedisCluster {
+    private func route(_ exchange: Exchange) {
+        var parts: [UpstreamTarget?: [Int]] = [:]
+        for (index, command) in exchange.commands.enumerated() {
+            guard let key = command.key else {
+                parts[nil, default: []].append(index)
+                continue
+            }
+            let slot = ClusterSlots.slot(of: key)
+            if let master = self.slots.master(of: slot) {
+                parts[master, default: []].append(index)
+            } else {
+                self.readMap()
+                self.fail([index], of: exchange, RedisFailure(.unreachable, "no node has the slot \(slot)"))
+            }
+        }
+        for (target, indices) in parts { self.send(indices, of: exchange, to: target) }
+    }
+
+    /// Sends some commands to a node, nil for any node.
+    private func send(_ indices: [Int], of exchange: Exchange, to target: UpstreamTarget?, asking: Bool = false) {
+        let link = target.map { self.link(to: $0) } ?? self.control
+        // A node that a slot moves to accepts a command for it only after `ASKING`.
+        let commands = indices.flatMap { index in
+            (asking ? [RedisCommand("ASKING")] : []) + [exchange.commands[index]]
+        }
+        link?.send(commands) { [weak self] result in
+            guard let self else { return exchange.completion(.failure(.closed)) }
+            switch result {
+            case .failure(let failure):
+                self.readMap()
+                self.fail(indices, of: exchange, target.map { failure.at($0.placeText) } ?? failure)
+            case .success(let replies):
+                for (position, index) in indices.enumerated() {
+                    self.received(replies[asking ? 2 * position + 1 : position], for: index, of: exchange, from: target)
+                }
+            }
+        }
+    }
+
+    private func received(_ reply: RESPValue, for index: Int, of exchange: Exchange, from target: UpstreamTarget?) {
+        if case .error(let text) = reply, let redirection = ClusterRedirection(text) {
+            if self.redirect(index, of: exchange, redirection, from: target) { return }
+        }
+        if case .error(let text) = reply, text.hasPrefix("CLUSTERDOWN") { self.readMap() }
+        exchange.replies[index] = reply
+        self.finish(1, of: exchange)
+    }
+
+    /// Sends a command to another node; false if that was done too often.
+    private func redirect(
+        _ index: Int,
+        of exchange: Exchange,
+        _ redirection: ClusterRedirection,
+        from target: UpstreamTarget?
+    ) -> Bool {
+        exchange.redirections[index] += 1
+        guard !self.isClosed, exchange.redirections[index] <= Self.maxRedirections else { return false }
+        switch redirection {
+        case .moved(let slot, let host, let port):
+            guard let next = self.target(host, port, of: target) else { return false }
+            self.slots.assign(slot, to: next)
+            self.readMap()
+            self.send([index], of: exchange, to: next)
+        case .ask(let host, let port):
+            guard let next = self.target(host, port, of: target) else { return false }
+            self.send([index], of: exchange, to: next, asking: true)
+        }
+        return true
+    }
+
+    private func fail(_ indices: [Int], of exchange: Exchange, _ failure: RedisFailure) {
+        // What may have run counts, also if another part was not sent.
+        if exchange.failure == nil || failure.kind == .lost { exchange.failure = failure }
+        self.finish(indices.count, of: exchange)
+    }
+
+    private func finish(_ count: Int, of exchange: Exchange) {
+        exchange.left -= count
+        guard exchange.left == 0 else { return }
+        exchange.completion(exchange.failure.map { .failure($0) } ?? .success(exchange.replies))
+    }
+}
+
+// MARK: Nodes
+
+extension RedisCluster {
+    /// The node that another node has named; without a host it is on the machine of that one.
+    private func target(_ host: [UInt8]?, _ port: Int64, of node: UpstreamTarget?) -> UpstreamTarget? {
+        if let host, !host.isEmpty { return self.dialer.target(host: host, port: port) }
+        guard case .tcp(let own, _)? = node?.place else { return nil }
+        return self.dialer.target(host: Array(own.utf8), port: port)
+    }
+
+    private func link(to target: UpstreamTarget) -> RedisLink {
+        if let known = self.links[target] { return known }
+        let link = RedisLink(
+            self.plan,
+            on: self.loop,
+            events: .init(
+                up: { [weak self] in self?.missing.remove(target) },
+                down: { [weak self] _ in
+                    self?.missing.insert(target)
+                    self?.readMap()
+                }
+            )
+        ) { [dialer] in
+            dialer.connect(to: target)
+        }
+        self.links[target] = link
+        link.start()
+        return link
+    }
+
+    /// Connects to the known nodes in turn.
+    private func dialControl() -> EventLoopFuture<any Channel> {
+        let nodes = self.slots.nodes + self.seeds.filter { !self.slots.nodes.contains($0) }
+        self.nextNode = (self.nextNode + 1) % nodes.count
+        let node = nodes[self.nextNode]
+        self.controlNode = node
+        return self.dialer.connect(to: node)
+    }
+
+    /// Reads which node has which slot, one request at a time.
+    private func readMap() {
+        guard !self.isRefreshing, !self.isClosed else { return }
+        self.isRefreshing = true
+        self.control?.send([RedisCommand("CLUSTER", "SLOTS")]) { [weak self] result in self?.received(result) }
+    }
+
+    private func received(_ result: Result<[RESPValue], RedisFailure>) {
+        self.isRefreshing = false
+        guard !self.isClosed else { return }
+        switch result {
+        case .failure(let failure): self.failWaiting(failure)
+        case .success(let replies):
+            if case .error(let text)? = replies.first {
+                self.failWaiting(RedisFailure(reply: text))
+            } else if let reply = replies.first, let map = self.map(reply), !map.masters.isEmpty {
+                self.adopt(map)
+            } else {
+                self.failWaiting(RedisFailure(.unreachable, "the cluster has no slots yet"))
+            }
+        }
+        guard self.links.isEmpty || !self.slots.isComplete || !self.missing.isEmpty else { return }
+        self.refresh?.cancel()
+        let bound = NIOLoopBound(self, eventLoop: self.loop)
+        self.refresh = self.loop.scheduleTask(in: Self.refreshPause) { bound.value.readMap() }
+    }
+
+    private func map(_ reply: RESPValue) -> ClusterSlots? {
+        let node = self.controlNode
+        return ClusterSlots(reply) { host, port in self.target(host, port, of: node) }
+    }
+
+    private func adopt(_ map: ClusterSlots) {
+        self.slots = map
+        for (target, link) in self.links where !map.masters.contains(target) {
+            self.links[target] = nil
+            self.missing.remove(target)
+            link.close(RedisFailure(.unreachable, "\(target.placeText) is not a master any more"))
+        }
+        for master in map.masters { _ = self.link(to: master) }
+        let left = self.waiting
+        self.waiting = []
+        for exchange in left { self.route(exchange) }
+    }
+}
