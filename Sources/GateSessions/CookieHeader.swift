@@ -8,7 +8,7 @@
 package struct CookieHeader: Sendable {
     private let bytes: [UInt8]
 
-    /// The field of a request, empty if there is none; several fields are joined with `;` by the caller.
+    /// The field of a request, empty if absent; several fields are joined with `;` by the caller.
     package init(_ bytes: [UInt8]) {
         self.bytes = bytes
     }

@@ -28,9 +28,14 @@ package struct GatewayCookie: Sendable, Hashable {
         self.isCrossSite = isCrossSite && origin.isSecure
     }
 
-    /// The cookie that holds the ticket; it expires with the browser session.
-    package static func session(at origin: Origin) -> GatewayCookie {
-        GatewayCookie(GatewayCookie.base, at: origin, seconds: nil)
+    /// The cookie that holds the ticket.
+    ///
+    /// - Parameters:
+    ///   - origin: The origin of the host.
+    ///   - time: How long the browser keeps it; nil to let it expire with the browser session.
+    /// - Returns: The cookie; its ``deletion`` does not depend on the time.
+    package static func session(at origin: Origin, for time: Duration? = nil) -> GatewayCookie {
+        GatewayCookie(GatewayCookie.base, at: origin, seconds: time.map { max(1, Int($0.components.seconds)) })
     }
 
     /// The cookie of one sign-in attempt.

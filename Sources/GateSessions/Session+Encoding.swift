@@ -9,12 +9,18 @@ extension Session {
     var encoded: [UInt8] {
         var members: [String: JSON] = [
             "v": .int(Session.version), "id": .string(self.id), "family": .string(self.family),
-            "host": .string(self.host), "created": .int(self.created.seconds), "profile": self.profile.json,
+            "host": .string(self.host), "created": .int(self.created.seconds), "profile": self.profile.sessionJSON,
         ]
+        if self.maxIdle > .zero { members["max_idle"] = .int(self.maxIdle.components.seconds) }
         members["id_token"] = self.idToken?.withText { .string($0) }
         members["end_session"] = self.endSession.map(JSON.string)
         members["admission"] = self.admission.map(JSON.string)
+        members["device"] = self.device.map(JSON.string)
         members["origin"] = self.origin.map { .string($0.text) }
+        members["confirmed"] = self.confirmed.map { .int($0.seconds) }
+        members["grant"] = self.grant?.json
+        members["sub"] = self.subjectClaim.map(JSON.string)
+        members["sid"] = self.providerSession.map(JSON.string)
         return JSON.object(members).encoded
     }
 
@@ -24,7 +30,7 @@ extension Session {
             return nil
         }
         guard let id = json["id"]?.string, let family = json["family"]?.string, let host = json["host"]?.string,
-            let created = json["created"]?.integer, let profile = json["profile"].flatMap(Profile.init(json:))
+            let created = json["created"]?.integer, let profile = json["profile"].flatMap(Profile.init(sessionJSON:))
         else { return nil }
         self.init(
             id: id,
@@ -33,17 +39,46 @@ extension Session {
             host: host,
             created: Instant(seconds: created),
             lastSeen: lastSeen,
+            maxIdle: .seconds(json["max_idle"]?.integer ?? 0),
             idToken: json["id_token"]?.string.map(Secret.init(text:)),
             endSession: json["end_session"]?.string,
             admission: json["admission"]?.string,
-            origin: json["origin"]?.string.flatMap { Ticket($0.utf8) }
+            origin: json["origin"]?.string.flatMap { Ticket($0.utf8) },
+            grant: json["grant"].flatMap(ProviderGrant.init(json:)),
+            confirmed: json["confirmed"]?.integer.map(Instant.init(seconds:)),
+            subjectClaim: json["sub"]?.string,
+            providerSession: json["sid"]?.string,
+            device: json["device"]?.string
         )
+    }
+}
+
+extension ProviderGrant {
+    /// The grant with every part that it has.
+    fileprivate var json: JSON {
+        var members: [String: JSON] = [:]
+        members["access_token"] = self.accessToken?.withText { .string($0) }
+        members["refresh_token"] = self.refreshToken?.withText { .string($0) }
+        members["expires"] = self.accessExpiry.map { .int($0.seconds) }
+        members["scope"] = self.scopes.map(JSON.string)
+        members["extras"] = self.extras.map(JSON.string)
+        return .object(members)
+    }
+
+    fileprivate init?(json: JSON) {
+        guard json.object != nil else { return nil }
+        self.init()
+        self.accessToken = json["access_token"]?.string.map(Secret.init(text:))
+        self.refreshToken = json["refresh_token"]?.string.map(Secret.init(text:))
+        self.accessExpiry = json["expires"]?.integer.map(Instant.init(seconds:))
+        self.scopes = json["scope"]?.string
+        self.extras = json["extras"]?.string
     }
 }
 
 extension Profile {
     /// The profile with every field that is not at its default.
-    fileprivate var json: JSON {
+    var sessionJSON: JSON {
         var members: [String: JSON] = [
             "provider": .string(self.provider), "issuer": .string(self.issuer), "subject": .string(self.subject),
         ]
@@ -61,7 +96,8 @@ extension Profile {
         return .object(members)
     }
 
-    fileprivate init?(json: JSON) {
+    /// Parses what ``sessionJSON`` returned; nil for anything else.
+    init?(sessionJSON json: JSON) {
         guard let provider = json["provider"]?.string, let issuer = json["issuer"]?.string,
             let subject = json["subject"]?.string
         else { return nil }

@@ -9,13 +9,15 @@ package struct Session: Sendable, Hashable {
     /// The sign-in this session comes from; ending one session of a family ends all.
     package let family: String
     /// The user.
-    package let profile: Profile
+    package internal(set) var profile: Profile
     /// The host of the cookie, without port; on every other host the session does not exist.
     package let host: String
     /// When the user signed in; for a transferred session the time of the first one.
     package let created: Instant
     /// When the session was last used, in steps of a minute.
     package internal(set) var lastSeen: Instant
+    /// The longest time between two uses, as far as an app has a limit for it: a use after it does not make up for it.
+    package internal(set) var maxIdle = Duration.zero
     /// The provider's ID token, as a hint for its end-session endpoint.
     package internal(set) var idToken: Secret?
     /// The provider's end-session endpoint.
@@ -25,8 +27,18 @@ package struct Session: Sendable, Hashable {
     /// The ticket of the session at the gateway's host that this one was transferred from; nil for the first of a
     /// family.
     ///
-    /// At sign-out the ID token is looked up there, so that it is stored once.
+    /// Profile, ID token and grant of the family are there, so that a re-check changes one record.
     var origin: Ticket?
+    /// What the provider granted; nil for transferred sessions and for those of an earlier version.
+    package internal(set) var grant: ProviderGrant?
+    /// When the provider last confirmed that the user may sign in; nil for sessions of an earlier version.
+    var confirmed: Instant?
+    /// The `sub` of the ID token, where the profile has another subject.
+    var subjectClaim: String?
+    /// The `sid` of the ID token: the session at the provider.
+    package internal(set) var providerSession: String?
+    /// The browser and the operating system of the sign-in, such as `Firefox on Linux`; nil if they are not known.
+    var device: String?
 
     /// The name of the provider that the user signed in with.
     package var provider: String { self.profile.provider }
@@ -46,6 +58,14 @@ package struct SignIn: Sendable {
     package var idToken: Secret?
     /// The provider's end-session endpoint.
     package var endSession: String?
+    /// What the provider granted.
+    package var grant: ProviderGrant?
+    /// The `sub` of the ID token, where the profile has another subject.
+    package var subjectClaim: String?
+    /// The `sid` of the ID token: the session at the provider.
+    package var providerSession: String?
+    /// The summary of the browser that ``DeviceSummary/text(of:)`` returns.
+    package var device: String?
 
     /// A sign-in with a profile only.
     package init(profile: Profile) {

@@ -10,11 +10,17 @@ package struct SessionManager: Sendable {
     package let store: any SessionStore
     /// The lifetimes of sessions.
     package let lifetimes: SessionLifetimes
+    /// When the provider is asked again about a user.
+    package let recheck: RecheckPolicy
     private let random: RandomBytes
-    private let sealer: Sealer
-    private let feed: RevocationFeed
+    let sealer: Sealer
+    let feed: RevocationFeed
     private let admissions: AdmissionFingerprints?
+    /// The shortest idle time-out of an app; nil if no app has one.
+    private let minIdleTimeout: Duration?
     private let untaggedTickets = UntaggedTicketLimiter()
+    let notBefore = NotBeforeTimes()
+    let register: UserRegister
 
     /// The interval at which uses of a session are recorded, so that requests rarely cause writes.
     package static let touchStep = Duration.seconds(60)
@@ -29,6 +35,8 @@ package struct SessionManager: Sendable {
     ///   - lifetimes: The lifetimes of sessions.
     ///   - feed: Notified of families that end.
     ///   - admissions: The settings by which providers admit users; nil to ignore them.
+    ///   - recheck: When the provider is asked again about a user.
+    ///   - minIdleTimeout: The shortest idle time-out of an app; nil if no app has one.
     ///   - random: The source of tickets and ids.
     package init(
         store: any SessionStore,
@@ -36,6 +44,8 @@ package struct SessionManager: Sendable {
         lifetimes: SessionLifetimes,
         feed: RevocationFeed,
         admissions: AdmissionFingerprints? = nil,
+        recheck: RecheckPolicy = .never,
+        minIdleTimeout: Duration? = nil,
         random: RandomBytes = .system
     ) {
         self.store = store
@@ -43,7 +53,10 @@ package struct SessionManager: Sendable {
         self.lifetimes = lifetimes
         self.feed = feed
         self.admissions = admissions
+        self.recheck = recheck
+        self.minIdleTimeout = minIdleTimeout
         self.random = random
+        self.register = UserRegister(store: store, sealer: sealer)
     }
 
     /// Parses the value of a session cookie; nil unless this gateway issued it for that host, as far as is known
@@ -74,19 +87,22 @@ package struct SessionManager: Sendable {
         spending once: SingleUse
     ) async throws(Failure) -> IssuedSession? {
         let fresh = try self.sealed(self.session(after: signIn, host: host, now: now))
-        let isFirst = try await self.store.insert(fresh.record, spending: once.hash, until: once.expiry)
-        return isFirst ? fresh.issued : nil
+        guard try await self.store.insert(fresh.record, spending: once.hash, until: once.expiry) else { return nil }
+        self.register.note(signIn.profile, at: now)
+        return fresh.issued
     }
 
     /// Issues a session after a sign-in that spends no single-use value.
     package func issue(_ signIn: SignIn, host: String, now: Instant) async throws(Failure) -> IssuedSession {
-        try await self.insert(self.session(after: signIn, host: host, now: now))
+        let issued = try await self.insert(self.session(after: signIn, host: host, now: now))
+        self.register.note(signIn.profile, at: now)
+        return issued
     }
 
     private func session(after signIn: SignIn, host: String, now: Instant) -> Session {
         Session(
-            id: self.random.token(16),
-            family: self.random.token(16),
+            id: self.random.identifier(16),
+            family: self.random.identifier(16),
             profile: signIn.profile,
             host: host,
             created: now,
@@ -94,27 +110,102 @@ package struct SessionManager: Sendable {
             idToken: signIn.idToken.flatMap { $0.count <= Session.maxIDTokenBytes ? $0 : nil },
             endSession: signIn.endSession,
             admission: self.admissions?.fingerprint(of: signIn.profile.provider),
-            origin: nil
+            origin: nil,
+            grant: signIn.grant,
+            confirmed: now,
+            subjectClaim: signIn.subjectClaim,
+            providerSession: signIn.providerSession,
+            device: signIn.device
         )
     }
 
     /// The live session of a ticket on a host; nil if it is unknown, unreadable, expired, of another host, or if the
     /// settings that admitted its user have changed since.
+    ///
+    /// A transferred session has the profile of the one that it came from, and ends with it.
     package func session(for ticket: Ticket, host: String, now: Instant) async throws(Failure) -> Session? {
-        guard let record = try await self.record(of: ticket) else { return nil }
-        guard var session = self.open(record, with: ticket), session.host == host else { return nil }
-        guard self.isLive(session, record: record, now: now), self.admits(session) else { return nil }
+        for _ in 0..<SessionManager.maxReplacements {
+            guard let record = try await self.record(of: ticket) else { return nil }
+            guard var session = self.open(record, with: ticket), session.host == host else { return nil }
+            guard self.isLive(session, record: record, now: now), self.admits(session) else { return nil }
+            guard try await !self.notBefore.revokes(session, in: self.store, now: now) else { return nil }
+            guard try await self.keepIdle(of: &session, record, ticket, now: now) else { continue }
+            guard try await self.follow(&session, now: now) else { return nil }
+            self.noteUse(of: &session, record, now: now)
+            return session
+        }
+        throw SessionManager.busy
+    }
+
+    private static var busy: Failure {
+        Failure(.sessionStoreUnavailable, "other requests replace the session all the time")
+    }
+
+    /// How often a session is read again because another request has replaced it meanwhile.
+    private static let maxReplacements = 4
+
+    /// Records in the session for how long it was idle if some app has a limit that this reaches, before the use that ends it
+    /// is noted.
+    ///
+    /// - Returns: False if another request has replaced the record meanwhile.
+    private func keepIdle(
+        of session: inout Session,
+        _ record: SessionRecord,
+        _ ticket: Ticket,
+        now: Instant
+    ) async throws(Failure) -> Bool {
+        let idle = now.since(record.lastSeen)
+        guard let minIdleTimeout, idle >= minIdleTimeout, idle > session.maxIdle else { return true }
+        session.maxIdle = idle
+        let purpose = SessionManager.purpose(record.key)
+        let sealed = self.sealer.seal(session.encoded, for: purpose, part: ticket.sealingPart)
+        guard !sealed.isEmpty else { throw SessionManager.notSealed }
+        return try await self.store.replace(record.key, ifSealed: record.sealed, by: sealed, card: record.card)
+    }
+
+    private func noteUse(of session: inout Session, _ record: SessionRecord, now: Instant) {
         if now >= record.lastSeen.advanced(by: SessionManager.touchStep) {
             self.store.noteUse(record.key, at: now)
             session.lastSeen = now
         }
-        return session
     }
 
-    /// The remaining lifetime of a session that is not used again.
+    /// Gives a transferred session the profile and grant of the one that it came from; false if that one has ended.
+    private func follow(_ session: inout Session, now: Instant) async throws(Failure) -> Bool {
+        guard let origin = session.origin else { return true }
+        guard let first = try await self.first(at: origin, now: now) else {
+            // Sessions of an earlier version outlive the one that they came from.
+            return session.confirmed == nil
+        }
+        session.profile = first.profile
+        session.confirmed = first.confirmed
+        session.grant = first.grant
+        return true
+    }
+
+    /// The live session at the gateway's host that another one was transferred from; a use of one is a use of both.
+    private func first(at ticket: Ticket, now: Instant) async throws(Failure) -> Session? {
+        for _ in 0..<SessionManager.maxReplacements {
+            guard let record = try await self.store.record(for: ticket.storeKey),
+                var session = self.open(record, with: ticket), self.isLive(session, record: record, now: now)
+            else { return nil }
+            guard try await self.keepIdle(of: &session, record, ticket, now: now) else { continue }
+            self.noteUse(of: &session, record, now: now)
+            return session
+        }
+        throw SessionManager.busy
+    }
+
+    /// For how long a session may be served without another look at the store, if it is not used again.
     package func remaining(_ session: Session, now: Instant) -> Duration {
         let idle = session.lastSeen.advanced(by: self.lifetimes.idle)
-        return min(idle, session.created.advanced(by: self.lifetimes.absolute)).since(now)
+        let end = min(idle, session.created.advanced(by: self.lifetimes.absolute)).since(now)
+        return min(end, self.recheck.validity(of: session, at: now))
+    }
+
+    /// The time until a session ends however often it is used.
+    package func remainingLifetime(_ session: Session, now: Instant) -> Duration {
+        session.created.advanced(by: self.lifetimes.absolute).since(now)
     }
 
     /// Ends the session of a ticket and all of its family.
@@ -122,7 +213,7 @@ package struct SessionManager: Sendable {
     /// When this returns, it is removed from the store and the caches. If it throws, the session may still be live.
     ///
     /// - Parameter ticket: The ticket of any session of the family.
-    /// - Returns: The session with the ID token of its family; nil if there is none.
+    /// - Returns: The session with the ID token of its family; nil if it does not exist.
     /// - Throws: If the store is unavailable, or over the limit of tickets without a tag.
     package func end(_ ticket: Ticket) async throws(Failure) -> Session? {
         guard let record = try await self.record(of: ticket) else { return nil }
@@ -173,6 +264,7 @@ extension SessionManager {
     ///   - origin: The origin that received the code.
     ///   - cookie: The value of the cookie named after the code's tag, if the browser sent exactly one.
     ///   - gatewayHost: The host of `public_url`.
+    ///   - limits: Those of the app that the browser goes to; a session of its host that they end is replaced.
     ///   - now: The time.
     /// - Returns: The session of the app's host with its ticket.
     /// - Throws: `handover.spent` for a code that was used before, `handover.wrong_origin`, `handover.other_browser`,
@@ -182,43 +274,53 @@ extension SessionManager {
         at origin: Origin,
         cookie: (some Collection<UInt8>)?,
         gatewayHost: String,
+        within limits: SessionLimits = SessionLimits(),
         now: Instant
     ) async throws(Failure) -> IssuedSession? {
         guard try await self.spend(SingleUse("handover", code.id, until: code.expires)) else {
             throw Failure(.sessionTransferSpent, "the code was used before")
         }
         let claim = try code.claim(at: origin, cookie: cookie)
-        return try await self.issue(from: claim.ticket, of: gatewayHost, to: code.origin.host, now: now)
+        return try await self.issue(from: claim, of: gatewayHost, within: limits, now: now)
     }
 
     /// Issues a session on another host for the browser with this ticket; nil if the ticket has no session.
     ///
     /// It has the family and the expiry of the first one, and is removed if that one ends meanwhile. A browser that
-    /// already has a session on the host keeps that one.
+    /// already has a session on the host keeps that one, unless the app does not accept it any more.
     private func issue(
-        from ticket: Ticket,
+        from claim: SessionTransferClaim,
         of gatewayHost: String,
-        to host: String,
+        within limits: SessionLimits,
         now: Instant
     ) async throws(Failure) -> IssuedSession? {
+        let (ticket, host) = (claim.ticket, claim.code.origin.host)
         guard let first = try await self.session(for: ticket, host: gatewayHost, now: now) else { return nil }
         let wanted = self.signed(ticket.bytes(for: host), host: host)
-        if let existing = try await self.session(for: wanted, host: host, now: now) {
+        if let existing = try await self.session(for: wanted, host: host, now: now),
+            limits.admits(existing, at: now)
+        {
             return IssuedSession(ticket: wanted, session: existing)
         }
-        // A record under this key has expired, but is not removed yet.
+        // A record under this key has expired, but is not removed yet, or the app does not accept it.
         try await self.store.remove(wanted.storeKey)
         let session = Session(
-            id: self.random.token(16),
+            id: self.random.identifier(16),
             family: first.family,
             profile: first.profile,
             host: host,
             created: first.created,
             lastSeen: now,
+            maxIdle: first.maxIdle,
             idToken: nil,
             endSession: first.endSession,
             admission: first.admission,
-            origin: ticket
+            origin: ticket,
+            grant: nil,
+            confirmed: first.confirmed ?? first.created,
+            subjectClaim: first.subjectClaim,
+            providerSession: first.providerSession,
+            device: first.device
         )
         let issued: IssuedSession
         do throws(Failure) {
@@ -268,7 +370,7 @@ extension SessionManager {
     }
 
     /// A session with the given or a new ticket, and the record that only this ticket opens.
-    private func sealed(
+    func sealed(
         _ session: Session,
         as ticket: Ticket? = nil
     ) throws(Failure) -> (record: SessionRecord, issued: IssuedSession) {
@@ -276,9 +378,9 @@ extension SessionManager {
         let key = ticket.storeKey
         let sealed = self.sealer.seal(session.encoded, for: SessionManager.purpose(key), part: ticket.sealingPart)
         guard !sealed.isEmpty else {
-            throw Failure(.sessionNotSealed, "the session cannot be sealed: no gateway secret")
+            throw SessionManager.notSealed
         }
-        let record = SessionRecord(
+        var record = SessionRecord(
             key: key,
             family: session.familyKey,
             sealed: sealed,
@@ -286,10 +388,16 @@ extension SessionManager {
             lastSeen: session.lastSeen,
             expires: session.created.advanced(by: self.lifetimes.absolute)
         )
+        record.labels = session.labels.map(\.hash)
+        record.card = SessionCard.sealed(session, key: key, by: self.sealer)
         return (record, IssuedSession(ticket: ticket, session: session))
     }
 
-    private func open(_ record: SessionRecord, with ticket: Ticket) -> Session? {
+    private static var notSealed: Failure {
+        Failure(.sessionNotSealed, "the session cannot be sealed: no gateway secret")
+    }
+
+    func open(_ record: SessionRecord, with ticket: Ticket) -> Session? {
         let purpose = SessionManager.purpose(ticket.storeKey)
         guard let plain = self.sealer.open(record.sealed, for: purpose, part: ticket.sealingPart) else { return nil }
         return Session(encoded: plain, lastSeen: record.lastSeen)

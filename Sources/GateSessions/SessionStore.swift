@@ -16,8 +16,31 @@ package struct SessionRecord: Sendable, Hashable {
     package var lastSeen: Instant
     /// When the session expires at the latest.
     package var expires: Instant
+    /// The hashes under which ``SessionStore/families(labeled:)`` finds it; none for a session of an earlier version.
+    ///
+    /// 32 bytes each, at most ``maxLabels``; see ``SessionLabel``.
+    package var labels: [[UInt8]] = []
+    /// What an operator sees of the session, sealed with the gateway secret only; empty if absent.
+    package var card: [UInt8] = []
 
-    /// A record of these parts.
+    /// The labels one after the other, as stores keep them.
+    package var labelBytes: [UInt8] {
+        precondition(self.labels.count <= Self.maxLabels && self.labels.allSatisfy { $0.count == Self.labelSize })
+        return Array(self.labels.joined())
+    }
+
+    /// The labels in ``labelBytes``.
+    package static func labels(in bytes: [UInt8]) -> [[UInt8]] {
+        (0..<(bytes.count / self.labelSize)).map { Array(bytes[($0 * self.labelSize)..<(($0 + 1) * self.labelSize)]) }
+    }
+
+    /// The size of a label in bytes.
+    private static let labelSize = 32
+
+    /// The maximum number of labels.
+    package static let maxLabels = 4
+
+    /// A record of these parts, without labels and card.
     package init(key: [UInt8], family: [UInt8], sealed: [UInt8], created: Instant, lastSeen: Instant, expires: Instant)
     {
         self.key = key
@@ -29,12 +52,56 @@ package struct SessionRecord: Sendable, Hashable {
     }
 }
 
+/// A value in a store that is not a session, found by its kind and key.
+package struct StoreEntry: Sendable, Hashable {
+    /// What an entry is for.
+    package enum Kind: String, Sendable, CaseIterable {
+        /// A user who has signed in.
+        case user
+        /// The time before which sessions of a user, or all, are revoked.
+        case notBefore = "not_before"
+        /// A provider's logout token that was accepted.
+        case providerLogout = "provider_logout"
+    }
+
+    /// What the entry is for.
+    package var kind: Kind
+    /// A hash, 32 bytes.
+    package var key: [UInt8]
+    /// The value, sealed with the gateway secret if it names a user; at most 64 KiB.
+    package var value: [UInt8]
+    /// When the store may remove it.
+    package var expires: Instant
+
+    /// An entry of these parts.
+    package init(kind: Kind, key: [UInt8], value: [UInt8], expires: Instant) {
+        self.kind = kind
+        self.key = key
+        self.value = value
+        self.expires = expires
+    }
+}
+
+/// Some items of a store, and where the rest begins.
+package struct StorePage<Item: Sendable>: Sendable {
+    /// The items, in no particular order.
+    package var items: [Item]
+    /// Where the next page begins, in the format of the store; nil after the last page.
+    package var next: [UInt8]?
+
+    /// A page.
+    package init(items: [Item], next: [UInt8]?) {
+        self.items = items
+        self.next = next
+    }
+}
+
 /// The port for session stores.
 ///
 /// Nil means that there is no such record; a store that is unavailable throws a failure of kind `overloaded`, which
 /// must never be treated as the end of a session.
 package protocol SessionStore: Sendable {
-    /// The record under a key, or nil if there is none.
+    /// The record under a key, or nil if it does not exist.
     func record(for key: [UInt8]) async throws(Failure) -> SessionRecord?
 
     /// Adds a record under a new key.
@@ -52,6 +119,57 @@ package protocol SessionStore: Sendable {
     ///
     /// When this returns, the store returns none of them, even if the removal is not written yet.
     func removeFamily(_ family: [UInt8]) async throws(Failure)
+
+    /// Replaces the sealed session and the card of a record, unless another gateway was first.
+    ///
+    /// Family, labels and times stay as they are. When this returns true, every gateway's next look-up has the new
+    /// record.
+    ///
+    /// - Parameters:
+    ///   - key: The key of the record.
+    ///   - sealed: The sealed session that was read.
+    ///   - replacement: The new sealed session.
+    ///   - card: The new card.
+    /// - Returns: Whether the record was replaced; false if it has another sealed session or does not exist.
+    /// - Throws: If the store is unavailable; then the record may be replaced nevertheless.
+    func replace(
+        _ key: [UInt8],
+        ifSealed sealed: [UInt8],
+        by replacement: [UInt8],
+        card: [UInt8]
+    ) async throws(Failure) -> Bool
+
+    /// Notifies the other gateways that use the store that the sessions of a family have changed, so that their caches
+    /// read them again.
+    func reportChange(ofFamily family: [UInt8]) async throws(Failure)
+
+    /// The families of the records that have a label.
+    func families(labeled label: [UInt8]) async throws(Failure) -> Set<[UInt8]>
+
+    /// Some records: at most `limit`, from `cursor` on; an empty cursor is the start.
+    ///
+    /// A record that is inserted or removed meanwhile may be missing; any other is in exactly one page.
+    func records(from cursor: [UInt8], limit: Int) async throws(Failure) -> StorePage<SessionRecord>
+
+    /// Takes a lock, which ends by itself: true for the first caller until `time` has passed.
+    func lock(_ id: [UInt8], at now: Instant, for time: Duration) async throws(Failure) -> Bool
+
+    /// Ends a lock before its time.
+    func unlock(_ id: [UInt8]) async throws(Failure)
+
+    /// Adds or replaces an entry.
+    func put(_ entry: StoreEntry) async throws(Failure)
+
+    /// The entry of a kind and key; nil if it does not exist or has expired.
+    func entry(_ kind: StoreEntry.Kind, _ key: [UInt8], at now: Instant) async throws(Failure) -> StoreEntry?
+
+    /// Some entries of a kind: at most `limit`, from `cursor` on; an empty cursor is the start.
+    func entries(
+        _ kind: StoreEntry.Kind,
+        from cursor: [UInt8],
+        limit: Int,
+        at now: Instant
+    ) async throws(Failure) -> StorePage<StoreEntry>
 
     /// Removes sessions that have expired or were idle for `idle`, and expired spent ids; returns the number of
     /// sessions.
@@ -108,17 +226,9 @@ package enum StoreEvent: Sendable, Equatable {
 }
 
 extension SessionStore {
+    /// A store of a single gateway has no others to notify.
+    package func reportChange(ofFamily family: [UInt8]) async throws(Failure) {}
+
     /// A store without a file has no such failure.
     package func fileFailure() -> StoreFileFailure? { nil }
-
-    /// One step after the other, for stores without transactions: when the second fails, the id stays spent.
-    package func insert(
-        _ record: SessionRecord,
-        spending id: [UInt8],
-        until: Instant
-    ) async throws(Failure) -> Bool {
-        guard try await self.spend(id, until: until) else { return false }
-        try await self.insert(record)
-        return true
-    }
 }

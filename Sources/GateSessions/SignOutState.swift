@@ -17,6 +17,8 @@ package struct SignOutState: Sendable, Hashable {
     package let provider: String
     /// Whether the browser was sent to the provider to sign out there as well.
     package let includesProvider: Bool
+    /// Whether all sessions of the user have ended, not only those of the browser.
+    package let isEverywhere: Bool
     /// Where the user signed out.
     package let origin: Origin
     /// Where the user returns afterwards.
@@ -24,9 +26,17 @@ package struct SignOutState: Sendable, Hashable {
     private let expires: Instant
 
     /// The state of a sign-out that happens now.
-    package init(provider: String, includesProvider: Bool, origin: Origin, path: ReturnPath, now: Instant) {
+    package init(
+        provider: String,
+        includesProvider: Bool,
+        isEverywhere: Bool = false,
+        origin: Origin,
+        path: ReturnPath,
+        now: Instant
+    ) {
         self.provider = provider
         self.includesProvider = includesProvider
+        self.isEverywhere = isEverywhere
         self.origin = origin
         self.path = path.value.utf8.count <= SignOutState.maxPathBytes ? path : .root
         self.expires = now.advanced(by: SignOutState.lifetime)
@@ -42,6 +52,8 @@ package struct SignOutState: Sendable, Hashable {
         guard now < Instant(seconds: expires) else { return nil }
         self.provider = provider
         self.includesProvider = includesProvider
+        // A state of an earlier version has no such member.
+        self.isEverywhere = json["everywhere"]?.bool ?? false
         self.origin = origin
         self.path = path
         self.expires = Instant(seconds: expires)
@@ -51,6 +63,7 @@ package struct SignOutState: Sendable, Hashable {
     package func sealed(by sealer: Sealer) -> String {
         let members: [String: JSON] = [
             "provider": .string(self.provider), "complete": .bool(self.includesProvider),
+            "everywhere": .bool(self.isEverywhere),
             "origin": .string("\(self.origin)"), "path": .string(self.path.value),
             "expires": .int(self.expires.seconds),
         ]

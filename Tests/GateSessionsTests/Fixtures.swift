@@ -39,6 +39,12 @@ final class ScriptedStore: SessionStore {
     struct State {
         var records: [[UInt8]: SessionRecord] = [:]
         var spent: Set<[UInt8]> = []
+        var entries: [StoreEntry.Kind: [[UInt8]: StoreEntry]] = [:]
+        var entriesFail = false
+        var locks: [[UInt8]: Instant] = [:]
+        /// How many families are removed at once, and the maximum so far.
+        var removals = (now: 0, most: 0)
+        var entryReads = 0
         var touches = 0
         var readsFail = false
         var writesFail = false
@@ -74,6 +80,12 @@ final class ScriptedStore: SessionStore {
     }
 
     func removeFamily(_ family: [UInt8]) async throws(Failure) {
+        self.state.withLock { state in
+            state.removals.now += 1
+            state.removals.most = max(state.removals.most, state.removals.now)
+        }
+        await Task.yield()
+        self.state.withLock { $0.removals.now -= 1 }
         try self.write { $0.records = $0.records.filter { $0.value.family != family } }
     }
 
@@ -86,6 +98,74 @@ final class ScriptedStore: SessionStore {
         }
     }
 
+    func insert(
+        _ record: SessionRecord,
+        spending id: [UInt8],
+        until: Instant
+    ) async throws(Failure) -> Bool {
+        guard try await self.spend(id, until: until) else { return false }
+        try await self.insert(record)
+        return true
+    }
+
+    func replace(
+        _ key: [UInt8],
+        ifSealed sealed: [UInt8],
+        by replacement: [UInt8],
+        card: [UInt8]
+    ) async throws(Failure) -> Bool {
+        try self.write { state in
+            guard state.records[key]?.sealed == sealed else { return false }
+            state.records[key]?.sealed = replacement
+            state.records[key]?.card = card
+            return true
+        }
+    }
+
+    func families(labeled label: [UInt8]) async throws(Failure) -> Set<[UInt8]> {
+        try self.read { Set($0.records.values.filter { $0.labels.contains(label) }.map(\.family)) }
+    }
+
+    func records(from cursor: [UInt8], limit: Int) async throws(Failure) -> StorePage<SessionRecord> {
+        try self.read { StorePage(items: Array($0.records.values), next: nil) }
+    }
+
+    func lock(_ id: [UInt8], at now: Instant, for time: Duration) async throws(Failure) -> Bool {
+        try self.write { state in
+            if let end = state.locks[id], now < end { return false }
+            state.locks[id] = now.advanced(by: time)
+            return true
+        }
+    }
+
+    func unlock(_ id: [UInt8]) async throws(Failure) {
+        try self.write { $0.locks[id] = nil }
+    }
+
+    func put(_ entry: StoreEntry) async throws(Failure) {
+        try self.state.withLock { (state) throws(Failure) in
+            guard !state.entriesFail, !state.writesFail else { throw self.outage }
+            state.entries[entry.kind, default: [:]][entry.key] = entry
+        }
+    }
+
+    func entry(_ kind: StoreEntry.Kind, _ key: [UInt8], at now: Instant) async throws(Failure) -> StoreEntry? {
+        try self.state.withLock { (state) throws(Failure) in
+            guard !state.entriesFail, !state.readsFail else { throw self.outage }
+            state.entryReads += 1
+            return state.entries[kind]?[key].flatMap { now < $0.expires ? $0 : nil }
+        }
+    }
+
+    func entries(
+        _ kind: StoreEntry.Kind,
+        from cursor: [UInt8],
+        limit: Int,
+        at now: Instant
+    ) async throws(Failure) -> StorePage<StoreEntry> {
+        try self.read { StorePage(items: ($0.entries[kind] ?? [:]).values.filter { now < $0.expires }, next: nil) }
+    }
+
     func count(at now: Instant, within lifetimes: SessionLifetimes) async throws(Failure) -> Int {
         self.state.withLock { $0.records.values.count { lifetimes.remaining($0, at: now) > .zero } }
     }
@@ -96,10 +176,17 @@ final class ScriptedStore: SessionStore {
 
     private var outage: Failure { Failure(.sessionStoreUnavailable, "scripted") }
 
-    private func write(_ body: (inout State) -> Void) throws(Failure) {
+    private func read<Value: Sendable>(_ body: (State) -> Value) throws(Failure) -> Value {
+        try self.state.withLock { (state) throws(Failure) in
+            guard !state.readsFail else { throw self.outage }
+            return body(state)
+        }
+    }
+
+    private func write<Value: Sendable>(_ body: (inout State) -> Value) throws(Failure) -> Value {
         try self.state.withLock { (state) throws(Failure) in
             guard !state.writesFail else { throw self.outage }
-            body(&state)
+            return body(&state)
         }
     }
 }
@@ -126,14 +213,16 @@ struct SessionFixture {
     func manager(
         secrets: [Secret] = [gateSecret],
         absolute: Duration = .seconds(8 * 3600),
-        admissions: AdmissionFingerprints? = nil
+        admissions: AdmissionFingerprints? = nil,
+        recheck: RecheckPolicy = .never
     ) -> SessionManager {
         SessionManager(
             store: self.store,
             sealer: Sealer(secrets),
             lifetimes: SessionLifetimes(idle: .seconds(3600), absolute: absolute),
             feed: self.feed,
-            admissions: admissions
+            admissions: admissions,
+            recheck: recheck
         )
     }
 

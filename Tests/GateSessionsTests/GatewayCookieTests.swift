@@ -19,6 +19,14 @@ import Testing
         #expect(cookie.deletion == "__Host-gatehouse=; Max-Age=0; Path=/; Secure; HttpOnly; SameSite=Lax")
     }
 
+    @Test func `C-01: a cookie that browsers keep has a lifetime, and the same deletion`() {
+        let cookie = GatewayCookie.session(at: self.secure, for: .seconds(604_800))
+        #expect(cookie.setting("abc") == "__Host-gatehouse=abc; Max-Age=604800; Path=/; Secure; HttpOnly; SameSite=Lax")
+        #expect(cookie.deletion == GatewayCookie.session(at: self.secure).deletion)
+        let late = GatewayCookie.session(at: self.plain, for: .seconds(-5))
+        #expect(late.setting("abc") == "gatehouse=abc; Max-Age=1; Path=/; HttpOnly; SameSite=Lax")
+    }
+
     @Test func `the session cookie over plain http has neither prefix nor Secure`() {
         let cookie = GatewayCookie.session(at: self.plain)
         #expect(cookie.setting("abc") == "gatehouse=abc; Path=/; HttpOnly; SameSite=Lax")

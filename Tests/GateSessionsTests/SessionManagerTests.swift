@@ -264,6 +264,16 @@ final class FamilyLog: Sendable {
         #expect(second.families == [[1], [2]])
     }
 
+    @Test func `the end of a family and a change of it have different subscribers`() {
+        let feed = RevocationFeed()
+        let (ends, changes) = (FamilyLog(), FamilyLog())
+        feed.subscribe { ends.note($0) }
+        feed.subscribeToChanges { changes.note($0) }
+        feed.publish([1])
+        feed.publishChange([2])
+        #expect(ends.families == [[1]] && changes.families == [[2]])
+    }
+
     @Test func `a subscriber can subscribe others`() {
         let feed = RevocationFeed()
         let log = FamilyLog()

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import Synchronization
+
+/// The times before which sessions are revoked, of each user and of all users.
+///
+/// A gateway reads two entries of the store at most every five seconds: the time of all users, and the latest time of any
+/// user. Only a session that is older than the latter costs one more read, when it is looked up. So a look-up costs one
+/// read, as without this feature, until the sessions of a user are revoked.
+final class NotBeforeTimes: Sendable {
+    /// How long the two entries are used before they are read again.
+    static let freshness = Duration.seconds(5)
+    /// Added to the latest time of any user, so that two operators who revoke at once, on gateways whose clocks differ,
+    /// do not hide the later of the two times.
+    private static let margin = Duration.seconds(300)
+    /// The attempts to raise a time while other gateways change it.
+    private static let maxAttempts = 4
+
+    private struct Known {
+        var all: Instant
+        var latestOfUsers: Instant
+        var read: Instant
+    }
+
+    private struct State {
+        var known: Known?
+        var isReading = false
+    }
+
+    private let state = Mutex(State())
+
+    /// Whether a session was created before the time of its user or of all users.
+    ///
+    /// - Parameters:
+    ///   - session: The session.
+    ///   - store: Where the times are.
+    ///   - now: The time.
+    /// - Returns: Whether the session is revoked.
+    /// - Throws: If the store is unavailable.
+    func revokes(_ session: Session, in store: any SessionStore, now: Instant) async throws(Failure) -> Bool {
+        let known = try await self.known(in: store, now: now)
+        guard session.created >= known.all else { return true }
+        guard session.created < known.latestOfUsers else { return false }
+        return session.created < (try await self.time(at: NotBeforeTimes.key(of: session.profile.user), in: store, now))
+    }
+
+    /// Revokes the sessions of a user, or of all users, that were created before a time.
+    ///
+    /// A time that is set already is never lowered.
+    ///
+    /// - Parameters:
+    ///   - time: The time.
+    ///   - user: The user key; nil for all users.
+    ///   - expiry: When no session from before the time can exist any more.
+    ///   - store: Where the times are.
+    ///   - now: The time now.
+    /// - Throws: If the store is unavailable; then the time may or may not be in force.
+    func raise(
+        to time: Instant,
+        user: String?,
+        until expiry: Instant,
+        in store: any SessionStore,
+        now: Instant
+    ) async throws(Failure) {
+        if let user {
+            try await self.raise(NotBeforeTimes.key(of: user), to: time, until: expiry, in: store, now)
+            let latest = time.advanced(by: NotBeforeTimes.margin)
+            try await self.raise(NotBeforeTimes.users, to: latest, until: expiry, in: store, now)
+        } else {
+            try await self.raise(NotBeforeTimes.all, to: time, until: expiry, in: store, now)
+        }
+        self.state.withLock { $0.known = nil }
+    }
+
+    /// The two entries; while one look-up reads them again, others use what is known.
+    private func known(in store: any SessionStore, now: Instant) async throws(Failure) -> Known {
+        let known = self.state.withLock { state -> Known? in
+            guard let known = state.known else { return nil }
+            let age = now.since(known.read)
+            if age >= .zero, age < NotBeforeTimes.freshness { return known }
+            // A second reader would learn nothing; but what is known must not be used for long while reads fail.
+            if state.isReading, age >= .zero, age < NotBeforeTimes.freshness * 2 { return known }
+            state.isReading = true
+            return nil
+        }
+        if let known { return known }
+        defer { self.state.withLock { $0.isReading = false } }
+        let fresh = Known(
+            all: try await self.time(at: NotBeforeTimes.all, in: store, now),
+            latestOfUsers: try await self.time(at: NotBeforeTimes.users, in: store, now),
+            read: now
+        )
+        self.state.withLock { $0.known = fresh }
+        return fresh
+    }
+
+    private func raise(
+        _ key: [UInt8],
+        to time: Instant,
+        until expiry: Instant,
+        in store: any SessionStore,
+        _ now: Instant
+    ) async throws(Failure) {
+        for _ in 0..<NotBeforeTimes.maxAttempts {
+            let entry = try await store.entry(.notBefore, key, at: now)
+            let current = try entry.map(NotBeforeTimes.time) ?? .distantPast
+            if current >= time, let entry, entry.expires >= expiry { return }
+            try await store.put(
+                StoreEntry(
+                    kind: .notBefore,
+                    key: key,
+                    value: Array("\(max(time, current))".utf8),
+                    expires: max(expiry, entry?.expires ?? expiry)
+                )
+            )
+        }
+        // The last attempt has written; another gateway was as fast each time.
+        guard try await self.time(at: key, in: store, now) >= time else {
+            throw Failure(.sessionStoreUnavailable, "other gateways change the same not-before time; try again")
+        }
+    }
+
+    private func time(at key: [UInt8], in store: any SessionStore, _ now: Instant) async throws(Failure) -> Instant {
+        try await store.entry(.notBefore, key, at: now).map(NotBeforeTimes.time) ?? .distantPast
+    }
+
+    /// The time of an entry; one that cannot be read is a failure, never the absence of a revocation.
+    private static func time(of entry: StoreEntry) throws(Failure) -> Instant {
+        guard let seconds = Int64(String(decoding: entry.value, as: UTF8.self)) else {
+            throw Failure(.sessionStoreUnavailable, "the store has a not-before time that is not a number")
+        }
+        return Instant(seconds: seconds)
+    }
+
+    private static func key(of user: String) -> [UInt8] { digest("not-before/user", user.utf8) }
+    private static let all = digest("not-before", "all".utf8)
+    private static let users = digest("not-before", "users".utf8)
+}
+
+extension Instant {
+    /// Before every session.
+    fileprivate static let distantPast = Instant(seconds: .min)
+}

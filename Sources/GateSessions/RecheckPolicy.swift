@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import GateCore
+
+/// When the provider is asked again whether the user of a session may still sign in.
+package struct RecheckPolicy: Sendable, Hashable {
+    /// How long the provider's word holds; nil to never ask again.
+    package let interval: Duration?
+    /// How long after that a session is still served while the provider does not respond.
+    package let maxStale: Duration
+
+    /// The policy of a configuration.
+    package init(interval: Duration?, maxStale: Duration) {
+        self.interval = interval
+        self.maxStale = maxStale
+    }
+
+    /// No re-checks.
+    package static let never = RecheckPolicy(interval: nil, maxStale: .zero)
+
+    /// How long before its time a re-check begins, so that no request has to wait for it.
+    private static let advance = Duration.seconds(300)
+    /// How long a session that waits for its provider is cached.
+    private static let staleValidity = Duration.seconds(5)
+
+    /// Whether a session has to be confirmed.
+    package enum State: Sendable, Equatable {
+        /// It was confirmed lately.
+        case confirmed
+        /// It should be confirmed soon, while it is served.
+        case due
+        /// It has to be confirmed before it is served, unless the provider does not respond.
+        case overdue
+        /// It must not be served until the provider has confirmed it.
+        case stale
+    }
+
+    /// The state of a session.
+    package func state(of session: Session, at now: Instant) -> State {
+        guard let interval else { return .confirmed }
+        let confirmed = session.confirmed ?? session.created
+        let end = confirmed.advanced(by: interval)
+        if now >= end.advanced(by: self.maxStale) { return .stale }
+        if now >= end { return .overdue }
+        let early = min(RecheckPolicy.advance, interval / 10)
+        if now >= end.advanced(by: .zero - early) { return .due }
+        guard session.grant?.refreshToken != nil, let expiry = session.grant?.accessExpiry else { return .confirmed }
+        // A provider that issues tokens for minutes ends its own session unless they are refreshed.
+        let lifetime = expiry.since(confirmed)
+        let refresh = confirmed.advanced(by: max(lifetime - RecheckPolicy.advance, lifetime * 3 / 4, .seconds(60)))
+        return now >= refresh ? .due : .confirmed
+    }
+
+    /// How long a session may be served before its state is looked at again.
+    func validity(of session: Session, at now: Instant) -> Duration {
+        guard let interval else { return .seconds(Int64.max) }
+        let end = (session.confirmed ?? session.created).advanced(by: interval)
+        guard now >= end else { return end.since(now) }
+        return min(RecheckPolicy.staleValidity, end.advanced(by: self.maxStale).since(now))
+    }
+}

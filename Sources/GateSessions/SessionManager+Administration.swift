@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import GateCore
+
+/// A live session as an operator sees it.
+package struct ListedSession: Sendable, Hashable {
+    /// The key of the family, by which it is revoked.
+    package let family: [UInt8]
+    /// When the user signed in.
+    package let created: Instant
+    /// When the session was last used, in steps of a minute.
+    package let lastSeen: Instant
+    /// When the session expires if it is not used again.
+    package let expires: Instant
+    /// Its user, host and device; nil for a session of an earlier version.
+    package let card: SessionCard?
+}
+
+extension SessionManager {
+    /// Some live sessions; `limit` records are read, of which some may have expired.
+    ///
+    /// - Parameters:
+    ///   - cursor: Where the page begins; empty for the first.
+    ///   - limit: The number of records to read.
+    ///   - now: The time.
+    /// - Returns: The sessions, in no particular order, and where the next page begins.
+    /// - Throws: If the store is unavailable.
+    package func sessions(
+        from cursor: [UInt8],
+        limit: Int,
+        now: Instant
+    ) async throws(Failure) -> StorePage<ListedSession> {
+        let page = try await self.store.records(from: cursor, limit: limit)
+        let live = page.items.compactMap { record -> ListedSession? in
+            let remaining = self.lifetimes.remaining(record, at: now)
+            guard remaining > .zero else { return nil }
+            return ListedSession(
+                family: record.family,
+                created: record.created,
+                lastSeen: record.lastSeen,
+                expires: now.advanced(by: remaining),
+                card: SessionCard(of: record, by: self.sealer)
+            )
+        }
+        return StorePage(items: live, next: page.next)
+    }
+
+    /// Revokes the sessions of a user, or of all users, that were created before a time, wherever they are.
+    ///
+    /// Every gateway rejects them at its next look-up, after at most 35 seconds, also those that
+    /// ``sessions(from:limit:now:)`` does not return: a session of an earlier version, or one that a session transfer is
+    /// about to create.
+    ///
+    /// - Parameters:
+    ///   - time: The time.
+    ///   - user: The user key; nil for all users.
+    ///   - now: The time now.
+    /// - Throws: If the store is unavailable.
+    package func setNotBefore(_ time: Instant, user: String?, now: Instant) async throws(Failure) {
+        // A day more, for gateways whose clocks or lifetimes differ.
+        let expiry = now.advanced(by: self.lifetimes.absolute + .seconds(86_400))
+        try await self.notBefore.raise(to: time, user: user, until: expiry, in: self.store, now: now)
+    }
+
+    /// Some users who have signed in during the last 400 days.
+    ///
+    /// - Parameters:
+    ///   - cursor: Where the page begins; empty for the first.
+    ///   - limit: The maximum number of users.
+    ///   - now: The time.
+    /// - Returns: The users, in no particular order, and where the next page begins.
+    /// - Throws: If the store is unavailable.
+    package func users(
+        from cursor: [UInt8],
+        limit: Int,
+        now: Instant
+    ) async throws(Failure) -> StorePage<RegisteredUser> {
+        try await self.register.page(from: cursor, limit: limit, at: now)
+    }
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import GateCore
+
+/// A provider's notice that a user has signed out there, from a verified logout token.
+///
+/// OpenID Connect Back-Channel Logout §2.4.
+package struct ProviderLogout: Sendable {
+    /// Whose subject a logout token names.
+    package enum Subject: Sendable {
+        /// The subject of profiles.
+        case profile(String)
+        /// The `sub` of ID tokens, where profiles have another subject.
+        case claim(String)
+    }
+
+    /// What the sessions to end have in common.
+    let labels: [SessionLabel]
+    /// The key under which the notice is remembered.
+    let key: [UInt8]
+    /// When the token of the notice has expired, so that a replay is rejected anyway.
+    let expiry: Instant
+
+    /// A notice.
+    ///
+    /// - Parameters:
+    ///   - provider: The name of the provider.
+    ///   - issuer: The canonical issuer of the token.
+    ///   - subject: The user; nil if only the session is named.
+    ///   - session: The session at the provider; nil for all of the user.
+    ///   - id: The id of the token.
+    ///   - expiry: When the token expires.
+    package init(
+        provider: String,
+        issuer: String,
+        subject: Subject?,
+        session: String?,
+        id: String,
+        until expiry: Instant
+    ) {
+        let user: SessionLabel? =
+            switch subject {
+            case .profile(let text): .user(provider: provider, issuer: issuer, subject: text)
+            case .claim(let text): .subjectClaim(provider: provider, issuer: issuer, subject: text)
+            case nil: nil
+            }
+        let session = session.map { SessionLabel.providerSession(provider: provider, issuer: issuer, id: $0) }
+        self.labels = [user, session].compactMap(\.self)
+        let parts = [provider, issuer, id].map { "\($0.utf8.count):\($0)" }
+        self.key = digest("logout-token", parts.joined().utf8)
+        self.expiry = expiry
+    }
+
+    /// What a notice led to.
+    package enum Outcome: Sendable {
+        /// The sessions of this many sign-ins have ended; `unremembered` is why a replay would not be noticed.
+        case ended(Int, unremembered: Failure?)
+        /// A token with this id was accepted before.
+        case replayed
+    }
+}
+
+extension SessionManager {
+    /// How many families are ended at a time.
+    private static let maxConcurrentEnds = 16
+
+    /// Ends all sessions of a user at all gateways that share the store.
+    ///
+    /// A session of a version that stored no labels is not found; it ends by its own lifetime. A sign-in that completes
+    /// meanwhile may survive.
+    ///
+    /// - Parameters:
+    ///   - user: The user.
+    ///   - kept: The family that the caller ends itself afterwards; nil for none.
+    /// - Returns: The number of sign-ins whose sessions have ended.
+    /// - Throws: If the store is unavailable; then some of the sessions may still be live.
+    package func endAll(of user: Profile, but kept: [UInt8]? = nil) async throws(Failure) -> Int {
+        var families = try await self.store.families(labeled: user.label.hash)
+        if let kept { families.remove(kept) }
+        return try await self.end(families)
+    }
+
+    /// Ends the sessions that a provider's notice is about, once for each notice.
+    ///
+    /// The notice is remembered only after its sessions have ended, so that the provider can repeat one that failed.
+    ///
+    /// - Parameters:
+    ///   - logout: The notice.
+    ///   - now: The time.
+    /// - Returns: What it led to.
+    /// - Throws: If the store is unavailable; then some of the sessions may still be live.
+    package func end(_ logout: ProviderLogout, now: Instant) async throws(Failure) -> ProviderLogout.Outcome {
+        var unremembered: Failure?
+        do throws(Failure) {
+            guard try await self.store.entry(.providerLogout, logout.key, at: now) == nil else { return .replayed }
+        } catch {
+            // Ending a session twice is harmless, not ending it is not.
+            unremembered = error
+        }
+        let count = try await self.end(self.families(with: logout.labels))
+        do throws(Failure) {
+            let entry = StoreEntry(kind: .providerLogout, key: logout.key, value: [1], expires: logout.expiry)
+            try await self.store.put(entry)
+        } catch {
+            unremembered = error
+        }
+        return .ended(count, unremembered: unremembered)
+    }
+
+    /// The families that have all of these labels; none for no labels.
+    private func families(with labels: [SessionLabel]) async throws(Failure) -> Set<[UInt8]> {
+        var common: Set<[UInt8]>?
+        for label in labels {
+            let families = try await self.store.families(labeled: label.hash)
+            common = common?.intersection(families) ?? families
+        }
+        return common ?? []
+    }
+
+    /// Ends families, some at a time; after a failure it starts no more.
+    private func end(_ families: Set<[UInt8]>) async throws(Failure) -> Int {
+        let failure = await withTaskGroup(of: Failure?.self) { group in
+            var rest = families.makeIterator()
+            for _ in 0..<SessionManager.maxConcurrentEnds {
+                guard let family = rest.next() else { break }
+                group.addTask { await self.failure(ending: family) }
+            }
+            var first: Failure?
+            for await failure in group {
+                first = first ?? failure
+                guard first == nil, let family = rest.next() else { continue }
+                group.addTask { await self.failure(ending: family) }
+            }
+            return first
+        }
+        if let failure { throw failure }
+        return families.count
+    }
+
+    /// Ends a family; returns why it could not.
+    private func failure(ending family: [UInt8]) async -> Failure? {
+        do throws(Failure) {
+            try await self.endFamily(family)
+            return nil
+        } catch {
+            return error
+        }
+    }
+}

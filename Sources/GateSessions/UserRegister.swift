@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import GateCore
+internal import Synchronization
+
+/// A user who has signed in.
+package struct RegisteredUser: Sendable, Hashable {
+    /// The profile of the last sign-in, without picture and with at most 100 groups and roles.
+    package var profile: Profile
+    /// When the user first signed in, as far as it is known.
+    package var firstSignIn: Instant
+    /// When the user last signed in.
+    package var lastSignIn: Instant
+}
+
+/// The users who have signed in, kept in the store for 400 days after their last sign-in.
+///
+/// A sign-in only adds the user to a bounded queue; the store is written a second later, so that several sign-ins of a
+/// user cost one write. What does not fit or cannot be written is left out until the next sign-in of the user.
+final class UserRegister: Sendable {
+    /// How long a user is kept after the last sign-in.
+    static let lifetime = Duration.seconds(400 * 86_400)
+    /// How many users may wait to be written.
+    static let maxWaiting = 1024
+    private static let maxElements = 100
+    private static let delay = Duration.seconds(1)
+
+    private struct State {
+        var waiting: [String: (profile: Profile, time: Instant)] = [:]
+        var isWriting = false
+    }
+
+    private let store: any SessionStore
+    private let sealer: Sealer
+    private let state = Mutex(State())
+
+    init(store: any SessionStore, sealer: Sealer) {
+        self.store = store
+        self.sealer = sealer
+    }
+
+    /// Notes a sign-in; never waits and never fails.
+    func note(_ profile: Profile, at now: Instant) {
+        let isFirst = self.state.withLock { state in
+            guard state.waiting[profile.user] != nil || state.waiting.count < UserRegister.maxWaiting else {
+                return false
+            }
+            state.waiting[profile.user] = (profile, now)
+            defer { state.isWriting = true }
+            return !state.isWriting
+        }
+        guard isFirst else { return }
+        Task { await self.writeLater() }
+    }
+
+    private func writeLater() async {
+        while true {
+            try? await Task.sleep(for: UserRegister.delay)
+            await self.write()
+            let isDone = self.state.withLock { state in
+                guard state.waiting.isEmpty else { return false }
+                state.isWriting = false
+                return true
+            }
+            if isDone { return }
+        }
+    }
+
+    /// Writes the waiting users; those that the store does not take are dropped.
+    func write() async {
+        let waiting = self.state.withLock { state in
+            defer { state.waiting = [:] }
+            return state.waiting
+        }
+        for (user, signIn) in waiting {
+            do throws(Failure) {
+                try await self.put(user, signIn.profile, at: signIn.time)
+            } catch {
+                // The register must not load a store that is unavailable: the next sign-in of each user writes it.
+                return
+            }
+        }
+    }
+
+    private func put(_ user: String, _ profile: Profile, at time: Instant) async throws(Failure) {
+        let key = UserRegister.key(of: user)
+        let known = try await self.store.entry(.user, key, at: time).flatMap(self.user)
+        var profile = profile
+        profile.picture = nil
+        profile.groups = Array(profile.groups.prefix(UserRegister.maxElements))
+        profile.roles = Array(profile.roles.prefix(UserRegister.maxElements))
+        profile.groupsRequested = nil
+        let first = min(known?.firstSignIn ?? time, time)
+        let json: JSON = [
+            "v": 1, "profile": profile.sessionJSON, "first": .int(first.seconds), "last": .int(time.seconds),
+        ]
+        try await self.store.put(
+            StoreEntry(
+                kind: .user,
+                key: key,
+                value: self.sealer.seal(json.encoded, for: UserRegister.purpose(key)),
+                expires: time.advanced(by: UserRegister.lifetime)
+            )
+        )
+    }
+
+    /// Some users; those sealed with a secret that is not configured any more are left out.
+    func page(from cursor: [UInt8], limit: Int, at now: Instant) async throws(Failure) -> StorePage<RegisteredUser> {
+        let page = try await self.store.entries(.user, from: cursor, limit: limit, at: now)
+        return StorePage(items: page.items.compactMap(self.user), next: page.next)
+    }
+
+    private func user(of entry: StoreEntry) -> RegisteredUser? {
+        guard let plain = self.sealer.open(entry.value, for: UserRegister.purpose(entry.key)),
+            let json = try? JSON(parsing: plain, depth: 4), json["v"]?.integer == 1,
+            let profile = json["profile"].flatMap(Profile.init(sessionJSON:)), let first = json["first"]?.integer,
+            let last = json["last"]?.integer
+        else { return nil }
+        return RegisteredUser(
+            profile: profile,
+            firstSignIn: Instant(seconds: first),
+            lastSignIn: Instant(seconds: last)
+        )
+    }
+
+    private static func key(of user: String) -> [UInt8] { digest("user", user.utf8) }
+
+    /// The purpose of seals; it has the key, so that entries cannot be swapped in the store.
+    private static func purpose(_ key: [UInt8]) -> String { "user/\(Base64URL.encode(key))" }
+}

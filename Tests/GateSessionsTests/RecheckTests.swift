@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateCore
+import Testing
+
+@testable import GateSessions
+
+/// When a session has to be confirmed, and how the result reaches all sessions of its family.
+@Suite struct RecheckTests {
+    private let policy = RecheckPolicy(interval: .seconds(3600), maxStale: .seconds(900))
+    private let host = "gate.example.com"
+
+    private func session(confirmed: Instant, grant: ProviderGrant? = nil) -> Session {
+        Session(
+            id: "sid",
+            family: "family",
+            profile: .ada,
+            host: "gate.example.com",
+            created: noon,
+            lastSeen: noon,
+            idToken: nil,
+            endSession: nil,
+            admission: nil,
+            origin: nil,
+            grant: grant,
+            confirmed: confirmed
+        )
+    }
+
+    @Test(
+        arguments: [
+            (0, RecheckPolicy.State.confirmed), (3299, .confirmed), (3300, .due), (3599, .due), (3600, .overdue),
+            (4499, .overdue), (4500, .stale),
+        ] as [(Int64, RecheckPolicy.State)]
+    )
+    func `a session is confirmed, due, overdue and stale in this order`(seconds: Int64, state: RecheckPolicy.State) {
+        #expect(self.policy.state(of: self.session(confirmed: noon), at: noon.plus(seconds)) == state)
+    }
+
+    @Test func `without an interval every session stays confirmed`() {
+        #expect(RecheckPolicy.never.state(of: self.session(confirmed: noon), at: noon.plus(1 << 40)) == .confirmed)
+    }
+
+    @Test func `a session of an earlier version counts from its sign-in`() {
+        var session = self.session(confirmed: noon)
+        session.confirmed = nil
+        #expect(self.policy.state(of: session, at: noon.plus(3600)) == .overdue)
+    }
+
+    @Test func `a refresh token is redeemed before the access token expires`() {
+        var grant = ProviderGrant()
+        (grant.refreshToken, grant.accessExpiry) = (Secret(text: "rt"), noon.plus(400))
+        #expect(self.policy.state(of: self.session(confirmed: noon, grant: grant), at: noon.plus(299)) == .confirmed)
+        #expect(self.policy.state(of: self.session(confirmed: noon, grant: grant), at: noon.plus(300)) == .due)
+        grant.refreshToken = nil
+        #expect(self.policy.state(of: self.session(confirmed: noon, grant: grant), at: noon.plus(300)) == .confirmed)
+    }
+
+    @Test func `no cache serves a session beyond the time at which it must be confirmed`() {
+        let fixture = SessionFixture()
+        let manager = fixture.manager(recheck: self.policy)
+        var session = self.session(confirmed: noon)
+        session.lastSeen = noon.plus(3590)
+        #expect(manager.remaining(session, now: noon.plus(3590)) == .seconds(10))
+        #expect(manager.remaining(session, now: noon.plus(3601)) == .seconds(5))
+        #expect(manager.remaining(session, now: noon.plus(4497)) == .seconds(3))
+    }
+
+    @Test func `a grant is kept in the sealed record and nowhere else`() async throws {
+        let fixture = SessionFixture()
+        var signIn = SignIn(profile: .ada)
+        var grant = ProviderGrant()
+        grant.refreshToken = Secret(text: "rt-secret")
+        grant.accessExpiry = noon.plus(60)
+        grant.scopes = "openid email"
+        grant.extras = "{}"
+        signIn.grant = grant
+        let issued = try await fixture.manager.issue(signIn, host: self.host, now: noon)
+        let found = try await fixture.manager.session(for: issued.ticket, host: self.host, now: noon)
+        #expect(found?.grant == grant && found?.confirmed == noon)
+        let record = try await fixture.store.record(for: issued.ticket.storeKey)
+        #expect(record.map { $0.sealed.firstRange(of: Array("rt-secret".utf8)) == nil } == true)
+    }
+
+    @Test func `the result of a re-check is the profile of every session of the family`() async throws {
+        let fixture = SessionFixture()
+        let issued = try await fixture.manager.issue(SignIn(profile: .ada), host: self.host, now: noon)
+        let other = try await fixture.transferred(issued, to: "wiki.example.com")
+        let stored = try #require(try await fixture.manager.stored(other.ticket))
+        var changed = SignIn(profile: .ada)
+        changed.profile.groups = ["new"]
+        #expect(try await fixture.manager.update(stored, with: changed, confirmed: noon.plus(60)))
+        for (ticket, host) in [(issued.ticket, self.host), (other.ticket, "wiki.example.com")] {
+            let session = try await fixture.manager.session(for: ticket, host: host, now: noon.plus(60))
+            #expect(session?.profile.groups == ["new"] && session?.confirmed == noon.plus(60))
+        }
+    }
+
+    @Test func `of two results for the same record one is stored`() async throws {
+        let fixture = SessionFixture()
+        let issued = try await fixture.manager.issue(SignIn(profile: .ada), host: self.host, now: noon)
+        let stored = try #require(try await fixture.manager.stored(issued.ticket))
+        #expect(try await fixture.manager.update(stored, with: SignIn(profile: .ada), confirmed: noon.plus(1)))
+        #expect(try await fixture.manager.update(stored, with: SignIn(profile: .ada), confirmed: noon.plus(2)) == false)
+    }
+
+    @Test func `a re-check brings no session back that has ended meanwhile`() async throws {
+        let fixture = SessionFixture()
+        let issued = try await fixture.manager.issue(SignIn(profile: .ada), host: self.host, now: noon)
+        let stored = try #require(try await fixture.manager.stored(issued.ticket))
+        _ = try await fixture.manager.end(issued.ticket)
+        #expect(try await fixture.manager.update(stored, with: SignIn(profile: .ada), confirmed: noon.plus(1)) == false)
+        #expect(try await fixture.manager.session(for: issued.ticket, host: self.host, now: noon.plus(1)) == nil)
+    }
+
+    @Test func `one gateway reserves a re-check`() async throws {
+        let fixture = SessionFixture()
+        let issued = try await fixture.manager.issue(SignIn(profile: .ada), host: self.host, now: noon)
+        let stored = try #require(try await fixture.manager.stored(issued.ticket))
+        #expect(try await fixture.manager.reserveRecheck(of: stored, now: noon))
+        #expect(try await fixture.manager().reserveRecheck(of: stored, now: noon.plus(39)) == false)
+        #expect(try await fixture.manager().reserveRecheck(of: stored, now: noon.plus(40)))
+        await fixture.manager().endRecheck(of: stored)
+        #expect(try await fixture.manager.reserveRecheck(of: stored, now: noon.plus(41)))
+    }
+
+    @Test func `a transferred session ends with the one that it came from`() async throws {
+        let fixture = SessionFixture()
+        let issued = try await fixture.manager.issue(SignIn(profile: .ada), host: self.host, now: noon)
+        let other = try await fixture.transferred(issued, to: "wiki.example.com")
+        try await fixture.store.remove(issued.ticket.storeKey)
+        #expect(try await fixture.manager.session(for: other.ticket, host: "wiki.example.com", now: noon) == nil)
+    }
+
+    @Test func `a use of a transferred session is a use of the one that it came from`() async throws {
+        let fixture = SessionFixture()
+        let issued = try await fixture.manager.issue(SignIn(profile: .ada), host: self.host, now: noon)
+        let other = try await fixture.transferred(issued, to: "wiki.example.com")
+        for minute in stride(from: 0, through: 120, by: 30) {
+            let now = noon.plus(Int64(minute) * 60)
+            #expect(try await fixture.manager.session(for: other.ticket, host: "wiki.example.com", now: now) != nil)
+        }
+        #expect(try await fixture.manager.session(for: issued.ticket, host: self.host, now: noon.plus(7200)) != nil)
+    }
+}
+
+extension SessionFixture {
+    /// A session on another host, transferred from one at the gateway's.
+    fileprivate func transferred(_ issued: IssuedSession, to host: String) async throws -> IssuedSession {
+        let origin = try #require(Origin(scheme: "https", host: host))
+        let binding = SessionTransferBinding(from: .counting())
+        let request = SessionTransferRequest(origin: origin, path: .root, binding: binding, now: noon)
+        let code = SessionTransferCode(for: request, ticket: issued.ticket, random: .counting(), now: noon)
+        return try #require(
+            try await self.manager.redeem(
+                code,
+                at: origin,
+                cookie: binding.text.utf8.map { $0 },
+                gatewayHost: "gate.example.com",
+                now: noon
+            )
+        )
+    }
+}
