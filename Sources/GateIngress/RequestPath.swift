@@ -22,6 +22,8 @@ enum Verdict {
     case needsSession(Ticket)
     /// The route needs a session that the request does not have.
     case signInNeeded(RuntimeRoute)
+    /// The session has to be confirmed by a sign-in with this provider, without a page of the provider if possible.
+    case recheckNeeded(RuntimeRoute, provider: String)
     /// It goes to the app, with these identity lines; none on what is open to all.
     case forwarded(RuntimeRoute, identity: ByteBuffer?)
 }
@@ -80,11 +82,15 @@ struct RequestPath {
             return .refused(Failure(.routeMaintenance, "\(route.name) is in maintenance"))
         }
         guard !isOpen else { return .forwarded(route, identity: nil) }
-        switch self.session(of: request, lookup: lookup) {
+        switch self.session(of: request, on: route, lookup: lookup) {
         case .unknown(let ticket): return .needsSession(ticket)
         case .unavailable(let failure): return .refused(failure)
         case .none: return .signInNeeded(route)
+        case .needsUser(let provider):
+            let isAccepted = self.runtime.accepts(provider, on: route)
+            return isAccepted ? .recheckNeeded(route, provider: provider) : .signInNeeded(route)
         case .found(let session):
+            guard route.isCurrent(session.session, now: self.loop.now) else { return .signInNeeded(route) }
             if isRetry { session.dropAuthorization(on: route) }
             return self.verdict(for: request, on: route, session: session)
         }
@@ -160,11 +166,15 @@ extension RequestPath {
         case none
         case unknown(Ticket)
         case unavailable(Failure)
+        case needsUser(provider: String)
         case found(CachedSession)
     }
 
     /// The session of the request: of the one well-formed cookie of ours, live, and made for this host.
-    private func session(of request: RequestHead, lookup: SessionLookup?) -> Found {
+    ///
+    /// A cached one that the route does not accept any more is looked up again first: the browser may have a newer one from
+    /// another connection.
+    private func session(of request: RequestHead, on route: RuntimeRoute? = nil, lookup: SessionLookup?) -> Found {
         guard let field = request.message.first(.cookie) else { return .none }
         let sent = request.message.bytes
         let value = sent.readableBytesUInt8Span.extracting(field.valueRange)
@@ -173,15 +183,15 @@ extension RequestPath {
         }
         let text = value.extracting(range)
         guard let key = CookieKey(text) else { return .none }
-        if let cached = self.loop.sessions.session(key, host: request.authority.host, now: self.loop.tick) {
-            return .found(cached)
-        }
+        let cached = self.loop.sessions.session(key, host: request.authority.host, now: self.loop.tick)
+        if let cached, route?.isCurrent(cached.session, now: self.loop.now) ?? true { return .found(cached) }
         switch lookup {
         case .unavailable(let failure): return .unavailable(failure)
+        case .needsUser(let provider): return .needsUser(provider: provider)
         case .none:
             let ticket = self.runtime.sessions.ticket((0..<text.count).map { text[$0] }, host: request.authority.host)
             return ticket.map(Found.unknown) ?? .none
-        case .done: return .none
+        case .done: return cached.map(Found.found) ?? .none
         }
     }
 
@@ -191,7 +201,7 @@ extension RequestPath {
         return cached.session
     }
 
-    /// A number for the session cookie of a request, the same in every process; 0 if there is none.
+    /// A number for the session cookie of a request, the same in every process; 0 if absent.
     func sessionKey(of request: RequestHead) -> UInt64 {
         guard let field = request.message.first(.cookie) else { return 0 }
         let sent = request.message.bytes
@@ -214,7 +224,7 @@ extension RequestPath {
         case "same-origin", "none": return true
         case nil where request.message.first(.origin) == nil: return true
         default:
-            guard let origin = request.message.value(.origin), origin != route.originText else {
+            guard let origin = request.message.value(.origin), origin != route.originText(of: request) else {
                 return request.message.first(.origin) != nil
             }
             return SpellingCheck(runtime: self.runtime, route: route).holdsInEveryReading(of: request) {
@@ -232,4 +242,6 @@ enum SessionLookup {
     case done
     /// The store did not respond, which is not the same as "no session".
     case unavailable(Failure)
+    /// There is a session, which only the user can have confirmed.
+    case needsUser(provider: String)
 }

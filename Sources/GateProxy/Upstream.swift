@@ -20,7 +20,7 @@ package final class Upstream {
     /// - Parameters:
     ///   - upstream: The settings and TLS files.
     ///   - environment: Services of its loop.
-    ///   - health: The result of the health checks for each target; empty if there are none.
+    ///   - health: The result of the health checks for each target; empty without health checks.
     package init(_ upstream: LoadedUpstream, environment: UpstreamEnvironment, health: [TargetHealth] = []) {
         let settings = upstream.settings
         self.settings = settings

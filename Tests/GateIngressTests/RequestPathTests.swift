@@ -36,6 +36,50 @@ import Testing
         #expect(gateway.verdict(try gateway.head("GET /oauth2/sign_in", "shop.example.com")) == "endpoint")
     }
 
+    @Test(
+        arguments: [
+            ("one.apps.example.com", "sign in for shop"), ("ONE.Apps.example.com.:8443", "sign in for shop"),
+            ("store.example.com", "sign in for shop"), ("shop.example.com", "refused route.none"),
+            ("apps.example.com", "refused route.none"), ("a.one.apps.example.com", "refused route.none"),
+            ("one.apps.example.com.attacker.net", "refused route.none"), ("desk.example.com", "sign in for desk"),
+        ]
+    )
+    func `A-81: a wildcard is one label, and hosts that apps name do not belong to it`(
+        host: String,
+        verdict: String
+    ) async throws {
+        let gateway = try GatewayFixture(app: GatewayFixture.severalHosts)
+        #expect(gateway.verdict(try gateway.head("GET /", host)) == verdict)
+        let isOurs = verdict != "refused route.none"
+        #expect(gateway.verdict(try gateway.head("GET /oauth2/x", host)) == (isOurs ? "endpoint" : verdict))
+        #expect((gateway.runtime.origin(of: host) != nil) == (isOurs && host == host.lowercased()))
+    }
+
+    @Test(
+        arguments: [
+            ("https://one.apps.example.com", "forwarded to shop"),
+            ("https://two.apps.example.com", "refused request.cross_site"),
+            ("https://store.example.com", "refused request.cross_site"),
+            ("https://one.apps.example.com:444", "refused request.cross_site"),
+        ]
+    )
+    func `a page on another host of the app is another site`(origin: String, verdict: String) async throws {
+        let gateway = try GatewayFixture(app: GatewayFixture.severalHosts)
+        let host = "one.apps.example.com"
+        let ticket = try await gateway.cachedSession(of: .staff(), on: host)
+        let lines = "\(cookie(ticket))Sec-Fetch-Site: same-site\r\nOrigin: \(origin)\r\n"
+        #expect(gateway.verdict(try gateway.head("POST /", host, lines)) == verdict)
+    }
+
+    @Test func `A-83: a session of one host of an app is not one of the other`() async throws {
+        let gateway = try GatewayFixture(app: GatewayFixture.severalHosts)
+        let ticket = try await gateway.cachedSession(of: .staff(), on: "one.apps.example.com")
+        let two = try gateway.head("GET /", "two.apps.example.com", cookie(ticket))
+        #expect(gateway.verdict(two) == "sign in for shop")
+        let one = try gateway.head("GET /", "one.apps.example.com", cookie(ticket))
+        #expect(gateway.verdict(one) == "forwarded to shop")
+    }
+
     @Test(arguments: [
         ("GET /wiki/healthz", "forwarded to wiki unknown"), ("GET /wiki/healthz?x", "forwarded to wiki unknown"),
         ("POST /wiki/healthz", "sign in for wiki"), ("GET /wiki/healthz/", "sign in for wiki"),

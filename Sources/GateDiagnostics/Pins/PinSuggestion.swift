@@ -7,7 +7,7 @@ internal import GateProviders
 /// Pins to paste into the file, with a backup where one is known.
 ///
 /// Roots change least, so they are what is pinned. A backup is another root of the same authority. Of an authority that is
-/// not known there is none to name; the key below its root then stays if only the root is exchanged.
+/// not known, it cannot be named; the key below its root then stays if only the root is exchanged.
 struct PinSuggestion {
     /// What fits one host.
     private struct Proposal {

@@ -80,7 +80,7 @@ extension ProviderChecks {
             return self.line(.keys, .failure, self.mismatch(signed))
         }
         guard keys.usable > 0 else {
-            let why = refused.isEmpty ? "there is none for signatures" : refused
+            let why = refused.isEmpty ? "the document has no key for signatures" : refused
             let advice =
                 "the provider has to publish another, or \(self.key("id_token_algorithms")) to list its algorithm"
             return self.line(.keys, .failure, "no key can be used: \(why); \(advice)")

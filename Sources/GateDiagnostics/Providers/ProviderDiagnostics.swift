@@ -27,7 +27,7 @@ package struct ProviderDiagnostics: Sendable {
     ///   - configuration: The providers, and the origin of the callbacks.
     ///   - name: The only provider to ask; nil for all.
     ///   - clock: The time here.
-    /// - Throws: `provider.none` if there is none of that name, or a `Failure` if calls cannot be made at all.
+    /// - Throws: `provider.none` if no provider has that name, or a `Failure` if calls cannot be made at all.
     package init(of configuration: Configuration, only name: String?, clock: WallClock = .system) throws(Failure) {
         let providers = configuration.providers.filter { name == nil || $0.id == name }
         guard !providers.isEmpty else {

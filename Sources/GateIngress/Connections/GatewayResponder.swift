@@ -5,6 +5,8 @@ internal import GateCore
 internal import GateHTTP
 internal import GateHeaders
 internal import GateNet
+internal import GateOperations
+internal import GatePages
 internal import GatePolicy
 internal import GateSessions
 internal import GateWire
@@ -106,6 +108,7 @@ extension GatewayResponder {
         case .wrongMethod(let route): self.refuseMethod(of: request, on: route)
         case .respond(let status): self.respond(Response(status))
         case .signInNeeded(let route): self.invite(request, to: route)
+        case .recheckNeeded(let route, let provider): self.invite(request, to: route, silentlyWith: provider)
         case .needsSession(let ticket):
             self.holdBody()
             self.lookUp(ticket)
@@ -318,16 +321,17 @@ extension GatewayResponder {
             trusting: self.runtime.trustedProxies
         )
         let back = self.runtime.returnPath(of: request, on: route, client: client)
-        context.place = PageContext.Place(origin: route.route.origin, path: back)
+        context.place = PageContext.Place(origin: self.runtime.origin(of: request), path: back)
     }
 
     /// Redirects a browser without an accepted session to the sign-in; a script gets 401.
-    private func invite(_ request: RequestHead, to route: RuntimeRoute) {
+    private func invite(_ request: RequestHead, to route: RuntimeRoute, silentlyWith provider: String? = nil) {
         let (downstream, proxies) = (self.downstream, self.runtime.trustedProxies)
         self.respond(
             SignInRedirect(runtime: self.runtime).response(
                 for: request,
                 route: route,
+                silentlyWith: provider,
                 client: ForwardedHead.client(of: request, downstream: downstream, trusting: proxies)
             )
         )
@@ -372,29 +376,34 @@ extension GatewayResponder {
     }
 
     private func lookUp(_ ticket: Ticket) {
-        guard let host = self.request?.authority.host else { return }
-        let manager = self.runtime.sessions
-        let now = self.loop.clock.now
+        guard let request else { return }
+        let host = request.authority.host
+        // A form or a part of another page cannot be led over the provider and be repeated afterwards.
+        let mayAskUser =
+            (request.method == .get || request.method == .head)
+            && ClientKind(request).wantsPage && EndpointRequest.isNavigation(request)
+        let lookUp = SessionLookUp(runtime: self.runtime)
         self.wait(counting: \.lookUps, upTo: GatewayResponder.maxLookUps) {
-            do throws(Failure) {
-                return Result<Session?, Failure>.success(try await manager.session(for: ticket, host: host, now: now))
-            } catch {
-                return .failure(error)
-            }
+            await lookUp.result(for: ticket, host: host, mayAskUser: mayAskUser)
         } then: { responder, result in
             responder.resume(ticket, result)
         }
     }
 
     /// The store has responded: the request path runs again with the result.
-    private func resume(_ ticket: Ticket, _ result: Result<Session?, Failure>) {
+    private func resume(_ ticket: Ticket, _ result: Result<SessionLookUp.Found, Failure>) {
         guard let request else { return }
         let path = RequestPath(runtime: self.runtime, loop: self.loop)
         switch result {
         case .failure(let failure):
             self.carryOut(path.verdict(for: request, over: self.tls, lookup: .unavailable(failure)))
-        case .success(let session):
-            if let session { self.loop.remember(session, of: ticket, in: self.runtime.sessions) }
+        case .success(.needsUser(let session)):
+            let lookup = SessionLookup.needsUser(provider: session.provider)
+            self.carryOut(path.verdict(for: request, over: self.tls, lookup: lookup))
+        case .success(let found):
+            if case .session(let session) = found {
+                self.loop.remember(session, of: ticket, in: self.runtime.sessions)
+            }
             self.carryOut(path.verdict(for: request, over: self.tls, lookup: .done))
         }
     }
@@ -531,7 +540,7 @@ extension GatewayResponder: UpstreamExchangeDelegate {
         let capacity = request.message.bytes.readableBytes + (identity?.readableBytes ?? 0) + 256
         return ForwardedHead.request(
             request,
-            authority: route.authority,
+            authority: route.authority(of: request),
             downstream: &self.downstream,
             identity: identity,
             changes: route.requestChanges,

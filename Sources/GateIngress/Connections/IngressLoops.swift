@@ -118,6 +118,13 @@ extension IngressLoops {
         }
     }
 
+    /// Drops the sessions of a family from the caches, since they have changed.
+    package func sessionChanged(_ family: [UInt8]) {
+        for bound in self.states {
+            bound.eventLoop.execute { bound.value.sessionChanged(family) }
+        }
+    }
+
     /// Puts an overload level into effect.
     package func enter(_ level: OverloadLevel) {
         for bound in self.states {

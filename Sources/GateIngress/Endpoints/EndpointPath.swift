@@ -12,6 +12,10 @@ enum EndpointPath: String, CaseIterable {
     case callback
     /// Ends the session.
     case signOut = "sign_out"
+    /// Takes the logout tokens of a provider, whose name follows.
+    case backChannelLogout = "backchannel-logout"
+    /// Ends the session in a frame of a provider's page; the provider's name follows.
+    case frontChannelLogout = "frontchannel-logout"
     /// The profile of the signed-in user.
     case userinfo
     /// The apps that the user may open.
@@ -34,7 +38,8 @@ enum EndpointPath: String, CaseIterable {
         case .start: [.get]
         case .signOut: [.get, .head, .post]
         case .callback: [.get, .post]
-        case .sessionTransfer, .resume: [.get]
+        case .sessionTransfer, .resume, .frontChannelLogout: [.get]
+        case .backChannelLogout: [.post]
         }
     }
 
@@ -42,10 +47,16 @@ enum EndpointPath: String, CaseIterable {
     var isImmediate: Bool {
         switch self {
         case .signIn, .resume, .keys, .style, .icon: true
-        case .start, .callback, .signOut, .userinfo, .apps, .sessionTransfer: false
+        case .start, .callback, .signOut, .backChannelLogout, .frontChannelLogout, .userinfo, .apps, .sessionTransfer:
+            false
         }
     }
 
     /// Whether a provider's name may follow.
-    var takesProvider: Bool { self == .start || self == .callback }
+    var takesProvider: Bool {
+        switch self {
+        case .start, .callback, .backChannelLogout, .frontChannelLogout: true
+        case .signIn, .signOut, .userinfo, .apps, .sessionTransfer, .resume, .keys, .style, .icon: false
+        }
+    }
 }

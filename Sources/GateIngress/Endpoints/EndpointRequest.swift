@@ -2,6 +2,7 @@
 
 internal import GateCore
 internal import GateHeaders
+internal import GatePages
 internal import GateSessions
 internal import GateWire
 
@@ -29,6 +30,8 @@ struct EndpointRequest: Sendable {
     let isNavigation: Bool
     /// The ticket in the one well-formed session cookie of ours, or nil.
     let ticket: Ticket?
+    /// The browser as the client describes it.
+    let userAgent: String?
     private let secFetchSite: String?
     private let fromOrigin: String?
 
@@ -45,24 +48,20 @@ struct EndpointRequest: Sendable {
         let isForm = EndpointRequest.value("content-type", of: request)?.lowercased()
             .hasPrefix("application/x-www-form-urlencoded")
         self.form = isForm == true ? String(validating: body, as: UTF8.self).flatMap { Form(encoded: $0) } : nil
-        self.origin = runtime.origin(of: request.authority.host) ?? runtime.publicOrigin
+        self.origin = runtime.origin(of: request)
         self.cookies = CookieHeader(
             request.message.first(.cookie).map { Array(request.message.slice($0.valueRange)) } ?? []
         )
         self.clientKind = ClientKind(request)
         self.now = now
         self.client = ForwardedHead.client(of: request, downstream: downstream, trusting: runtime.trustedProxies)
-        let destination = EndpointRequest.value("sec-fetch-dest", of: request)
-        let purpose = EndpointRequest.value("sec-purpose", of: request)
-        let mode = request.message.value(.secFetchMode)
-        self.isNavigation =
-            mode ?? "navigate" == "navigate" && destination ?? "document" == "document"
-            && purpose?.contains("prefetch") != true
+        self.isNavigation = EndpointRequest.isNavigation(request)
         var ticket: Ticket?
         if case .value(let text) = self.cookies.lookup(GatewayCookie.session(at: self.origin).name) {
             ticket = runtime.sessions.ticket(text, host: self.origin.host)
         }
         self.ticket = ticket
+        self.userAgent = EndpointRequest.value("user-agent", of: request)
         self.secFetchSite = request.message.value(.secFetchSite)
         self.fromOrigin = request.message.value(.origin)
     }
@@ -71,6 +70,15 @@ struct EndpointRequest: Sendable {
         request.message.fields.first { request.message.spells($0.nameRange, name) }.map {
             request.message.text($0.valueRange)
         }
+    }
+
+    /// Whether a request is a navigation by a user, as far as the browser reports; true where it reports nothing.
+    static func isNavigation(_ request: RequestHead) -> Bool {
+        let destination = self.value("sec-fetch-dest", of: request)
+        let purpose = self.value("sec-purpose", of: request)
+        let mode = request.message.value(.secFetchMode)
+        return mode ?? "navigate" == "navigate" && destination ?? "document" == "document"
+            && purpose?.contains("prefetch") != true
     }
 
     /// Whether a page of the gateway sent it, as far as the browser reports.
@@ -93,4 +101,7 @@ struct EndpointRequest: Sendable {
 
     /// Whether the user wants to sign in with another account than the one that the provider or the gateway knows.
     var wantsOtherAccount: Bool { self.query?[Form.Field.selectAccount.name] == Form.Field.selectAccount.value }
+
+    /// Whether the user's session is to be re-checked without a page of the provider.
+    var wantsSilence: Bool { self.query?[Form.Field.silent.name] == Form.Field.silent.value }
 }

@@ -2,6 +2,7 @@
 
 internal import GateCore
 internal import GateHTTP
+internal import GatePages
 internal import GatePolicy
 internal import GateSessions
 
@@ -17,7 +18,7 @@ extension Endpoints {
         guard request.path != "/" || request.clientKind.wantsPage else {
             throw Failure(.routeNone, "no app has / of \(request.origin.host)")
         }
-        guard let session = try await self.session(of: request) else {
+        guard case .session(let session) = try await self.confirmedSession(of: request, mayAskUser: false) else {
             guard request.clientKind.wantsPage else {
                 throw Failure(.sessionNone, "apps without a session")
             }
@@ -25,14 +26,15 @@ extension Endpoints {
             return Rendering.redirect(to: SignInRedirect(runtime: self.runtime).signInAddress(here, route: nil))
         }
         let apps = self.runtime.routes.lazy.filter { $0.isListed && $0.admits(session.profile) }
-            .prefix(Endpoints.maxListed)
-        guard request.clientKind.wantsPage else {
-            let list = apps.map { ["name": .string($0.name), "url": .string($0.address)] as JSON }
-            return Rendering.json(200, ["apps": .array(Array(list))])
+        let buttons = Array(apps.prefix(Endpoints.maxListed)).compactMap { app in
+            app.address.map { PageButton(address: $0, text: app.name) }
         }
-        let buttons = apps.map { PageButton(address: $0.address, text: $0.name) }
+        guard request.clientKind.wantsPage else {
+            let list = buttons.map { ["name": .string($0.text), "url": .string($0.address)] as JSON }
+            return Rendering.json(200, ["apps": .array(list)])
+        }
         let html = Pages.apps(
-            Array(buttons),
+            buttons,
             user: self.runtime.user(of: session),
             signOut: "\(request.origin)/oauth2/sign_out"
         )
@@ -55,11 +57,11 @@ extension Endpoints {
 }
 
 extension RuntimeRoute {
-    /// Whether it is something to open, and not a text that the gateway returns itself.
-    fileprivate var isListed: Bool { self.directResponse.map(\.isRedirect) ?? true }
+    /// Whether it is something to open: it has an address, and is not a text that the gateway returns itself.
+    fileprivate var isListed: Bool { self.address != nil && self.directResponse.map(\.isRedirect) ?? true }
 
-    /// The address of its front page.
-    fileprivate var address: String { "\(self.route.origin)\(self.route.path)" }
+    /// The address of its front page, on its first host; nil if that is one of any number.
+    fileprivate var address: String? { self.route.origins.first.map { "\($0)\(self.route.path)" } }
 
     /// Whether a user may open it with the session at hand.
     fileprivate func admits(_ profile: Profile) -> Bool {

@@ -2,6 +2,7 @@
 
 internal import GateCore
 internal import GateOpenID
+internal import GatePages
 internal import GatePolicy
 internal import GateSessions
 
@@ -26,7 +27,7 @@ extension Endpoints {
                     path: self.runtime.carried(path, on: origin.host, for: request.client)
                 )
             }
-        case .signOut, .userinfo, .apps, .keys, .style, .icon, nil: return nil
+        case .signOut, .backChannelLogout, .frontChannelLogout, .userinfo, .apps, .keys, .style, .icon, nil: return nil
         }
     }
 

@@ -22,11 +22,15 @@ extension Endpoints {
             self.runtime.origin(of: wanted.origin.host) == wanted.origin
         else { throw Failure(.sessionTransferRequest, "the request is not ours or too old") }
         let route = self.route(host: wanted.origin.host, path: wanted.path, now: request.now)
-        guard !request.wantsOtherAccount, let ticket = request.ticket,
-            let session = try await self.session(of: request),
-            self.runtime.accepted(by: route).contains(where: { $0.id == session.provider })
+        let here = ReturnPath("/oauth2/handover?\(Form([Form.Field("request", text)]).encoded)") ?? .root
+        let found = try await self.confirmedSession(of: request, mayAskUser: request.isNavigation)
+        if case .needsUser(let session) = found, self.runtime.accepts(session.provider, on: route) {
+            let redirect = SignInRedirect(runtime: self.runtime)
+            return Rendering.redirect(to: redirect.silentAddress(here, provider: session.provider))
+        }
+        guard !request.wantsOtherAccount, let ticket = request.ticket, case .session(let session) = found,
+            self.runtime.accepts(session.provider, on: route), route?.isCurrent(session, now: request.now) ?? true
         else {
-            let here = ReturnPath("/oauth2/handover?\(Form([Form.Field("request", text)]).encoded)") ?? .root
             let address = SignInRedirect(runtime: self.runtime).signInAddress(
                 here,
                 route: route,
@@ -53,6 +57,8 @@ extension Endpoints {
             at: request.origin,
             cookie: value,
             gatewayHost: self.runtime.publicOrigin.host,
+            within: self.route(host: request.origin.host, path: code.path, now: request.now)?.sessionLimits
+                ?? SessionLimits(),
             now: request.now
         )
         guard let issued else {
@@ -65,7 +71,7 @@ extension Endpoints {
         }
         self.begun(issued)
         var response = Rendering.redirect(to: "\(request.origin)\(code.path)")
-        response.addCookie(GatewayCookie.session(at: request.origin).setting(issued.ticket.text))
+        response.addCookie(self.runtime.cookie(of: issued, at: request.origin, now: request.now))
         if let cookie { response.addCookie(cookie.deletion) }
         return response
     }

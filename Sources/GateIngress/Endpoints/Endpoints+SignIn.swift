@@ -5,6 +5,7 @@ internal import GateCore
 internal import GateHTTP
 internal import GateOpenID
 internal import GateOperations
+internal import GatePages
 internal import GatePolicy
 internal import GateProviders
 internal import GateSessions
@@ -83,7 +84,8 @@ extension Endpoints {
         let (location, attempt) = try await provider.relyingParty.authorization(
             returnPath: self.runtime.carried(request.returnPath, on: request.origin.host, for: request.client),
             replacedTicket: isCrossSite ? request.ticket?.text : nil,
-            offersOtherAccounts: request.wantsOtherAccount
+            offersOtherAccounts: request.wantsOtherAccount,
+            silent: request.wantsSilence ? await self.profile(of: request, with: id) : nil
         )
         // Seldom has to wait, so seldom has a task that outlives this request.
         Task.immediate { await provider.reach.warm(provider.relyingParty) }
@@ -118,6 +120,10 @@ extension Endpoints {
             )
         } catch {
             switch error.reason {
+            case .providerInteractionRequired, .providerDenied, .providerRefused:
+                // Without a page the provider could not sign the user in, so now with one.
+                guard attempt.isSilent else { break }
+                return self.withPage(attempt)
             case .openIDAttemptSpent: return try await self.withoutAttempt(request, to: attempt.returnPath)
             case .openIDAttemptExpired:
                 if try await self.session(of: request) != nil {
@@ -132,7 +138,27 @@ extension Endpoints {
             self.runtime.metrics.signIn(provider: id, result: error.code)
             throw error
         }
+        if attempt.isSilent, await self.profile(of: request, with: id)?.user != signIn.profile.user {
+            // Another user is signed in at the provider: this one must see it.
+            return self.withPage(attempt)
+        }
         return try await self.enter(signIn, attempt: attempt, request: request)
+    }
+
+    /// The user of the browser's session, if it is one with this provider.
+    private func profile(of request: EndpointRequest, with provider: String) async -> Profile? {
+        let session = (try? await self.session(of: request)) ?? nil
+        return session?.provider == provider ? session?.profile : nil
+    }
+
+    /// Leads from a silent attempt that failed to a usual one.
+    private func withPage(_ attempt: Attempt) -> Response {
+        let query = Form([Form.Field("rd", attempt.returnPath.value)]).encoded
+        var response = Rendering.redirect(
+            to: "\(self.runtime.publicOrigin)/oauth2/start/\(attempt.provider)?\(query)"
+        )
+        if let cookie = self.cookie(of: attempt.id, isCrossSite: true) { response.addCookie(cookie.deletion) }
+        return response
     }
 
     private func enter(
@@ -147,6 +173,7 @@ extension Endpoints {
         let destination = self.destination(of: attempt.returnPath, now: request.now)
         if let destination, case .denied(let denial) = destination.route.decision(for: profile) {
             guard try await self.runtime.sessions.spend(once) else { throw spent }
+            if attempt.isSilent, let ticket = request.ticket { _ = try await self.runtime.sessions.end(ticket) }
             let failure = denial.failure(of: profile, app: destination.name)
             self.runtime.metrics.signIn(provider: profile.provider, result: failure.code)
             var context = PageContext()
@@ -156,9 +183,9 @@ extension Endpoints {
             context.place = self.place(of: attempt.returnPath)
             return self.runtime.rendering.response(to: failure, for: request.clientKind, context: context)
         }
-        var known = GateSessions.SignIn(profile: profile)
-        known.idToken = signIn.idToken.map { Secret(text: $0) }
-        known.endSession = signIn.endSessionEndpoint.map { "\($0)" }
+        var known = GateSessions.SignIn(signIn)
+        known.profile = profile
+        known.device = request.userAgent.flatMap { DeviceSummary.text(of: $0) }
         let host = self.runtime.publicOrigin.host
         guard
             let issued = try await self.runtime.sessions.issue(known, host: host, now: request.now, spending: once)
@@ -169,7 +196,7 @@ extension Endpoints {
         self.runtime.metrics.signIn(provider: profile.provider, result: "ok")
         self.runtime.log.signedIn(profile, session: issued.session.id)
         var response = self.redirect(to: attempt.returnPath)
-        response.addCookie(GatewayCookie.session(at: self.runtime.publicOrigin).setting(issued.ticket.text))
+        response.addCookie(self.runtime.cookie(of: issued, at: self.runtime.publicOrigin, now: request.now))
         if let cookie = self.cookie(of: attempt.id, isCrossSite: true) { response.addCookie(cookie.deletion) }
         return response
     }

@@ -3,6 +3,8 @@
 internal import GateCore
 internal import GateHTTP
 internal import GateOpenID
+internal import GateOperations
+internal import GatePages
 internal import GateSessions
 internal import HTTPTypes
 
@@ -43,51 +45,59 @@ extension Endpoints {
     private func remark(on state: SignOutState?) -> String {
         guard let state else { return "You may still be signed in at the sign-in service that you used." }
         let provider = self.runtime.provider(state.provider)?.name ?? state.provider
+        let here = state.isEverywhere ? "All your other sessions here have ended, too. " : ""
         guard state.includesProvider else {
-            return "You may still be signed in at \(provider). On a shared computer, sign out there as well."
+            return "\(here)You may still be signed in at \(provider). On a shared computer, sign out there as well."
         }
-        return "You are signed out at \(provider) as well."
+        return "\(here)You are signed out at \(provider) as well."
     }
 
-    /// Ends the session everywhere, first in the store, then in the browser, then at the provider if it can.
+    /// Ends the session on all hosts, first in the store, then in the browser, then at the provider if it can; with
+    /// `sessions=all` in the form before that all other sessions of the user, in every browser.
     func signOut(_ request: EndpointRequest) async throws(Failure) -> Response {
         guard request.comesFromOurPages else {
             throw Failure(.requestCrossSite, "another site posted to sign_out")
         }
+        let isEverywhere = request.form?[Pages.everywhere.name] == Pages.everywhere.value
+        let others = isEverywhere ? try await self.endOthers(request) : nil
+        let sessions = self.runtime.sessions
         var ended: Session?
-        if let ticket = request.ticket { ended = try await self.end(ticket) }
+        if let ticket = request.ticket {
+            ended = try await uncancelled { () throws(Failure) in try await sessions.end(ticket) }
+        }
         if let ended {
             self.runtime.metrics.signedOut()
-            self.runtime.log.signedOut(ended.profile.user, session: ended.id)
+            self.runtime.log.signedOut(ended.profile.user, session: ended.id, others: others)
         }
-        var response = Rendering.redirect(to: self.afterwards(request, ended))
+        var response = Rendering.redirect(to: self.afterwards(request, ended, isEverywhere: others != nil))
         response.addCookie(GatewayCookie.session(at: request.origin).deletion)
         // What the browser has stored of the apps of this origin. https://www.w3.org/TR/clear-site-data/
         response.head.headerFields[.clearSiteData] = "\"cache\""
         return response
     }
 
-    /// Ends the session even if the browser disconnects meanwhile: in a separate task that is not cancelled.
-    private func end(_ ticket: Ticket) async throws(Failure) -> Session? {
+    /// Ends all sessions of the user but those of this browser, which end last: if this fails, the user can repeat it.
+    ///
+    /// - Returns: The number of sign-ins whose sessions have ended; nil without a live session.
+    private func endOthers(_ request: EndpointRequest) async throws(Failure) -> Int? {
+        guard let session = try await self.session(of: request) else { return nil }
         let sessions = self.runtime.sessions
-        let work = Task { () async -> Result<Session?, Failure> in
-            do throws(Failure) {
-                return .success(try await sessions.end(ticket))
-            } catch {
-                return .failure(error)
-            }
+        return try await uncancelled { () throws(Failure) in
+            try await sessions.endAll(of: session.profile, but: session.familyKey)
         }
-        return try await work.value.get()
     }
 
     /// The provider's own end of session if it has one (OpenID Connect RP-Initiated Logout §2), else the page asked for.
-    private func afterwards(_ request: EndpointRequest, _ session: Session?) -> String {
+    ///
+    /// The session is the one that has ended, with all that its record had for the provider.
+    private func afterwards(_ request: EndpointRequest, _ session: Session?, isEverywhere: Bool) -> String {
         let path = request.returnPath
         guard let session else { return "\(request.origin)\(path == .root ? "/oauth2/sign_out" : path.value)" }
         let endpoint = session.endSession.flatMap { WebURL($0) }
         let state = SignOutState(
             provider: session.provider,
             includesProvider: endpoint != nil,
+            isEverywhere: isEverywhere,
             origin: request.origin,
             path: path,
             now: request.now

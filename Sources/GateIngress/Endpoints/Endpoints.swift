@@ -3,6 +3,7 @@
 internal import GateAssertion
 internal import GateCore
 internal import GateHTTP
+internal import GatePages
 internal import GateSessions
 internal import GateWire
 internal import HTTPTypes
@@ -61,6 +62,10 @@ struct Endpoints: Sendable {
             return try await self.guardedCallback(request, provider: provider)
         case .signOut where request.method == .post: return try await self.signOut(request)
         case .signOut: return try await self.signOutPage(request)
+        case .backChannelLogout:
+            return await ProviderLogoutEndpoints(runtime: self.runtime).backChannel(request, provider: provider)
+        case .frontChannelLogout:
+            return try await ProviderLogoutEndpoints(runtime: self.runtime).frontChannel(request, provider: provider)
         case .userinfo: return try await self.userinfo(request)
         case .apps: return try await self.apps(request)
         case .sessionTransfer: return try await self.sessionTransfer(request)
@@ -96,6 +101,13 @@ struct Endpoints: Sendable {
         return try await self.runtime.sessions.session(for: ticket, host: request.origin.host, now: request.now)
     }
 
+    /// The session of the browser on the host that was asked, confirmed by its provider if that is due.
+    func confirmedSession(of request: EndpointRequest, mayAskUser: Bool) async throws(Failure) -> SessionLookUp.Found {
+        guard let ticket = request.ticket else { return .none }
+        let lookUp = SessionLookUp(runtime: self.runtime)
+        return try await lookUp.session(for: ticket, host: request.origin.host, mayAskUser: mayAskUser)
+    }
+
     /// Whether the request reached the gateway's host, where sign-ins happen.
     func isOnGatewayHost(_ request: EndpointRequest) -> Bool {
         request.origin.host == self.runtime.publicOrigin.host
@@ -105,7 +117,7 @@ struct Endpoints: Sendable {
     ///
     /// RFC 6749 has no word for it; OpenID Connect Core §5.3 has.
     private func userinfo(_ request: EndpointRequest) async throws(Failure) -> Response {
-        guard let session = try await self.session(of: request) else {
+        guard case .session(let session) = try await self.confirmedSession(of: request, mayAskUser: false) else {
             throw Failure(.sessionNone, "userinfo without a session")
         }
         return Rendering.json(200, session.profile.json)

@@ -2,6 +2,7 @@
 
 internal import GateCore
 internal import GateHTTP
+internal import GatePages
 internal import GatePolicy
 internal import GateSessions
 internal import GateWire
@@ -16,18 +17,24 @@ struct SignInRedirect {
     /// - Parameters:
     ///   - request: The request; one that revalidates what a cache has is redirected as any other.
     ///   - route: The route.
+    ///   - provider: The provider to ask without a page, if the user's session is due for a re-check.
     ///   - client: The client, asked for only when something has to be kept for it.
     /// - Returns: A redirect for a browser's navigation, else 401.
     func response(
         for request: RequestHead,
         route: RuntimeRoute,
+        silentlyWith provider: String? = nil,
         client: @autoclosure () -> IPAddress? = nil
     ) -> Response {
         guard ClientKind(request).wantsPage else { return self.challenge(request, route: route) }
         let field = request.message.first(.cookie).map { Array(request.message.slice($0.valueRange)) }
         let cookies = CookieHeader(field ?? [])
         let path = self.runtime.returnPath(of: request, on: route, client: client())
-        return self.redirect(to: path, on: route.route.origin, route: route, cookies: cookies)
+        let origin = self.runtime.origin(of: request)
+        if let provider, origin.host == self.runtime.publicOrigin.host {
+            return Rendering.redirect(to: self.silentAddress(path, provider: provider))
+        }
+        return self.redirect(to: path, on: origin, route: route, cookies: cookies)
     }
 
     /// Redirects a browser to the sign-in and then back to a place on an origin of the gateway.
@@ -52,6 +59,12 @@ struct SignInRedirect {
             return "\(self.runtime.publicOrigin)/oauth2/start/\(only.id)?\(query)"
         }
         return "\(self.runtime.publicOrigin)/oauth2/sign_in?\(query)"
+    }
+
+    /// The start of a sign-in that shows no page of the provider.
+    func silentAddress(_ path: ReturnPath, provider: String) -> String {
+        let query = Form([Form.Field("rd", path.value), .silent]).encoded
+        return "\(self.runtime.publicOrigin)/oauth2/start/\(provider)?\(query)"
     }
 
     /// Redirects a browser from an app's host to the gateway's; the cookie binds the session transfer to this browser.
@@ -81,10 +94,11 @@ struct SignInRedirect {
         let asked = isRead ? ReturnPath(request.target) : nil
         let isShort = asked.map { $0.value.utf8.count <= ReturnPath.maxLengthOnGatewayHost } ?? false
         let path = (isShort ? asked : nil) ?? ReturnPath(route.route.path) ?? .root
+        let origin = self.runtime.origin(of: request)
         let address =
-            route.route.origin.host == self.runtime.publicOrigin.host
+            origin.host == self.runtime.publicOrigin.host
             ? self.signInAddress(path, route: route)
-            : "\(route.route.origin)/oauth2/sign_in?\(Form([Form.Field("rd", path.value)]).encoded)"
+            : "\(origin)/oauth2/sign_in?\(Form([Form.Field("rd", path.value)]).encoded)"
         let failure = Failure(.signInRequired, "\(route.name) needs a session that it accepts")
         return self.runtime.rendering.challenge(failure, signIn: address)
     }
@@ -99,6 +113,9 @@ extension ReturnPath {
 }
 
 extension RuntimeConfiguration {
+    /// The origin that a request reached; that of `public_url` if its host is not one of ours.
+    func origin(of request: RequestHead) -> Origin { self.origin(of: request.authority.host) ?? self.publicOrigin }
+
     /// A path that is short enough to travel: itself, or a reference to it.
     func carried(_ path: ReturnPath, on host: String, for client: IPAddress?) -> ReturnPath {
         let bound = host == self.publicOrigin.host ? ReturnPath.maxLengthOnGatewayHost : ReturnPath.maxLengthOnAppHost
@@ -116,7 +133,7 @@ extension RuntimeConfiguration {
         let front = ReturnPath(route.route.path) ?? .root
         guard request.method == .get || request.method == .head else { return front }
         let target = request.target
-        let host = route.route.origin.host
+        let host = request.authority.host
         if let path = ReturnPath(target) {
             return path.value.utf8.count <= ReturnPath.maxLengthOnAppHost
                 ? path : self.carried(path, on: host, for: client())

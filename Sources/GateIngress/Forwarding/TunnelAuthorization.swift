@@ -50,7 +50,7 @@ final class TunnelAuthorization {
     var family: [UInt8]? { self.session?.familyKey }
 
     /// When to check first: a session that ends earlier ends the tunnel when it ends.
-    var firstCheck: TimeAmount { self.nextCheck(for: self.session) }
+    var firstCheck: TimeAmount { self.nextCheck(for: self.session, on: self.route) }
 
     /// Nothing is asked or decided any more: the tunnel is closed.
     func cancel() { self.isCancelled = true }
@@ -61,9 +61,11 @@ final class TunnelAuthorization {
         self.decide(lookup: nil, then: report)
     }
 
-    private func nextCheck(for session: Session?) -> TimeAmount {
+    private func nextCheck(for session: Session?, on route: RuntimeRoute) -> TimeAmount {
         guard let session else { return TunnelAuthorization.interval }
-        let left = self.loop.runtime.sessions.remaining(session, now: self.loop.clock.now)
+        let now = self.loop.clock.now
+        let whole = self.loop.runtime.sessions.remaining(session, now: now)
+        let left = route.sessionLimits.map { min(whole, $0.remaining(session, at: now)) } ?? whole
         return min(TunnelAuthorization.interval, .seconds(max(0, left.components.seconds) + 1))
     }
 
@@ -75,26 +77,20 @@ final class TunnelAuthorization {
         case .forwarded(let route, _) where route.name == self.route.name:
             guard let rule = route.webSocket, rule.admits(self.request) else { return report(.denied) }
             let session = self.session == nil ? nil : path.liveSession(of: self.request)
-            report(.allowed(self.nextCheck(for: session)))
+            report(.allowed(self.nextCheck(for: session, on: route)))
         default:
             report(.denied)
         }
     }
 
     private func lookUp(_ ticket: Ticket, then report: @escaping (TunnelDecision) -> Void) {
-        let manager = self.loop.runtime.sessions
+        let lookUp = SessionLookUp(runtime: self.loop.runtime)
         let host = self.request.authority.host
-        let now = self.loop.clock.now
         let loop = self.loop.loop
         let bound = NIOLoopBound((self, report), eventLoop: loop)
         self.loop.lookUps += 1
         Task(executorPreference: self.loop.executor) {
-            let result: Result<Session?, Failure>
-            do throws(Failure) {
-                result = .success(try await manager.session(for: ticket, host: host, now: now))
-            } catch {
-                result = .failure(error)
-            }
+            let result = await lookUp.result(for: ticket, host: host, mayAskUser: false)
             loop.execute {
                 let (authorization, report) = bound.value
                 authorization.resume(ticket, result, then: report)
@@ -104,14 +100,17 @@ final class TunnelAuthorization {
 
     private func resume(
         _ ticket: Ticket,
-        _ result: Result<Session?, Failure>,
+        _ result: Result<SessionLookUp.Found, Failure>,
         then report: (TunnelDecision) -> Void
     ) {
         self.loop.lookUps -= 1
         guard !self.isCancelled else { return }
-        guard case .success(let session) = result else { return report(.unknown) }
+        if case .failure(let failure) = result, failure.reason == .sessionNotConfirmed { return report(.denied) }
+        guard case .success(let found) = result else { return report(.unknown) }
         self.loop.advance(to: .now())
-        if let session { self.loop.remember(session, of: ticket, in: self.loop.runtime.sessions) }
+        if case .session(let session) = found {
+            self.loop.remember(session, of: ticket, in: self.loop.runtime.sessions)
+        }
         withoutActuallyEscaping(report) { self.decide(lookup: .done, then: $0) }
     }
 }

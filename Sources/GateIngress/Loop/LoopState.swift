@@ -163,6 +163,9 @@ final class LoopState {
         self.tunnels.end(family: family)
     }
 
+    /// The sessions of a family have changed: the next request reads them again.
+    func sessionChanged(_ family: [UInt8]) { self.sessions.dropFamily(family) }
+
     /// Ends all tunnels, because the gateway stops.
     func endTunnels() { self.tunnels.endAll(.goingAway) }
 

@@ -86,6 +86,11 @@ final class SessionCache {
     /// Drops all sessions of a family: it has ended.
     func removeFamily(_ family: [UInt8], now: NIODeadline = .now()) {
         self.ended.insert(family, now: now)
+        self.dropFamily(family)
+    }
+
+    /// Drops all sessions of a family; the store still has them.
+    func dropFamily(_ family: [UInt8]) {
         for key in self.families.removeValue(forKey: family) ?? [] {
             self.entries[key] = nil
         }

@@ -6,6 +6,7 @@ package import GateCore
 internal import GateHeaders
 package import GateOpenID
 package import GateOperations
+internal import GatePages
 internal import GatePolicy
 package import GateSessions
 internal import GateWire
@@ -42,12 +43,16 @@ package final class RuntimeConfiguration: Sendable {
     let signIns: SignInLimiter
     let transfers: TransferLimiter
     let longPaths: ReturnPathStore
+    let rechecks: Rechecks
     /// The value of `Strict-Transport-Security`; nil for no such field.
     private let hsts: String?
     /// Which groups of each provider's users are needed, by the provider's name.
     private let demands: [String: RequiredGroups]
     private let origins: [String: Origin]
+    /// The domains of the apps' wildcards.
+    private let domains: Set<String>
     private let sessionScan: CookieScan
+    private let keepsCookies: Bool
 
     /// A configuration of these parts.
     package init(_ parts: RuntimeParts, routes: [RuntimeRoute], providers: [RuntimeProvider]) {
@@ -55,7 +60,7 @@ package final class RuntimeConfiguration: Sendable {
         self.loopMarker = LoopMarker(parts.publicOrigin)
         self.routes = routes
         self.takesWebSockets = routes.contains { $0.webSocket != nil }
-        self.table = RouteTable(routes.map { ($0.route.origin.host, $0.route.path) })
+        self.table = RouteTable(routes.map { ($0.route.origins.hosts, $0.route.path) })
         self.spellings = RouteSpellings(routes)
         self.trustedProxies = parts.trustedProxies
         self.fieldNames = FieldNames(alsoManaged: routes.flatMap { $0.identityHeaders.map(\.name) })
@@ -75,32 +80,53 @@ package final class RuntimeConfiguration: Sendable {
         self.signIns = parts.signIns
         self.transfers = parts.transfers
         self.longPaths = parts.longPaths
+        self.rechecks = parts.rechecks
         self.hsts = parts.hsts
         self.rendering = Rendering(log: parts.log, publicOrigin: parts.publicOrigin, random: parts.random)
         var origins = [parts.publicOrigin.host: parts.publicOrigin]
-        for route in routes {
-            origins[route.route.origin.host] = origins[route.route.origin.host] ?? route.route.origin
+        var domains: Set<String> = []
+        for pattern in routes.flatMap(\.route.origins.hosts) {
+            switch pattern {
+            case .exact(let host): origins[host] = origins[host] ?? parts.publicOrigin.with(host: host)
+            case .wildcard(let domain): domains.insert(domain)
+            }
         }
         self.origins = origins
+        self.domains = domains
+        self.keepsCookies = parts.keepsCookies
         self.sessionScan = CookieScan(wanted: Array(GatewayCookie.session(at: parts.publicOrigin).name.utf8))
     }
 
     /// Whether a host is the gateway's own or an app's.
-    func serves(_ host: String) -> Bool { self.origins[host] != nil }
+    func serves(_ host: String) -> Bool { self.origin(of: host) != nil }
 
     /// The value of `Strict-Transport-Security` in responses of ours to requests over TLS that we terminate; nil for none.
     ///
     /// Browsers ignore it for IP addresses, and for localhost it would reach other programs: RFC 6797 §8.1.1.
     func hsts(for host: String) -> String? {
-        guard let hsts, let origin = self.origins[host], origin.isSecure, !origin.isLoopback else { return nil }
+        guard let hsts, let origin = self.origin(of: host), origin.isSecure, !origin.isLoopback else { return nil }
         return IPAddress(host) == nil && !host.hasPrefix("[") ? hsts : nil
     }
 
-    /// The origin of a host of ours.
-    func origin(of host: String) -> Origin? { self.origins[host] }
+    /// The origin of a host of ours; nil for every other host.
+    ///
+    /// All have the scheme and port of `public_url`.
+    func origin(of host: String) -> Origin? {
+        if let origin = self.origins[host] { return origin }
+        guard !self.domains.isEmpty, let domain = HostPattern.domain(of: host), self.domains.contains(domain) else {
+            return nil
+        }
+        return self.publicOrigin.with(host: host)
+    }
 
     /// The scan for the session cookie; its name is the same on all hosts, since all have the scheme of `public_url`.
     func sessionCookie(on host: String) -> CookieScan { self.sessionScan }
+
+    /// The `Set-Cookie` value that gives a browser a session on one of our hosts.
+    func cookie(of issued: IssuedSession, at origin: Origin, now: Instant) -> String {
+        let time = self.keepsCookies ? self.sessions.remainingLifetime(issued.session, now: now) : nil
+        return GatewayCookie.session(at: origin, for: time).setting(issued.ticket.text)
+    }
 
     /// The user of a session, as pages have it.
     func user(of session: Session) -> PageContext.User { self.user(of: session.profile, isSignedIn: true) }
@@ -131,6 +157,11 @@ package final class RuntimeConfiguration: Sendable {
         return self.providers.filter { route.route.providers.contains($0.id) }
     }
 
+    /// Whether a route accepts a provider; without a route all are accepted.
+    func accepts(_ provider: String, on route: RuntimeRoute?) -> Bool {
+        self.accepted(by: route).contains { $0.id == provider }
+    }
+
     /// The route of a place on a host; nil for an endpoint of the gateway.
     func route(host: String, path: ReturnPath) -> RuntimeRoute? {
         let bytes = Array(path.value.utf8.prefix { $0 != UInt8(ascii: "?") })
@@ -151,6 +182,8 @@ package struct RuntimeProvider: Sendable {
     let reach: ProviderReachability
     /// Limits the sign-ins that wait for this provider, so that a slow one does not use up the sign-ins of the others.
     let waiting = ConcurrencyLimiter(limit: 400)
+    /// Limits the logouts of this provider that are in progress.
+    let logouts = ConcurrencyLimiter(limit: 100)
 
     /// A provider of the configuration.
     package init(id: String, buttonText: String, relyingParty: RelyingParty, reach: ProviderReachability) {
@@ -200,8 +233,12 @@ package struct RuntimeParts {
     package var transfers = TransferLimiter()
     /// The return paths that are too long for a URL, which outlive a reload.
     package var longPaths = ReturnPathStore()
+    /// The re-checks in progress, which outlive a reload.
+    package var rechecks = Rechecks()
     /// The value of `Strict-Transport-Security`; nil for no such header.
     package var hsts: String?
+    /// Whether browsers keep session cookies when they close.
+    package var keepsCookies = false
 
     /// Parts with default limits.
     package init(

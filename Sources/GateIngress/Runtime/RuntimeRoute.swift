@@ -5,6 +5,7 @@ package import GateCore
 internal import GateHeaders
 internal import GatePolicy
 package import GateProxy
+internal import GateSessions
 internal import GateWire
 
 /// A route with all that a request on it needs, made once for a configuration.
@@ -16,10 +17,6 @@ package final class RuntimeRoute: Sendable {
     package let upstream: LoadedUpstream
     /// The headers with identity fields that the app wants beside the standard ones.
     let identityHeaders: [HeaderSetting]
-    /// The origin of the app's pages, as browsers send it.
-    let originText: String
-    /// The host and port under which browsers reach the app.
-    let authority: String
     /// The other pages that may write to the app, by their origins; nearly always empty.
     private let writeOrigins: [WriteOrigin]
     /// The methods that are forwarded; nil for all.
@@ -41,7 +38,7 @@ package final class RuntimeRoute: Sendable {
     let speaksHTTP2: Bool
     /// How the head for the app differs from the client's; nil if it does not.
     let requestChanges: RequestChanges?
-    /// Changes to the lines of the app's responses on public paths; nil if there are none.
+    /// Changes to the lines of the app's responses on public paths; nil if absent.
     private let openChanges: ResponseChanges?
     /// The same on all others.
     private let protectedChanges: ResponseChanges?
@@ -53,6 +50,8 @@ package final class RuntimeRoute: Sendable {
     let passesEarlyHints: Bool
     /// Whether all requests are rejected for maintenance.
     let isInMaintenance: Bool
+    /// The lifetimes of sessions on this app; nil if they are those of all apps.
+    let sessionLimits: SessionLimits?
 
     /// A route of a configuration.
     ///
@@ -62,8 +61,6 @@ package final class RuntimeRoute: Sendable {
         self.route = app.route
         self.identityHeaders = app.headers
         self.sendsForwarded = app.sendsForwarded
-        self.originText = "\(app.route.origin)"
-        self.authority = app.route.origin.authority
         let strictness = app.traffic.strictness
         self.writeOrigins = strictness.origins
         self.methods = strictness.methods.map { Set($0) }
@@ -86,6 +83,7 @@ package final class RuntimeRoute: Sendable {
         self.maxBody = app.traffic.maxBody ?? .max
         self.passesEarlyHints = app.traffic.passesEarlyHints
         self.isInMaintenance = app.traffic.isInMaintenance
+        self.sessionLimits = app.sessionLimits.isEmpty ? nil : app.sessionLimits
     }
 
     /// The upstream of routes that are not forwarded; no request uses it.
@@ -103,6 +101,15 @@ package final class RuntimeRoute: Sendable {
     func responseChanges(isProtected: Bool) -> ResponseChanges? {
         isProtected ? self.protectedChanges : self.openChanges
     }
+
+    /// The host and port under which the browser reached the app.
+    func authority(of request: RequestHead) -> String { self.route.origins.authority(of: request.authority.host) }
+
+    /// The origin of the app's pages on the host of a request, as browsers send it.
+    func originText(of request: RequestHead) -> String { self.route.origins.text(of: request.authority.host) }
+
+    /// Whether the app accepts a session by its age and use; the rules of the app are another matter.
+    func isCurrent(_ session: Session, now: Instant) -> Bool { self.sessionLimits?.admits(session, at: now) ?? true }
 
     /// Whether pages of another origin may write to a path of the app, which may be a decoded one.
     func admitsWrite(from origin: String, to path: Span<UInt8>, isDecoded: Bool) -> Bool {

@@ -10,13 +10,15 @@ internal import GateWire
 /// Browsers send cookies along with every handshake and let any page start one, so only the origin distinguishes the app's
 /// own pages from others. RFC 6455 §10.2.
 struct WebSocketRule: Sendable {
-    private let origins: Set<String>
+    private let own: OriginSet
+    private let others: Set<String>
     private let admitsAny: Bool
 
     /// The rule of an app; nil if it takes no WebSockets.
     init?(_ app: AppSettings) {
         guard let settings = app.traffic.webSocket else { return nil }
-        self.origins = Set(["\(app.route.origin)"] + settings.origins.map { "\($0)" })
+        self.own = app.route.origins
+        self.others = Set(settings.origins.map { "\($0)" })
         self.admitsAny = settings.anyOrigin
     }
 
@@ -26,6 +28,7 @@ struct WebSocketRule: Sendable {
         guard let origin = request.message.value(.origin) else {
             return request.message.first(.secFetchSite) == nil && request.message.first(.secFetchMode) == nil
         }
-        return self.origins.contains(origin)
+        // A page on another host of the app is another site: with a wildcard, that of another tenant.
+        return origin == self.own.text(of: request.authority.host) || self.others.contains(origin)
     }
 }

@@ -15,6 +15,9 @@ package final class SignInLimiter: Sendable {
     private final class Shard: Sendable {
         let started = Mutex(RateLimiter<ClientNetwork>(capacity: SignInLimiter.addresses / SignInLimiter.shardCount))
         let failed = Mutex(RateLimiter<ClientNetwork>(capacity: SignInLimiter.addresses / SignInLimiter.shardCount))
+        let failedLogouts = Mutex(
+            RateLimiter<ClientNetwork>(capacity: SignInLimiter.addresses / SignInLimiter.shardCount)
+        )
     }
 
     private let shards = (0..<SignInLimiter.shardCount).map { _ in Shard() }
@@ -68,6 +71,24 @@ package final class SignInLimiter: Sendable {
         self.shard(of: client).failed.withLock {
             _ = $0.take(client, perMinute: limits.failuresPerMinute, at: self.now)
         }
+    }
+
+    /// Refuses a client that posts too many invalid logout tokens; sign-ins that fail are counted apart, so that they
+    /// delay no logout.
+    func refuseIfLogoutsFail(_ client: IPAddress?, within limits: SignInLimits) throws(Failure) {
+        guard let client = client.map({ ClientNetwork(of: $0) }) else { return }
+        let limit = limits.failuresPerMinute
+        let wait = self.shard(of: client).failedLogouts.withLock { $0.wait(of: client, perMinute: limit, at: self.now) }
+        guard wait == nil else {
+            throw Failure(.logoutTooOften, "over \(limit) invalid logout tokens a minute from one address")
+        }
+    }
+
+    /// Notes that a logout token was rejected.
+    func logoutFailed(_ client: IPAddress?, within limits: SignInLimits) {
+        guard let client = client.map({ ClientNetwork(of: $0) }) else { return }
+        let limit = limits.failuresPerMinute
+        self.shard(of: client).failedLogouts.withLock { _ = $0.take(client, perMinute: limit, at: self.now) }
     }
 
     /// Counts a sign-in that the gateway begins to work at, until ``release()``.

@@ -3,7 +3,7 @@
 package import GateOperations
 internal import Metrics
 
-/// The metrics of this module: requests, sign-ins, the request log.
+/// The metrics of this module: requests, sign-ins, sessions.
 ///
 /// Label values come from the configuration or from fixed lists, never from clients.
 package struct IngressMetrics: Sendable {
@@ -39,22 +39,36 @@ package struct IngressMetrics: Sendable {
         unit: "sign-outs",
         help: "Sessions that ended because the user signed out"
     )
+    private static let providerLogouts = MetricSeries.counter(
+        "gatehouse_provider_logouts_total",
+        labels: ["provider", "channel", "result"],
+        unit: "requests",
+        help: "Logouts that providers requested, by channel (back or front) and result: ok or the code of the failure"
+    )
     private static let droppedGroups = MetricSeries.counter(
         "gatehouse_groups_cut_total",
         labels: ["provider"],
         unit: "groups",
         help: "Groups that were left out of a session because the user has more than a session keeps"
     )
-    private static let suppressedLines = MetricSeries.counter(
-        "gatehouse_log_lines_suppressed_total",
-        labels: ["kind"],
-        unit: "lines",
-        help: "Log lines about rejected requests that the rate limit of the log left out, by kind of failure"
+    private static let rechecks = MetricSeries.counter(
+        "gatehouse_session_rechecks_total",
+        labels: ["provider", "result"],
+        unit: "re-checks",
+        help:
+            "Re-checks of sessions with their provider, by result: confirmed, ended, needs_user or the code of a failure"
+    )
+    private static let staleSessions = MetricSeries.counter(
+        "gatehouse_stale_sessions_total",
+        labels: ["provider", "result"],
+        unit: "lookups",
+        help: "Lookups of sessions that are due for a re-check while the provider does not respond: served or rejected"
     )
 
     /// All metrics of this module.
     package static let all = [
-        requests, requestDuration, rejected, irregularHeaderNames, signIns, signOuts, droppedGroups, suppressedLines,
+        requests, requestDuration, rejected, irregularHeaderNames, signIns, signOuts, providerLogouts, rechecks,
+        staleSessions, droppedGroups,
     ]
 
     /// The counters of the process.
@@ -80,14 +94,24 @@ package struct IngressMetrics: Sendable {
         IngressMetrics.signOuts.counter().increment()
     }
 
+    /// A re-check of a session ended.
+    func rechecked(_ provider: String, result: String) {
+        IngressMetrics.rechecks.counter(provider, result).increment()
+    }
+
+    /// A session was looked up whose provider does not respond.
+    func stale(_ provider: String, isServed: Bool) {
+        IngressMetrics.staleSessions.counter(provider, isServed ? "served" : "rejected").increment()
+    }
+
+    /// A provider requested a logout; those through the front channel count if a session ended.
+    func providerLogout(provider: String, channel: String, result: String) {
+        IngressMetrics.providerLogouts.counter(provider, channel, result).increment()
+    }
+
     /// A user has more groups than a session keeps.
     func groupsDropped(_ provider: String, count: Int) {
         IngressMetrics.droppedGroups.counter(provider).increment(by: count)
-    }
-
-    /// A log line about a rejection was left out.
-    static func lineSuppressed(_ kind: String) {
-        IngressMetrics.suppressedLines.counter(kind).increment()
     }
 }
 

@@ -146,9 +146,11 @@ extension ListenerCertificates {
 }
 
 extension Configuration {
-    /// The hosts that are served, the gateway's own first.
+    /// The hosts that are served, the gateway's own first; wildcards as the file has them, which a certificate covers with the
+    /// same wildcard.
     package var hosts: [String] {
         var known: Set<String> = []
-        return ([self.gateway.publicURL.host] + self.apps.map(\.route.origin.host)).filter { known.insert($0).inserted }
+        let hosts = self.apps.flatMap(\.route.origins.hosts).map(\.description)
+        return ([self.gateway.publicURL.host] + hosts).filter { known.insert($0).inserted }
     }
 }

@@ -28,6 +28,38 @@ extension Listener {
     ) async throws(Failure) -> Listener {
         var plan = ListenerPlan(host: host, port: port, identities: [])
         plan.inherited = inherited
+        return try await self.open(plan, on: group, maxConnections: maxConnections) { _ in respond }
+    }
+
+    /// Takes a Unix socket as a plain HTTP listener.
+    ///
+    /// - Parameters:
+    ///   - socket: The socket.
+    ///   - group: The event loops.
+    ///   - maxConnections: How many connections may be open.
+    ///   - respond: Returns the response to one request of a user, whose id is nil if the kernel does not report it.
+    /// - Returns: The listener, open; it closes the socket.
+    /// - Throws: A `Failure` when the event loops cannot watch it.
+    package static func openPlain(
+        _ socket: UnixSocket,
+        on group: SocketLoopGroup,
+        maxConnections: Int,
+        respond: @escaping @Sendable (RequestHead, [UInt8], UInt32?) async -> Response
+    ) async throws(Failure) -> Listener {
+        var plan = ListenerPlan(host: "localhost", port: 0, identities: [])
+        plan.inherited = InheritedSocket(descriptor: socket.descriptor, address: nil, port: 0, name: "operations")
+        return try await self.open(plan, on: group, maxConnections: maxConnections) { channel in
+            let user = channel.peerUser
+            return { await respond($0, $1, user) }
+        }
+    }
+
+    private static func open(
+        _ plan: ListenerPlan,
+        on group: SocketLoopGroup,
+        maxConnections: Int,
+        respond: @escaping @Sendable (SocketChannel) -> @Sendable (RequestHead, [UInt8]) async -> Response
+    ) async throws(Failure) -> Listener {
         let loop = group.next()
         let sweep = try? await loop.submit {
             let sweep = DeadlineSweep()
@@ -46,7 +78,8 @@ extension Listener {
                 sweep: sweep.value,
                 isDraining: { false }
             )
-            let responder = OperationsResponder(loop: channel.eventLoop, respond: respond)
+            guard let channel = channel as? SocketChannel else { throw ChannelError.operationUnsupported }
+            let responder = OperationsResponder(loop: channel.eventLoop, respond: respond(channel))
             return HTTP1Connection(environment: setting, peer: nil, tls: nil, responder: responder)
         }
     }

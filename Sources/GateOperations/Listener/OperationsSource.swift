@@ -45,7 +45,7 @@ extension OperationsSource {
     ///
     /// This stops DNS rebinding: a page of another site can make its own name resolve to this machine, but the browser
     /// still sends that name.
-    private func isServed(_ host: String) -> Bool {
+    package func isServed(_ host: String) -> Bool {
         guard IPAddress(host) == nil, !host.hasPrefix("[") else { return true }
         if Origin(scheme: "http", host: host)?.isLoopback ?? false { return true }
         return self.allowsHost(host)

@@ -13,6 +13,12 @@ package enum OperationsMetrics {
         unit: "lines",
         help: "Log lines that were not written: the queue was full (queue_full) or the write failed (write_failed)"
     )
+    static let suppressedLines = MetricSeries.counter(
+        "gatehouse_log_lines_suppressed_total",
+        labels: ["kind"],
+        unit: "lines",
+        help: "Log lines about rejected requests that the rate limit of the log left out, by kind of failure"
+    )
     static let providerCertificateDaysLeft = MetricSeries.gauge(
         "gatehouse_provider_certificate_days_left",
         labels: ["provider", "host", "position"],
@@ -70,7 +76,8 @@ package enum OperationsMetrics {
 
     /// All metrics of this module.
     package static let all = [
-        pendingLines, droppedLines, providerCertificateDaysLeft, pinEnforced, unusedPins, pinSetDaysLeft, pinMatches,
+        pendingLines, droppedLines, suppressedLines, providerCertificateDaysLeft, pinEnforced, unusedPins,
+        pinSetDaysLeft, pinMatches,
         pinMismatches,
         securityEvents, listenerCertificateDaysLeft, listenerCertificateFindings,
     ]

@@ -6,7 +6,7 @@ internal import NIOCore
 
 /// The HTTP/2 connections of one event loop to one target; confined to that loop.
 ///
-/// A request uses the first connection with a free stream. If there is none, requests wait in a bounded queue for a new
+/// A request uses the first connection with a free stream. Without one, requests wait in a bounded queue for a new
 /// connection.
 final class HTTP2Pool: UpstreamPool {
     let sweep: DeadlineSweep

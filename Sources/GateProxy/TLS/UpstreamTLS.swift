@@ -20,6 +20,8 @@ package final class UpstreamTLS: Sendable, Hashable {
         package var serverName: String?
         /// The pins of the target; nil for none.
         package var pins: PinSet?
+        /// Whether the handshake offers HTTP by ALPN; servers of other protocols may reject that.
+        package var offersHTTP = true
 
         /// The certificates of the system, no client certificate, no pins.
         package init() {}
@@ -79,7 +81,7 @@ package final class UpstreamTLS: Sendable, Hashable {
         _ settings: Settings
     ) throws(Failure) -> NIOSSLContext {
         var configuration = configuration
-        configuration.applicationProtocols = [protocolName]
+        if settings.offersHTTP { configuration.applicationProtocols = [protocolName] }
         do {
             return try NIOSSLContext(configuration: configuration)
         } catch {

@@ -3,6 +3,7 @@
 import GateAssertion
 import GateCore
 import GateHTTP
+import GateOperations
 import GateSessions
 import GateTestSupport
 import HTTPTypes

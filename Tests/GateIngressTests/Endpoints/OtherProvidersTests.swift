@@ -3,6 +3,7 @@
 import GateCore
 import GateHTTP
 import GateHeaders
+import GatePages
 import GateProviders
 import GateTestSupport
 import GateWire

@@ -83,6 +83,20 @@ import Testing
         )
     }
 
+    @Test func `a change of a family drops its sessions, which may come back from the store`() async throws {
+        let gateway = try GatewayFixture()
+        let (first, other) = (try await gateway.session(of: .staff()), try await gateway.session(of: .guest))
+        let cache = SessionCache()
+        for issued in [first, other] {
+            cache.insert(issued.session, for: try self.key(issued.ticket), freshFor: .seconds(30), now: .now())
+        }
+        cache.dropFamily(first.session.familyKey)
+        #expect(cache.session(try self.key(first.ticket), host: GatewayFixture.gate, now: .now()) == nil)
+        #expect(cache.session(try self.key(other.ticket), host: GatewayFixture.gate, now: .now()) != nil)
+        cache.insert(first.session, for: try self.key(first.ticket), freshFor: .seconds(30), now: .now())
+        #expect(cache.session(try self.key(first.ticket), host: GatewayFixture.gate, now: .now()) != nil)
+    }
+
     @Test func `a family that has ended is remembered for a minute, however many end, and not for ever`() {
         var ended = RevokedFamilies()
         let start = NIODeadline.uptimeNanoseconds(1_000_000_000_000)

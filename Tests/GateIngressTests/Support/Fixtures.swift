@@ -45,6 +45,16 @@ final class SwitchedStore: SessionStore {
         try await self.memory.remove(key)
     }
 
+    func replace(
+        _ key: [UInt8],
+        ifSealed sealed: [UInt8],
+        by replacement: [UInt8],
+        card: [UInt8]
+    ) async throws(Failure) -> Bool {
+        try self.note("replace")
+        return try await self.memory.replace(key, ifSealed: sealed, by: replacement, card: card)
+    }
+
     func removeFamily(_ family: [UInt8]) async throws(Failure) {
         try self.note("removeFamily")
         try await self.memory.removeFamily(family)
@@ -63,6 +73,58 @@ final class SwitchedStore: SessionStore {
     func count(at now: Instant, within lifetimes: SessionLifetimes) async throws(Failure) -> Int {
         try self.note("count")
         return try await self.memory.count(at: now, within: lifetimes)
+    }
+
+    func insert(
+        _ record: SessionRecord,
+        spending id: [UInt8],
+        until: Instant
+    ) async throws(Failure) -> Bool {
+        guard try await self.spend(id, until: until) else { return false }
+        try await self.insert(record)
+        return true
+    }
+
+    func reportChange(ofFamily family: [UInt8]) async throws(Failure) { try self.note("reportChange") }
+
+    func families(labeled label: [UInt8]) async throws(Failure) -> Set<[UInt8]> {
+        try self.note("families")
+        return try await self.memory.families(labeled: label)
+    }
+
+    func records(from cursor: [UInt8], limit: Int) async throws(Failure) -> StorePage<SessionRecord> {
+        try self.note("records")
+        return try await self.memory.records(from: cursor, limit: limit)
+    }
+
+    func lock(_ id: [UInt8], at now: Instant, for time: Duration) async throws(Failure) -> Bool {
+        try self.note("lock")
+        return try await self.memory.lock(id, at: now, for: time)
+    }
+
+    func unlock(_ id: [UInt8]) async throws(Failure) {
+        try self.note("unlock")
+        try await self.memory.unlock(id)
+    }
+
+    func put(_ entry: StoreEntry) async throws(Failure) {
+        try self.note("put")
+        try await self.memory.put(entry)
+    }
+
+    func entry(_ kind: StoreEntry.Kind, _ key: [UInt8], at now: Instant) async throws(Failure) -> StoreEntry? {
+        try self.note("entry")
+        return try await self.memory.entry(kind, key, at: now)
+    }
+
+    func entries(
+        _ kind: StoreEntry.Kind,
+        from cursor: [UInt8],
+        limit: Int,
+        at now: Instant
+    ) async throws(Failure) -> StorePage<StoreEntry> {
+        try self.note("entries")
+        return try await self.memory.entries(kind, from: cursor, limit: limit, at: now)
     }
 
     func check() async throws(Failure) { try self.note("check") }

@@ -49,6 +49,8 @@ struct GatewayFixture {
         let keys = AssertionKeys(signing: try AssertionKey(from: random))
         let origin = try #require(Origin(scheme: "https", host: GatewayFixture.gate))
         let log = log ?? RequestLog(logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        var apps = try GatewayFixture.apps().filter { !gone.contains($0.route.app) }
+        for index in apps.indices { app(&apps[index]) }
         let parts = RuntimeParts(
             publicOrigin: origin,
             trustedProxies: proxies.compactMap { CIDRRange($0) },
@@ -58,6 +60,7 @@ struct GatewayFixture {
                 lifetimes: SessionLifetimes(idle: .seconds(3600), absolute: .seconds(8 * 3600)),
                 feed: self.feed,
                 admissions: admissions,
+                minIdleTimeout: apps.compactMap(\.sessionLimits.idle).min(),
                 random: random
             ),
             sealer: sealer,
@@ -67,8 +70,6 @@ struct GatewayFixture {
             clock: self.clock.clock,
             random: random
         )
-        var apps = try GatewayFixture.apps().filter { !gone.contains($0.route.app) }
-        for index in apps.indices { app(&apps[index]) }
         let routes = try apps.enumerated().map { try RuntimeRoute($0.element, index: $0.offset) }
         let clock = self.clock.clock
         let parties = try ["staff", "guests"].map {
@@ -117,6 +118,12 @@ struct GatewayFixture {
             try self.app("lounge", self.gate, "/lounge", ["guests"]),
             try self.app("desk", "desk.example.com", "/", ["staff"]),
         ]
+    }
+
+    /// Gives the shop `store.example.com` and every host one label below `apps.example.com`.
+    static func severalHosts(_ app: inout AppSettings) {
+        guard app.route.app == "shop", let origin = Origin(scheme: "https", host: GatewayFixture.gate) else { return }
+        app.route.origins = OriginSet(origin, hosts: [.exact("store.example.com"), .wildcard("apps.example.com")])
     }
 
     private static func app(
@@ -168,6 +175,7 @@ struct GatewayFixture {
         case .respond(let status): "response \(status)"
         case .needsSession: "needs session"
         case .signInNeeded(let route): "sign in for \(route.name)"
+        case .recheckNeeded(let route, let provider): "re-check for \(route.name) with \(provider)"
         case .forwarded(let route, let identity): "forwarded to \(route.name)\(identity == nil ? " unknown" : "")"
         }
     }

@@ -2,6 +2,7 @@
 
 import GateCore
 import GateHTTP
+import GateOperations
 import GateTestSupport
 import Synchronization
 import Testing
@@ -55,7 +56,7 @@ import Testing
 
     @Test func `Z-05: a flood of one kind is bounded, counted, and hides no other`() throws {
         let clock = TestTicks()
-        let limiter = LogLimiter(clock: { clock.now })
+        let limiter = LogLimiter(clock: { clock.now }, suppress: { _ in })
         let scripts = LogLimiter.Key(kind: "noSuchRoute", isPage: false)
         let admitted = (0..<1000).count { _ in limiter.admit(scripts) != nil }
         #expect(admitted == LogLimiter.burst)

@@ -2,6 +2,8 @@
 
 internal import GateCore
 internal import GateHTTP
+internal import GateOperations
+internal import GatePages
 internal import GateSessions
 internal import GateWire
 internal import HTTPTypes
@@ -22,7 +24,7 @@ struct Rendering: Sendable {
     ///   - context: What a page may show of the request.
     /// - Returns: The response, complete.
     func response(to failure: Failure, for clientKind: ClientKind, context: PageContext = PageContext()) -> Response {
-        let incident = self.random.token(9)
+        let incident = self.random.identifier(9)
         self.log.refused(failure, incident: incident, isPage: clientKind.wantsPage, provider: context.provider)
         var response =
             clientKind.wantsPage
@@ -49,7 +51,7 @@ struct Rendering: Sendable {
 
     /// The response for scripts that come without a fitting session, with the address that a user would have to open.
     func challenge(_ failure: Failure, signIn address: String) -> Response {
-        let incident = self.random.token(9)
+        let incident = self.random.identifier(9)
         self.log.refused(failure, incident: incident, isPage: false)
         let cookie = GatewayCookie.session(at: self.publicOrigin).name
         let script = "a client without one sends the cookie \(cookie) of that session"
@@ -64,7 +66,7 @@ struct Rendering: Sendable {
 
     /// The response to bytes that are not a request: a page if a browser seems to have sent them, else JSON.
     func response(to rejection: WireRejection, for clientKind: ClientKind) -> Response {
-        let incident = self.random.token(9)
+        let incident = self.random.identifier(9)
         self.log.refusedBytes(rejection, incident: incident, isPage: clientKind.wantsPage)
         let page = rejection.reason.entry.page
         var response =
@@ -90,6 +92,17 @@ struct Rendering: Sendable {
             fields[name] = value
         }
         return Response(status, fields: fields, body: Array(html.utf8))
+    }
+
+    /// An empty page that only these origins may put into a frame; none if there are no origins.
+    static func framedPage(by origins: Set<Origin>) -> Response {
+        let ancestors = origins.isEmpty ? "'none'" : origins.map { "\($0)" }.sorted().joined(separator: " ")
+        var fields: HTTPFields = [.contentType: "text/html; charset=utf-8"]
+        fields[.contentSecurityPolicy] = "default-src 'none'; base-uri 'none'; frame-ancestors \(ancestors)"
+        fields[.xContentTypeOptions] = "nosniff"
+        fields[.referrerPolicy] = "no-referrer"
+        let html = "<!DOCTYPE html>\n<html lang=\"en\"><title>Sign-out</title></html>\n"
+        return Response(200, fields: fields, body: Array(html.utf8))
     }
 
     /// A response with JSON.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateCore
-internal import GateWire
+package import GateCore
+package import GateWire
 package import Logging
+internal import Metrics
 
 /// The log lines about requests and sign-ins.
 ///
@@ -10,7 +11,7 @@ package import Logging
 package struct RequestLog: Sendable {
     private let logger: Logger
     /// Limits the lines that clients can cause.
-    private let limiter = LogLimiter()
+    private let limiter = LogLimiter(suppress: { OperationsMetrics.suppressedLines.counter($0.kind).increment() })
 
     /// A log with its own limits on lines about rejections.
     package init(logger: Logger) {
@@ -21,7 +22,7 @@ package struct RequestLog: Sendable {
     ///
     /// Each kind of failure has a limit of its own, and so have pages, so that a flood of one hides nothing else.
     /// A failed sign-in names its provider, as it is called in the file.
-    func refused(_ failure: Failure, incident: String, isPage: Bool, provider: String? = nil) {
+    package func refused(_ failure: Failure, incident: String, isPage: Bool, provider: String? = nil) {
         // Maintenance is the operator's decision: no warning, and no use of the limit of real rejections.
         let isMaintenance = failure.reason == .routeMaintenance
         let kind = isMaintenance ? "maintenance" : failure.kind.rawValue
@@ -41,7 +42,7 @@ package struct RequestLog: Sendable {
     }
 
     /// Bytes that are not a valid request were rejected.
-    func refusedBytes(_ rejection: WireRejection, incident: String, isPage: Bool) {
+    package func refusedBytes(_ rejection: WireRejection, incident: String, isPage: Bool) {
         guard let hidden = self.limiter.admit(LogLimiter.Key(kind: "noRequest", isPage: isPage)) else {
             return
         }
@@ -54,7 +55,7 @@ package struct RequestLog: Sendable {
     }
 
     /// A handshake for a WebSocket was forwarded as a plain request.
-    func webSocketIsOff(app: String, requestID: String) {
+    package func webSocketIsOff(app: String, requestID: String) {
         self.logger.info(
             "WebSocket not offered",
             metadata: [
@@ -65,7 +66,7 @@ package struct RequestLog: Sendable {
     }
 
     /// An app did not send a valid response.
-    func upstreamFailed(_ failure: Failure, app: String, requestID: String) {
+    package func upstreamFailed(_ failure: Failure, app: String, requestID: String) {
         self.logger.warning(
             "upstream failed",
             metadata: [
@@ -76,7 +77,7 @@ package struct RequestLog: Sendable {
     }
 
     /// A user signed in.
-    func signedIn(_ profile: Profile, session: String) {
+    package func signedIn(_ profile: Profile, session: String) {
         self.logger.info(
             "signed in",
             metadata: ["user": "\(RequestLog.plain(profile.user))", "session": "\(session)"]
@@ -84,7 +85,7 @@ package struct RequestLog: Sendable {
     }
 
     /// A user is in more groups than a session keeps.
-    func groupsDropped(_ profile: Profile, count: Int) {
+    package func groupsDropped(_ profile: Profile, count: Int) {
         self.logger.warning(
             "groups cut",
             metadata: [
@@ -95,8 +96,70 @@ package struct RequestLog: Sendable {
     }
 
     /// A user signed out.
-    func signedOut(_ user: String, session: String) {
-        self.logger.info("signed out", metadata: ["user": "\(RequestLog.plain(user))", "session": "\(session)"])
+    ///
+    /// - Parameters:
+    ///   - user: The user.
+    ///   - session: The session of the browser.
+    ///   - cause: What ended it; nil for the user.
+    ///   - others: The number of other sign-ins that ended with it; nil if only this one was to end.
+    package func signedOut(_ user: String, session: String, by cause: String? = nil, others: Int? = nil) {
+        var metadata: Logger.Metadata = ["user": "\(RequestLog.plain(user))", "session": "\(session)"]
+        metadata["by"] = cause.map { "\($0)" }
+        metadata["others"] = others.map { "\($0)" }
+        self.logger.info("signed out", metadata: metadata)
+    }
+
+    /// A provider's logout token ended the sessions of some sign-ins; without any it is logged as well.
+    package func signedOut(by provider: String, subject: String?, session: String?, count: Int) {
+        var metadata: Logger.Metadata = [
+            "by": "back-channel logout", "provider": "\(provider)", "sign_ins": "\(count)",
+        ]
+        metadata["subject"] = subject.map { "\(RequestLog.plain($0))" }
+        metadata["provider_session"] = session.map { "\(RequestLog.plain($0))" }
+        self.logger.info("signed out", metadata: metadata)
+    }
+
+    /// A logout token was accepted, but a replay of it would be accepted as well.
+    package func logoutNotRemembered(_ failure: Failure, provider: String) {
+        self.logger.warning(
+            "logout token not remembered",
+            metadata: [
+                "code": "\(failure.code)", "provider": "\(provider)", "detail": "\(RequestLog.plain(failure.detail))",
+            ]
+        )
+    }
+
+    /// The provider does not confirm a user any more, so the session has ended.
+    package func sessionEnded(_ user: String, session: String, by failure: Failure) {
+        self.logger.info(
+            "session ended by provider",
+            metadata: [
+                "user": "\(RequestLog.plain(user))", "session": "\(session)",
+                "detail": "\(RequestLog.plain(failure.detail))",
+            ]
+        )
+    }
+
+    /// A provider does not respond to re-checks; sessions continue until `max_stale`.
+    package func recheckFailed(_ failure: Failure, provider: String, failures: Int) {
+        self.logger.warning(
+            "re-checks fail",
+            metadata: [
+                "code": "\(failure.code)", "provider": "\(provider)", "failures": "\(failures)",
+                "detail": "\(RequestLog.plain(failure.detail))",
+            ]
+        )
+    }
+
+    /// The result of a re-check could not be stored, so the next one finds an outdated refresh token.
+    package func grantLost(_ failure: Failure, user: String, session: String) {
+        self.logger.error(
+            "refresh token lost",
+            metadata: [
+                "code": "\(failure.code)", "user": "\(RequestLog.plain(user))", "session": "\(session)",
+                "detail": "\(RequestLog.plain(failure.detail)); the user may have to sign in again",
+            ]
+        )
     }
 
     /// Who has to act decides.

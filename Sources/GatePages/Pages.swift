@@ -3,19 +3,27 @@
 internal import Mustache
 
 /// A link that looks like a button.
-struct PageButton: Sendable, Hashable {
-    let address: String
-    let text: String
+package struct PageButton: Sendable, Hashable {
+    /// The URL that the button leads to.
+    package let address: String
+    /// The label.
+    package let text: String
 
-    var values: [String: String] { ["address": self.address, "text": self.text] }
+    /// A button with a label that leads to a URL.
+    package init(address: String, text: String) {
+        self.address = address
+        self.text = text
+    }
+
+    fileprivate var values: [String: String] { ["address": self.address, "text": self.text] }
 }
 
 /// The gateway's own pages.
 ///
 /// Values are escaped by the templates; no page holds bytes of the request.
-enum Pages {
+package enum Pages {
     /// The page that offers the accepted providers.
-    static func chooser(_ buttons: [PageButton], app: String?) -> String {
+    package static func chooser(_ buttons: [PageButton], app: String?) -> String {
         self.render(
             self.chooserTemplate,
             title: "Sign in",
@@ -24,7 +32,7 @@ enum Pages {
     }
 
     /// The page for an error.
-    static func error(
+    package static func error(
         title: String,
         text: String,
         code: String,
@@ -39,23 +47,23 @@ enum Pages {
         return self.render(self.errorTemplate, title: title, values.merging(self.values(of: user)) { $1 })
     }
 
-    /// The page with the button that signs out.
-    static func signOut(action: String, user: PageContext.User) -> String {
-        self.render(
-            self.signOutTemplate,
-            title: "Sign out",
-            self.values(of: user).merging(["action": action]) { $1 }
-        )
+    /// The field of the form with which a sign-out ends all sessions of the user.
+    package static let everywhere = (name: "sessions", value: "all")
+
+    /// The page with the buttons that sign out, here or everywhere.
+    package static func signOut(action: String, user: PageContext.User) -> String {
+        let values = ["action": action, "field": self.everywhere.name, "all": self.everywhere.value]
+        return self.render(self.signOutTemplate, title: "Sign out", self.values(of: user).merging(values) { $1 })
     }
 
     /// The page after that; `remark` explains what it means for the session at the provider.
-    static func signedOut(address: String, remark: String) -> String {
+    package static func signedOut(address: String, remark: String) -> String {
         let values = ["address": address, "remark": remark]
         return self.render(self.signedOutTemplate, title: "You are signed out", values)
     }
 
     /// The page that lists the apps that a user may open.
-    static func apps(_ apps: [PageButton], user: PageContext.User, signOut: String) -> String {
+    package static func apps(_ apps: [PageButton], user: PageContext.User, signOut: String) -> String {
         let values: [String: Any] = ["apps": apps.map(\.values), "hasApps": !apps.isEmpty, "signOut": signOut]
         return self.render(self.appsTemplate, title: "Your apps", values.merging(self.values(of: user)) { $1 })
     }
@@ -133,8 +141,12 @@ enum Pages {
         string: """
             <p>You are signed in as <strong>{{user}}</strong>{{#hasAccount}} ({{account}}){{/hasAccount}}.</p>
             <form method="post" action="{{action}}">
-            <button class="button" type="submit">Sign out</button>
+            <ul class="providers">
+            <li><button class="button" type="submit">Sign out</button></li>
+            <li><button class="button" type="submit" name="{{field}}" value="{{all}}">Sign out everywhere</button></li>
+            </ul>
             </form>
+            <p class="fine">Everywhere means: in all browsers and on all devices that use this account here.</p>
 
             """
     )
@@ -164,14 +176,14 @@ enum Pages {
     )
 
     /// The icon of our pages, so that browsers do not ask an app for one: a gate in a wall.
-    static let icon = """
+    package static let icon = """
         <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path fill="#0b57d0" d="M1 15V7a7 7 0 0 1 14 0v8h-3\
         V8a4 4 0 0 0-8 0v7z"/></svg>
 
         """
 
     /// The style sheet, so that no page needs styles of its own.
-    static let style = """
+    package static let style = """
         :root { color-scheme: light dark; --ink: #1f2328; --ground: #f6f7f9; --card: #ffffff; --line: #747775;
           --accent: #0b57d0; --fine: #575c63; }
         @media (prefers-color-scheme: dark) { :root { --ink: #e6e8eb; --ground: #15181c; --card: #1e2228;

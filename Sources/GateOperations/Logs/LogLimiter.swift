@@ -3,13 +3,19 @@
 internal import Synchronization
 
 /// Bounds how many lines about rejected requests the log gets: a token bucket for each kind.
-final class LogLimiter: Sendable {
+package final class LogLimiter: Sendable {
     /// What has a bucket of its own.
-    struct Key: Hashable, Sendable {
+    package struct Key: Hashable, Sendable {
         /// The kind of the failure, `maintenance`, or `noRequest`.
-        let kind: String
+        package let kind: String
         /// Whether a user got a page, and may ask for help with what it shows.
-        let isPage: Bool
+        package let isPage: Bool
+
+        /// The key of a kind of line.
+        package init(kind: String, isPage: Bool) {
+            self.kind = kind
+            self.isPage = isPage
+        }
     }
 
     private struct Bucket {
@@ -18,17 +24,26 @@ final class LogLimiter: Sendable {
     }
 
     /// How many lines of one kind may come at once.
-    static let burst = 200
+    package static let burst = 200
     /// How many of one kind may come in a second for long.
-    static let perSecond = 20
+    package static let perSecond = 20
 
     private let buckets = Mutex<[Key: Bucket]>([:])
     private let began: ContinuousClock.Instant
     private let clock: @Sendable () -> ContinuousClock.Instant
+    private let suppress: @Sendable (Key) -> Void
 
     /// A limiter with all buckets full.
-    init(clock: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
+    ///
+    /// - Parameters:
+    ///   - clock: The monotonic clock.
+    ///   - suppress: Called for each line that is suppressed.
+    package init(
+        clock: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
+        suppress: @escaping @Sendable (Key) -> Void
+    ) {
         self.clock = clock
+        self.suppress = suppress
         self.began = clock()
     }
 
@@ -37,7 +52,7 @@ final class LogLimiter: Sendable {
     /// - Parameter key: What the line is about.
     /// - Returns: How many lines of that kind were suppressed since the last one that was written; nil if this one is
     ///   suppressed as well.
-    func admit(_ key: Key) -> Int? {
+    package func admit(_ key: Key) -> Int? {
         let now = self.began.duration(to: self.clock())
         let suppressed: Int? = self.buckets.withLock { buckets in
             var bucket = buckets[key] ?? Bucket()
@@ -52,9 +67,7 @@ final class LogLimiter: Sendable {
             defer { bucket.suppressed = 0 }
             return bucket.suppressed
         }
-        if suppressed == nil {
-            IngressMetrics.lineSuppressed(key.kind)
-        }
+        if suppressed == nil { self.suppress(key) }
         return suppressed
     }
 }

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateCore
+package import GateCore
 
 /// What a page about a failure may show of its request, beside the failure itself.
-struct PageContext: Sendable {
+package struct PageContext: Sendable {
     /// A user by name and account.
-    struct User: Sendable {
+    package struct User: Sendable {
         /// The name that the user knows, such as `Ada Lovelace`.
-        let name: String
+        package let name: String
         /// What distinguishes this account from another one of the same user, such as `ada@example.com, Google`.
-        let account: String
+        package let account: String
         /// Whether there is a session; not so where a sign-in is rejected.
-        let isSignedIn: Bool
+        package let isSignedIn: Bool
 
         /// The user of a profile, signed in with a provider of that name.
-        init(_ profile: Profile, provider: String, isSignedIn: Bool) {
+        package init(_ profile: Profile, provider: String, isSignedIn: Bool) {
             let name = profile.name ?? profile.username ?? profile.email ?? profile.subject
             let more = [profile.email ?? profile.username, provider].compactMap(\.self).filter { $0 != name }
             self.name = name
@@ -24,28 +24,39 @@ struct PageContext: Sendable {
     }
 
     /// A place on an origin of ours.
-    struct Place: Sendable, Hashable {
-        let origin: Origin
-        let path: ReturnPath
+    package struct Place: Sendable, Hashable {
+        /// The origin.
+        package let origin: Origin
+        /// The path on it, with its query.
+        package let path: ReturnPath
+
+        /// The place of a path on an origin.
+        package init(origin: Origin, path: ReturnPath) {
+            self.origin = origin
+            self.path = path
+        }
     }
 
     /// The user, if known.
-    var user: User?
+    package var user: User?
     /// The name of the app that the request was for.
-    var app: String?
+    package var app: String?
     /// Where the user was going.
-    var place: Place?
+    package var place: Place?
     /// The provider that the request was about, for the log.
-    var provider: String?
+    package var provider: String?
     /// What is offered in place of what failed.
-    var others: [PageButton] = []
+    package var others: [PageButton] = []
     /// Whether the request came for a host of ours, so that the page may link to the gateway's.
-    var isOurHost = true
+    package var isOurHost = true
+
+    /// A context of which nothing is known.
+    package init() {}
 }
 
 extension PageContext {
     /// The buttons of a page about a failure.
-    func buttons(for failure: Failure, at publicOrigin: Origin) -> [PageButton] {
+    package func buttons(for failure: Failure, at publicOrigin: Origin) -> [PageButton] {
         guard self.others.isEmpty else { return self.others }
         let steps = failure.reason.entry.page.steps.filter { self.permits($0, after: failure.kind) }
         return steps.map { $0.button(at: publicOrigin, in: self) }
@@ -63,20 +74,22 @@ extension PageContext {
 
 extension Failure.Page {
     /// The heading, with the name of the app if it is known.
-    func title(for app: String?) -> String { self.title.replacing("{app}", with: app ?? "this app") }
+    package func title(for app: String?) -> String { self.title.replacing("{app}", with: app ?? "this app") }
 
     /// The text, with the name of the app if it is known.
-    func text(for app: String?) -> String { self.text.replacing("{app}", with: app ?? "this app") }
+    package func text(for app: String?) -> String { self.text.replacing("{app}", with: app ?? "this app") }
 }
 
 extension Form.Field {
     /// What the URL of a sign-in carries when the provider has to offer another account.
-    static let selectAccount = Form.Field("prompt", "select_account")
+    package static let selectAccount = Form.Field("prompt", "select_account")
+    /// Asks for a sign-in without a page of the provider.
+    package static let silent = Form.Field("prompt", "none")
 }
 
 extension Failure.Step {
     /// The button for this step.
-    func button(at publicOrigin: Origin, in context: PageContext) -> PageButton {
+    fileprivate func button(at publicOrigin: Origin, in context: PageContext) -> PageButton {
         let origin = context.place?.origin ?? publicOrigin
         let query = context.place.map { [Form.Field("rd", $0.path.value)] } ?? []
         func address(_ name: String, _ fields: [Form.Field]) -> String {

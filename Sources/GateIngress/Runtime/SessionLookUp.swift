@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import GateOpenID
+internal import GateOperations
+internal import GateSessions
+
+/// Finds the session of a ticket, and has it confirmed by its provider when that is due.
+struct SessionLookUp: Sendable {
+    let runtime: RuntimeConfiguration
+
+    /// How long a request waits for a re-check.
+    static let patience = Duration.seconds(3)
+    /// How long the calls of a re-check may take together, so that they end before the reservation of the session.
+    private static let maxCallTime = Duration.seconds(30)
+    /// How often the result of another gateway is looked for.
+    private static let pollInterval = Duration.milliseconds(100)
+    /// How often a result is written to a store that fails.
+    private static let maxWrites = 4
+
+    /// What was found.
+    enum Found: Sendable {
+        /// The ticket has no session.
+        case none
+        /// A session that may be served.
+        case session(Session)
+        /// Only the user can have it confirmed, by a navigation to the provider.
+        case needsUser(Session)
+    }
+
+    /// The session of a ticket on a host.
+    ///
+    /// - Parameters:
+    ///   - ticket: The ticket.
+    ///   - host: The host.
+    ///   - mayAskUser: Whether the request is a navigation, which can lead over the provider.
+    /// - Returns: What was found.
+    /// - Throws: If the store is unavailable, or the provider has been for longer than `sessions.max_stale`.
+    func session(for ticket: Ticket, host: String, mayAskUser: Bool) async throws(Failure) -> Found {
+        let sessions = self.runtime.sessions
+        let now = self.runtime.clock.now
+        guard let session = try await sessions.session(for: ticket, host: host, now: now) else { return .none }
+        let state = sessions.recheck.state(of: session, at: now)
+        guard state != .confirmed else { return .session(session) }
+        let recheck = self.runtime.rechecks.recheck(of: session.familyKey) { await self.recheck(session, ticket) }
+        guard state != .due else { return .session(session) }
+        switch await recheck?.outcome(within: SessionLookUp.patience) {
+        case .changed:
+            let now = self.runtime.clock.now
+            guard let changed = try await sessions.session(for: ticket, host: host, now: now) else { return .none }
+            // What changed may be something else: tokens only, or the idle time.
+            let state = sessions.recheck.state(of: changed, at: now)
+            guard state == .stale else { return .session(changed) }
+            let failure = self.runtime.rechecks.recentFailure(of: changed.familyKey)
+            let detail = "the session changed meanwhile, and is not confirmed"
+            return try self.unconfirmed(changed, state, failure ?? Failure(.providerTimeout, detail))
+        case .ended: return .none
+        case .needsUser where mayAskUser: return .needsUser(session)
+        case .needsUser: return state == .stale ? .none : .session(session)
+        case .failed(let failure):
+            // A new sign-in helps where the provider responds and only this session cannot be confirmed.
+            let isOutage = RelyingParty.isOutage(failure) || failure.reason == .openIDClientRefused
+            guard state != .stale || isOutage || failure.kind == .overloaded || !mayAskUser else {
+                return .needsUser(session)
+            }
+            return try self.unconfirmed(session, state, failure)
+        case nil:
+            let detail = "\(session.provider) has not responded for \(SessionLookUp.patience.components.seconds) s"
+            return try self.unconfirmed(session, state, Failure(.providerTimeout, detail))
+        }
+    }
+
+    /// The same as a value, for a task.
+    func result(for ticket: Ticket, host: String, mayAskUser: Bool) async -> Result<Found, Failure> {
+        do throws(Failure) {
+            return .success(try await self.session(for: ticket, host: host, mayAskUser: mayAskUser))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// A session whose provider does not respond: served for a time, then kept.
+    private func unconfirmed(
+        _ session: Session,
+        _ state: RecheckPolicy.State,
+        _ failure: Failure
+    ) throws(Failure) -> Found {
+        self.runtime.metrics.stale(session.provider, isServed: state != .stale)
+        guard state == .stale else { return .session(session) }
+        let detail = "\(session.provider) has not confirmed the user for too long: \(failure.detail)"
+        throw Failure(.sessionNotConfirmed, detail, retryAfter: failure.retryAfter)
+    }
+}
+
+// MARK: Re-check
+
+extension SessionLookUp {
+    /// Has the first session of a family confirmed, if no other gateway is at it.
+    private func recheck(_ seen: Session, _ ticket: Ticket) async -> RecheckOutcome {
+        let sessions = self.runtime.sessions
+        guard let provider = self.runtime.provider(seen.provider) else { return .ended }
+        if let failure = self.runtime.rechecks.recentFailure(of: seen.familyKey) { return .failed(failure) }
+        do throws(Failure) {
+            guard let stored = try await sessions.stored(ticket) else { return .changed }
+            let now = self.runtime.clock.now
+            // Another gateway may have been first.
+            guard sessions.recheck.state(of: stored.session, at: now) != .confirmed else { return .changed }
+            guard let grant = stored.session.grant, grant.isUsable(at: now) else {
+                self.runtime.metrics.rechecked(provider.id, result: "needs_user")
+                return .needsUser
+            }
+            if let wait = self.runtime.rechecks.admit(provider.id) {
+                let detail = "\(provider.id) has not responded to re-checks lately"
+                return .failed(Failure(.providerUnavailable, detail, retryAfter: wait))
+            }
+            guard try await sessions.reserveRecheck(of: stored, now: now) else {
+                return try await self.resultElsewhere(stored, ticket)
+            }
+            // Another gateway may have ended its re-check between the two.
+            guard let current = try await sessions.stored(ticket), current.isSameRecord(as: stored) else {
+                await sessions.endRecheck(of: stored)
+                return .changed
+            }
+            let outcome = await self.recheck(stored, grant, provider)
+            await sessions.endRecheck(of: stored)
+            if case .failed(let failure) = outcome { self.runtime.rechecks.failed(seen.familyKey, failure) }
+            return outcome
+        } catch {
+            return .failed(error)
+        }
+    }
+
+    /// Waits for the gateway that has reserved a re-check.
+    private func resultElsewhere(_ stored: StoredSession, _ ticket: Ticket) async throws(Failure) -> RecheckOutcome {
+        let end = ContinuousClock.now + SessionLookUp.patience
+        while ContinuousClock.now < end {
+            try? await Task.sleep(for: SessionLookUp.pollInterval)
+            guard let current = try await self.runtime.sessions.stored(ticket) else { return .changed }
+            if !current.isSameRecord(as: stored) { return .changed }
+        }
+        return .failed(Failure(.providerTimeout, "the re-check of another gateway takes long"))
+    }
+
+    private func recheck(
+        _ stored: StoredSession,
+        _ grant: ProviderGrant,
+        _ provider: RuntimeProvider
+    ) async -> RecheckOutcome {
+        let session = stored.session
+        switch await self.ask(provider, about: session, grant) {
+        case .success(.confirmed(let signIn)):
+            self.runtime.rechecks.succeeded(provider.id)
+            self.runtime.metrics.rechecked(provider.id, result: "confirmed")
+            var change = GateSessions.SignIn(signIn)
+            self.runtime.keepGroups(of: &change.profile)
+            return await self.store(change, in: stored, confirmed: self.runtime.clock.now)
+        case .success(.refreshed(let grant, let failure)):
+            var change = GateSessions.SignIn(profile: session.profile)
+            change.grant = grant
+            // A failure about one user is not one of the provider.
+            if RelyingParty.isOutage(failure) {
+                self.failed(failure, provider)
+            } else {
+                self.runtime.rechecks.succeeded(provider.id)
+                self.runtime.metrics.rechecked(provider.id, result: failure.code)
+            }
+            let outcome = await self.store(change, in: stored, confirmed: nil)
+            guard case .changed = outcome else { return outcome }
+            return .failed(failure)
+        case .success(.ended(let failure)):
+            self.runtime.rechecks.succeeded(provider.id)
+            self.runtime.metrics.rechecked(provider.id, result: "ended")
+            self.runtime.log.sessionEnded(session.profile.user, session: session.id, by: failure)
+            // If the store is down, the next re-check ends it there as well.
+            try? await self.runtime.sessions.endFamily(session.familyKey)
+            return .ended
+        case .success(.needsUser):
+            self.runtime.metrics.rechecked(provider.id, result: "needs_user")
+            return .needsUser
+        case .failure(let failure):
+            if RelyingParty.isOutage(failure) || failure.reason == .openIDClientRefused {
+                self.failed(failure, provider)
+            } else {
+                self.runtime.metrics.rechecked(provider.id, result: failure.code)
+            }
+            return .failed(failure)
+        }
+    }
+
+    /// Calls the provider, for a bounded time.
+    private func ask(
+        _ provider: RuntimeProvider,
+        about session: Session,
+        _ grant: ProviderGrant
+    ) async -> Result<RecheckResult, Failure> {
+        let user = RecheckedUser(grant: grant, profile: session.profile, idToken: session.idToken)
+        let isStale = self.runtime.sessions.recheck.state(of: session, at: self.runtime.clock.now) == .stale
+        let looksUpGroups = self.runtime.needsGroups(of: provider.id)
+        let work = Task { () -> Result<RecheckResult, Failure> in
+            do throws(Failure) {
+                return .success(
+                    try await provider.relyingParty.recheck(
+                        user,
+                        looksUpGroups: looksUpGroups,
+                        acceptsPartial: isStale
+                    )
+                )
+            } catch {
+                return .failure(error)
+            }
+        }
+        // The result counts also when the time is over: the refresh token may have been redeemed.
+        let timer = Task {
+            try await Task.sleep(for: SessionLookUp.maxCallTime)
+            work.cancel()
+        }
+        defer { timer.cancel() }
+        return await work.value
+    }
+
+    private func failed(_ failure: Failure, _ provider: RuntimeProvider) {
+        self.runtime.metrics.rechecked(provider.id, result: failure.code)
+        let failures = self.runtime.rechecks.failed(provider.id, failure)
+        guard failures == 1 || failures.isMultiple(of: RecheckBreaker.maxFailures) else { return }
+        self.runtime.log.recheckFailed(failure, provider: provider.id, failures: failures)
+    }
+
+    /// Writes a result, more than once if the store fails: what the provider issued is lost otherwise.
+    private func store(
+        _ change: GateSessions.SignIn,
+        in stored: StoredSession,
+        confirmed: Instant?
+    ) async -> RecheckOutcome {
+        var stored = stored
+        let redeemed = stored.session.grant
+        var count = 1
+        while true {
+            do throws(Failure) {
+                if try await self.runtime.sessions.update(stored, with: change, confirmed: confirmed) {
+                    return .changed
+                }
+                // Something else of the session changed: the same result goes into what is there now.
+                guard let current = try await self.runtime.sessions.current(stored),
+                    current.session.grant == redeemed, count < SessionLookUp.maxWrites
+                else { return .changed }
+                stored = current
+                count += 1
+            } catch {
+                guard count < SessionLookUp.maxWrites else {
+                    let session = stored.session
+                    self.runtime.log.grantLost(error, user: session.profile.user, session: session.id)
+                    return .failed(error)
+                }
+                try? await Task.sleep(for: .milliseconds(250) * count)
+                count += 1
+            }
+        }
+    }
+}
+
+extension GateSessions.SignIn {
+    /// What a session keeps of a sign-in with a provider.
+    init(_ signIn: GateOpenID.SignIn) {
+        self.init(profile: signIn.profile)
+        self.idToken = signIn.idToken.map { Secret(text: $0) }
+        self.endSession = signIn.endSessionEndpoint.map { "\($0)" }
+        self.grant = signIn.grant
+        self.subjectClaim = signIn.subjectClaim
+        self.providerSession = signIn.providerSession
+    }
+}
