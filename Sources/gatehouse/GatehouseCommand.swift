@@ -12,7 +12,8 @@ struct GatehouseCommand: AsyncParsableCommand {
         version: versionReport,
         subcommands: [
             ServeCommand.self, CheckCommand.self, DemoCommand.self, SimulateCommand.self, SchemaCommand.self,
-            TryCommand.self, PinsCommand.self, ProfileCommand.self,
+            TryCommand.self, PinsCommand.self, ProfileCommand.self, SessionsCommand.self, UsersCommand.self,
+            KeysCommand.self,
         ]
     )
 

@@ -7,7 +7,9 @@ package import GateHTTP
 internal import GateIngress
 internal import GateNet
 internal import GateOperations
+internal import GatePolicy
 internal import GateSessions
+internal import GateWire
 package import Logging
 internal import Metrics
 internal import NIOCore
@@ -67,6 +69,9 @@ package final class Gateway: Sendable {
     let loops: IngressLoops
     private let listeners = Mutex<[Listener]>([])
     private let operations = Mutex<[Listener]>([])
+    private let operationsSocket = Mutex<UnixSocket?>(nil)
+    /// Where events go while it runs.
+    private let events = Mutex<AsyncStream<Event>.Continuation?>(nil)
     private let storeWatch = StoreWatch()
 
     private init(
@@ -147,6 +152,7 @@ package final class Gateway: Sendable {
             log.blocked(lag, loop: loop)
         }
         feed.subscribe { loops.sessionEnded($0) }
+        feed.subscribeToChanges { loops.sessionChanged($0) }
         let now = WallClock.system.now
         let gateway = Gateway(
             options: options,
@@ -182,7 +188,8 @@ package final class Gateway: Sendable {
     }
 
     private func open(_ plans: [ListenerPlan]) async throws(Failure) {
-        let operations = self.state.withLock { $0.configuration.gateway.operations }
+        let settings = self.state.withLock { $0.configuration.gateway }
+        let operations = settings.operations
         let addresses = plans.map { BindAddress(host: $0.host, port: $0.port) }
         let sockets = try SocketAssignment(self.options.inherited, to: addresses + [operations])
         let loops = self.loops
@@ -195,16 +202,57 @@ package final class Gateway: Sendable {
             self.listeners.withLock { $0.append(listener) }
         }
         let report = StatusReport(gateway: self)
+        let api = self.operationsAPI()
         let listener = try await Listener.openPlain(
             host: operations.host,
             port: operations.port,
             on: self.operationsGroup,
             maxConnections: 256,
             inherited: sockets[operations]
-        ) { request, _ in
-            await report.response(to: request)
+        ) { request, body in
+            guard OperationsAPI.isMeant(by: request), report.isServed(request.authority.host),
+                let token = report.operationsToken
+            else { return await report.response(to: request) }
+            return await api.response(to: request, body: body, needing: token)
         }
         self.operations.withLock { $0 = [listener] }
+        do throws(Failure) {
+            try await self.openSocket(settings, api)
+        } catch {
+            guard settings.operationsSocket?.isRequired == false else { throw error }
+            self.log.operationsSocketFailed(error)
+        }
+    }
+
+    private func operationsAPI() -> OperationsAPI {
+        let environment = OperationsAPI.Environment(
+            sessions: { [unowned self] in self.state.withLock(\.runtime).sessions },
+            origins: { [unowned self] app in
+                self.state.withLock(\.configuration).apps.first { $0.route.app == app }?.route.origins
+            },
+            configuration: { [unowned self] in self.state.withLock(\.configuration) },
+            keysChanged: { [unowned self] in _ = self.events.withLock { $0 }?.yield(.lookAtKeys) },
+            logger: self.logger,
+            clock: .system
+        )
+        return OperationsAPI(environment: environment)
+    }
+
+    /// Opens the Unix socket of the operations API.
+    private func openSocket(_ settings: GatewaySettings, _ api: OperationsAPI) async throws(Failure) {
+        guard let path = settings.operationsSocket?.path else { return }
+        let socket: UnixSocket
+        do throws(SocketError) {
+            try? PrivateFile.makeFolder(PrivateFile.folder(of: path))
+            socket = try UnixSocket.listen(at: path)
+        } catch {
+            throw Failure(.operationsSocket, "cannot listen on \(path): \(error.reasonOfSocket)")
+        }
+        let listener = try await Listener.openPlain(socket, on: self.operationsGroup, maxConnections: 32) {
+            await api.response(to: $0, body: $1, from: .user($2))
+        }
+        self.operations.withLock { $0.append(listener) }
+        self.operationsSocket.withLock { $0 = socket }
     }
 
     /// Ends everything; the gateway cannot be used any more.
@@ -213,6 +261,7 @@ package final class Gateway: Sendable {
         for listener in self.listeners.withLock({ $0 }) + self.operations.withLock({ $0 }) {
             await listener.close()
         }
+        self.operationsSocket.withLock { $0 }?.removeFile()
         await self.upstreams.stop()
         await self.builder.close()
         try? await self.group.shutdownGracefully()
@@ -237,12 +286,14 @@ extension Gateway {
         // Trapped before systemd learns that the gateway is ready: an untrapped SIGHUP would end it.
         let signals = if let trap { trap.signals } else { await SignalTrap().signals }
         let (events, source) = AsyncStream.makeStream(of: Event.self)
+        self.events.withLock { $0 = source }
         let reloads = ReloadQueue { source.yield(.reload) }
         let background = [
             Task { await self.watchFiles { reloads.request() } },
             Task { await self.tidyRepeatedly() },
             Task { await self.watchStoreRepeatedly() },
             Task { await self.surveyRepeatedly() },
+            Task { await self.lookAtKeysRepeatedly { source.yield(.lookAtKeys) } },
         ]
         let work = [
             Task { await self.watchOverload() },
@@ -268,6 +319,7 @@ extension Gateway {
     /// What happens to a running gateway from outside its connections.
     private enum Event: Sendable {
         case reload
+        case lookAtKeys
         case stop
         case stopNow
         case drained(complete: Bool)
@@ -288,6 +340,8 @@ extension Gateway {
                 guard !isDraining, await self.reload(show: show) else { continue }
                 // Beside the next event, which may be the end.
                 Task { await self.survey() }
+            case .lookAtKeys:
+                if !isDraining { await self.lookAtKeys() }
             case .drained(let complete):
                 return complete
             case .stop where isDraining:
@@ -326,6 +380,15 @@ extension Gateway {
     private func survey() async {
         self.certificates.look()
         await self.builder.survey(self.state.withLock { $0.runtime })
+    }
+
+    /// Requests a look at the key files so often that every gateway that shares them knows a key before it is used.
+    private func lookAtKeysRepeatedly(_ look: @Sendable () -> Void) async {
+        while !Task.isCancelled {
+            let configuration = self.state.withLock(\.configuration)
+            try? await Task.sleep(for: KeyMaterial.interval(for: configuration))
+            look()
+        }
     }
 
     /// Removes sessions that are over.
@@ -373,9 +436,7 @@ extension Gateway {
             let runtime = try await self.builder.runtime(for: configuration)
             self.warnOfFixedSettings(configuration)
             self.adopt(plans)
-            self.upstreams.adopt(Set(runtime.routes.map(\.upstream)))
-            self.gate.update(runtime.limits.connections)
-            await self.loops.replace(with: runtime)
+            await self.adopt(runtime)
             self.state.withLock { state in
                 state.configuration = configuration
                 state.files = files
@@ -402,6 +463,25 @@ extension Gateway {
         }
     }
 
+    private func adopt(_ runtime: RuntimeConfiguration) async {
+        self.upstreams.adopt(Set(runtime.routes.map(\.upstream)))
+        self.gate.update(runtime.limits.connections)
+        await self.loops.replace(with: runtime)
+    }
+
+    /// Puts other keys in force, without reading the configuration file, which may be in the middle of a change.
+    private func lookAtKeys() async {
+        let configuration = self.state.withLock(\.configuration)
+        do throws(Failure) {
+            guard try await self.builder.keysHaveChanged(for: configuration) else { return }
+            let runtime = try await self.builder.runtime(for: configuration)
+            await self.adopt(runtime)
+            self.state.withLock { $0.runtime = runtime }
+        } catch {
+            self.log.keysFailed(error)
+        }
+    }
+
     /// A listener takes the certificates, time-outs and balancers of its address; whether it is TLS is fixed when it opens.
     private func adopt(_ plans: [ListenerPlan]) {
         for listener in self.listeners.withLock({ $0 }) {
@@ -416,7 +496,10 @@ extension Gateway {
         let addresses: (Configuration) -> [String] = {
             $0.gateway.listeners.map { "\($0.address) \($0.certificates.isEmpty) \($0.redirectsToHTTPS)" }
         }
-        guard addresses(old) != addresses(new) || old.gateway.operations != new.gateway.operations else { return }
+        guard
+            addresses(old) != addresses(new) || old.gateway.operations != new.gateway.operations
+                || old.gateway.operationsSocket != new.gateway.operationsSocket
+        else { return }
         self.logger.warning("changed listener addresses take effect after a restart only")
     }
 }
@@ -550,6 +633,17 @@ extension Gateway {
         let time = OverloadMachine.idleTime(at: reading.share, configured: configured)
         guard time < configured else { return }
         self.loops.closeIdle(for: time)
+    }
+}
+
+extension SocketError {
+    /// Why a Unix socket cannot be listened on, in plain words for the usual reasons.
+    fileprivate var reasonOfSocket: String {
+        switch self.code {
+        case EADDRINUSE: "another process listens there"
+        case ENOTSOCK: "there is something that is not a socket"
+        default: "\(self)"
+        }
     }
 }
 

@@ -39,6 +39,9 @@ final class StatusReport: OperationsSource {
         }
     }
 
+    /// The token of the operations API; nil if it is served by the Unix socket only.
+    var operationsToken: Secret? { self.gateway.state.withLock(\.configuration).gateway.operationsToken }
+
     func metrics() async -> String {
         ServerMetrics.connections.gauge().record(self.gateway.gate.count)
         ServerMetrics.tunnels.gauge().record(await self.gateway.loops.tunnels())

@@ -10,6 +10,7 @@ internal import GateOpenID
 internal import GateOperations
 internal import GateProviderHTTP
 internal import GateProviders
+internal import GateProxy
 internal import GateRedis
 internal import GateSessionStores
 internal import GateSessions
@@ -33,13 +34,16 @@ actor RuntimeBuilder {
     private let descriptors: Int
     /// How many file descriptors the process has open without any client; 0 as long as that is not known.
     private var descriptorsAtStart = 0
-    private var store: (settings: StoreSettings, store: any SessionStore)?
+    private var store: OpenStore?
     private var lines: [String: TrustedLine] = [:]
     private var providers: [ProviderSettings: RuntimeProvider] = [:]
     private let transfers = TransferLimiter()
     private let longPaths = ReturnPathStore()
+    private let rechecks = Rechecks()
     /// The admission settings at the start, with which sessions of an earlier version count.
     private var firstAdmissions: [String: String]?
+    /// The keys of the latest runtime configuration.
+    private var material: KeyMaterial?
 
     init(logger: Logger, feed: RevocationFeed, watch: PinWatch, signIns: SignInLimiter, descriptors: Int) {
         self.signIns = signIns
@@ -57,8 +61,8 @@ actor RuntimeBuilder {
     ///
     /// - Throws: A `Failure` naming what could not be opened, read or made.
     func runtime(for configuration: Configuration) async throws(Failure) -> RuntimeConfiguration {
-        let secrets = try self.secrets(configuration.gateway)
-        let sealer = Sealer(secrets, random: self.random)
+        let material = try KeyMaterial.load(for: configuration, now: self.clock.now, random: self.random)
+        let sealer = Sealer(material.secrets, random: self.random)
         let store = try await self.store(for: configuration.sessions.store)
         let lines = try self.lines(for: configuration.providers)
         let providers = try self.providers(for: configuration, over: lines)
@@ -66,14 +70,16 @@ actor RuntimeBuilder {
             configuration.providers.map { ($0.id, AdmissionFingerprints.fingerprint(of: $0.admissionTerms)) }
         ) { first, _ in first }
         let sessions = SessionManager(
-            store: store,
+            store: store.store,
             sealer: sealer,
             lifetimes: configuration.sessions.lifetimes,
             feed: self.feed,
             admissions: AdmissionFingerprints(admissions, earlier: self.firstAdmissions ?? admissions),
+            recheck: configuration.sessions.recheck,
+            minIdleTimeout: configuration.apps.compactMap(\.sessionLimits.idle).min(),
             random: self.random
         )
-        let keys = try AssertionKeys.load(folder: configuration.assertion.keysFolder, random: self.random)
+        let keys = material.assertion
         let origin = configuration.gateway.publicURL
         let signer = AssertionSigner(
             keys: keys,
@@ -103,13 +109,33 @@ actor RuntimeBuilder {
         parts.signIns = self.signIns
         parts.transfers = self.transfers
         parts.longPaths = self.longPaths
+        parts.rechecks = self.rechecks
+        parts.keepsCookies = configuration.sessions.cookie == .persistent
         parts.hsts = configuration.gateway.hsts.map { "max-age=\($0.components.seconds)" }
         let runtime = RuntimeConfiguration(parts, routes: routes, providers: providers.map(\.provider))
         self.firstAdmissions = self.firstAdmissions ?? admissions
-        self.keep(store: store, for: configuration.sessions.store)
+        self.material = material
+        self.keep(store)
         self.keep(lines, for: configuration.providers)
         self.providers = Dictionary(providers.map { ($0.settings, $0.provider) }) { first, _ in first }
         return runtime
+    }
+
+    /// Adds an assertion key if one is due, and returns whether the keys of the files differ from those in use.
+    ///
+    /// - Throws: A `Failure` naming the file that cannot be read or written.
+    func keysHaveChanged(for configuration: Configuration) throws(Failure) -> Bool {
+        let now = self.clock.now
+        if let time = try KeyMaterial.rotateIfDue(configuration, now: now, random: self.random) {
+            self.log.keyAdded("assertion key", by: "schedule", usedFrom: time)
+        }
+        let material = try KeyMaterial.load(for: configuration, now: now, random: self.random)
+        guard let known = self.material, !material.isEquivalent(to: known) else { return false }
+        self.log.keysChanged(
+            signing: material.assertion.signing.id,
+            published: material.assertion.entries.count { $0.role != .expired }
+        )
+        return true
     }
 
     /// The listeners of a configuration with their certificates read.
@@ -148,33 +174,36 @@ actor RuntimeBuilder {
         await self.store?.store.close()
     }
 
-    private func secrets(_ settings: GatewaySettings) throws(Failure) -> [Secret] {
-        if let secrets = settings.secrets, !secrets.isEmpty { return secrets }
-        let path = settings.stateFolder + "/secret"
-        try PrivateFile.makeFolder(settings.stateFolder)
-        guard FileManager.default.fileExists(atPath: path) else {
-            let secret = self.random.bytes(32)
-            try PrivateFile.write(Array(Base64URL.encode(secret).utf8), to: path)
-            return [Secret(text: Base64URL.encode(secret))]
-        }
-        let bytes = try PrivateFile.read(path, limit: 4096)
-        guard bytes.count >= 32 else {
-            throw Failure(
-                .gatewaySecret,
-                "\(path) holds less than 32 bytes; remove it to make another"
-            )
-        }
-        return [Secret(bytes)]
+    /// A store that is open, and what it was opened with.
+    private struct OpenStore {
+        let settings: StoreSettings
+        /// What the files for TLS held.
+        let loaded: LoadedUpstream?
+        let store: any SessionStore
     }
 
-    private func store(for settings: StoreSettings) async throws(Failure) -> any SessionStore {
-        if let store, store.settings == settings { return store.store }
+    private func store(for settings: StoreSettings) async throws(Failure) -> OpenStore {
+        var loaded: LoadedUpstream?
+        if case .redis(let redis) = settings { loaded = try redis.loaded() }
+        if let store, store.settings == settings, store.loaded == loaded { return store }
+        return OpenStore(settings: settings, loaded: loaded, store: try await self.opened(settings, loaded))
+    }
+
+    private func opened(
+        _ settings: StoreSettings,
+        _ loaded: LoadedUpstream?
+    ) async throws(Failure) -> any SessionStore {
         switch settings {
         case .memory:
             return MemoryStore()
         case .redis(let redis):
             let feed = self.feed
-            return try await RedisStore.open(redis) { feed.publish($0) }
+            return try await RedisStore.open(
+                redis,
+                over: loaded,
+                revoked: { feed.publish($0) },
+                changed: { feed.publishChange($0) }
+            )
         case .sqlite(let path):
             let log = self.log
             return try SQLiteStore(path: path) { event in
@@ -185,10 +214,10 @@ actor RuntimeBuilder {
     }
 
     /// Puts a store into use; the previous one is closed later, so that the requests in flight can still use it.
-    private func keep(store made: any SessionStore, for settings: StoreSettings) {
+    private func keep(_ made: OpenStore) {
         let old = self.store
-        guard old?.settings != settings else { return }
-        self.store = (settings, made)
+        guard old?.settings != made.settings || old?.loaded != made.loaded else { return }
+        self.store = made
         RuntimeBuilder.later { await old?.store.close() }
     }
 

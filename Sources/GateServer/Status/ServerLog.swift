@@ -98,6 +98,43 @@ struct ServerLog: Sendable {
         )
     }
 
+    /// An operator revokes sessions.
+    func sessionsRevoked(by caller: String, filter: String, count: Int) {
+        self.logger.notice(
+            "sessions revoked",
+            metadata: ["by": "\(caller)", "filter": "\(ServerLog.plain(filter))", "sign_ins": "\(count)"]
+        )
+    }
+
+    /// An operator or the schedule adds a key.
+    func keyAdded(_ kind: String, by caller: String, usedFrom time: Instant) {
+        self.logger.notice("key added", metadata: ["kind": "\(kind)", "by": "\(caller)", "used_from": "\(time)"])
+    }
+
+    /// Other keys are used from now on.
+    func keysChanged(signing id: String, published: Int) {
+        self.logger.notice("keys changed", metadata: ["signing": "\(id)", "published": "\(published)"])
+    }
+
+    /// The keys cannot be read again, so those in use stay in use.
+    func keysFailed(_ failure: Failure) {
+        self.logger.error(
+            "keys not read, the old ones stay in use",
+            metadata: ["code": "\(failure.code)", "detail": "\(ServerLog.plain(failure.detail))"]
+        )
+    }
+
+    /// The socket of the operations API, which the configuration does not name, cannot be opened.
+    func operationsSocketFailed(_ failure: Failure) {
+        self.logger.warning(
+            "operations API not available",
+            metadata: [
+                "code": "\(failure.code)",
+                "detail": "\(ServerLog.plain("\(failure.detail); set gateway.operations_socket to a path, or to off"))",
+            ]
+        )
+    }
+
     /// Printable text of a bounded length, so that no text can forge or flood a line.
     private static func plain(_ text: String) -> String { PrintableText.escaped(text, limit: 500) }
 }

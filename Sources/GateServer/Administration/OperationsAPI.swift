@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateConfiguration
+internal import GateCore
+internal import GateHTTP
+internal import GateSessions
+internal import GateWire
+internal import HTTPTypes
+internal import Logging
+
+/// The operations API, by which operators see and change what a running gateway holds: JSON under `/v1/`.
+///
+/// Its listeners decide which clients may use it. A request reads a bounded number of records; the client continues at the
+/// `next` of the response.
+struct OperationsAPI: Sendable {
+    /// What it needs of the gateway.
+    struct Environment: Sendable {
+        /// The sessions.
+        let sessions: @Sendable () -> SessionManager
+        /// The origins of an app; nil if there is no such app.
+        let origins: @Sendable (_ app: String) -> OriginSet?
+        /// The configuration in force.
+        let configuration: @Sendable () -> Configuration
+        /// Called when there is a new key.
+        let keysChanged: @Sendable () -> Void
+        /// The log of what operators change.
+        let logger: Logger
+        /// The wall clock.
+        let clock: WallClock
+    }
+
+    /// The number of records that one request reads.
+    static let maxRecords = 1000
+    /// The number of sessions or users in a response without a limit.
+    private static let standardLimit: Int64 = 100
+
+    let environment: Environment
+
+    /// The response to a request of a client that may use the API.
+    func response(to request: RequestHead, body: [UInt8], from caller: OperationsCaller) async -> Response {
+        do {
+            let path = request.path.text(in: request.message)
+            var parameters = try OperationsParameters(request, body: body)
+            let result = try await self.result(of: request.method, path, &parameters, caller)
+            return OperationsAPI.json(200, result)
+        } catch let rejection as OperationsRejection {
+            return OperationsAPI.json(rejection.status, ["error": .string(rejection.message)])
+        } catch let failure as Failure {
+            let status = failure.reason.entry.status
+            return OperationsAPI.json(status, ["error": .string(failure.detail), "code": .string(failure.code)])
+        } catch {
+            return OperationsAPI.json(500, ["error": .string("\(error)")])
+        }
+    }
+
+    static func json(_ status: Int, _ value: JSON) -> Response {
+        Response(status, fields: [.contentType: "application/json"], body: value.encoded + [0x0A])
+    }
+
+    private func result(
+        of method: RequestMethod,
+        _ path: String,
+        _ parameters: inout OperationsParameters,
+        _ caller: OperationsCaller
+    ) async throws -> JSON {
+        switch (path, method) {
+        case ("/v1/sessions", .get): try await self.sessions(&parameters)
+        case ("/v1/sessions/revoke", .post): try await self.revoke(&parameters, by: caller)
+        case ("/v1/users", .get): try await self.users(&parameters)
+        case ("/v1/keys", .get): try self.keys(parameters)
+        case ("/v1/keys/rotate", .post): try self.rotateKeys(&parameters, by: caller)
+        case ("/v1/sessions", _), ("/v1/users", _), ("/v1/keys", _):
+            throw OperationsRejection(405, "only GET works here")
+        case ("/v1/sessions/revoke", _), ("/v1/keys/rotate", _): throw OperationsRejection(405, "only POST works here")
+        default:
+            let paths = "/v1/sessions /v1/sessions/revoke /v1/users /v1/keys /v1/keys/rotate"
+            throw OperationsRejection(404, "there are \(paths) here")
+        }
+    }
+}
+
+// MARK: Sessions
+
+extension OperationsAPI {
+    /// `GET /v1/sessions`: live sessions that match a filter, at most `limit`.
+    private func sessions(_ parameters: inout OperationsParameters) async throws -> JSON {
+        let filter = try self.filter(&parameters)
+        let limit = Int(try parameters.number("limit", 1...1000) ?? OperationsAPI.standardLimit)
+        var cursor: [UInt8]? = try parameters.cursor()
+        try parameters.end()
+        let manager = self.environment.sessions()
+        let now = self.environment.clock.now
+        var found: [JSON] = []
+        var read = 0
+        while let from = cursor, found.count < limit, read < OperationsAPI.maxRecords {
+            // Not more than fits: a page cannot be returned in part, since only the store can continue it.
+            let size = limit - found.count
+            let page = try await manager.sessions(from: from, limit: size, now: now)
+            found += page.items.filter(filter.selects).map(OperationsAPI.json)
+            read += size
+            cursor = page.next
+        }
+        return ["sessions": .array(found), "next": OperationsAPI.json(cursor)]
+    }
+
+    /// `POST /v1/sessions/revoke`: revokes the sign-ins of the sessions that match a filter.
+    private func revoke(_ parameters: inout OperationsParameters, by caller: OperationsCaller) async throws -> JSON {
+        let filter = try self.filter(&parameters)
+        let isDry = try parameters.flag("dry_run")
+        let isAll = try parameters.flag("all")
+        let cursor = try parameters.cursor()
+        try parameters.end()
+        guard !filter.isOfAllUsers || isAll else {
+            throw OperationsRejection(
+                400,
+                "without a filter this revokes the sessions of all users; set 'all' for that"
+            )
+        }
+        guard !isAll || filter.isOfAllUsers else {
+            throw OperationsRejection(400, "'all' takes no filter but 'before'")
+        }
+        let manager = self.environment.sessions()
+        let now = self.environment.clock.now
+        guard filter.before ?? now <= now else { throw OperationsRejection(400, "'before' is in the future") }
+        let setsTime = !isDry && cursor.isEmpty && (filter.isOfOneUser || filter.isOfAllUsers)
+        if setsTime {
+            // A sign-in of this second may be older than the request.
+            let time = filter.before ?? now.advanced(by: .seconds(1))
+            try await manager.setNotBefore(time, user: filter.user, now: now)
+        }
+        let page = try await manager.sessions(from: cursor, limit: OperationsAPI.maxRecords, now: now)
+        let selected = page.items.filter(filter.selects)
+        let families = Set(selected.map(\.family))
+        if !isDry {
+            // Logged first, since a store that fails in between has revoked some of them.
+            ServerLog(logger: self.environment.logger).sessionsRevoked(
+                by: "\(caller)",
+                filter: filter.text,
+                count: families.count
+            )
+            for family in families {
+                try await manager.endFamily(family)
+            }
+        }
+        return [
+            "sign_ins": .array(families.map { .string(OperationsAPI.id(of: $0)) }.sorted { $0.text < $1.text }),
+            "sessions": .int(Int64(selected.count)), "not_before_set": .bool(setsTime),
+            "next": OperationsAPI.json(page.next),
+        ]
+    }
+
+    private func filter(_ parameters: inout OperationsParameters) throws(OperationsRejection) -> SessionFilter {
+        var filter = SessionFilter()
+        filter.ids = Set(try parameters.texts("id", limit: SessionFilter.maxIDs))
+        filter.user = try parameters.text("user")
+        filter.provider = try parameters.text("provider")
+        filter.place = (try parameters.text("host")?.lowercased()).map(SessionFilter.Place.host)
+        filter.before = try parameters.number("before", 0...253_402_300_799).map(Instant.init(seconds:))
+        if let app = try parameters.text("app") {
+            guard filter.place == nil else { throw OperationsRejection(400, "'app' and 'host' exclude each other") }
+            guard let origins = self.environment.origins(app) else {
+                throw OperationsRejection(400, "there is no app '\(PrintableText.escaped(app, limit: 100))'")
+            }
+            filter.place = .app(app, origins)
+        }
+        return filter
+    }
+
+    private static func json(_ session: ListedSession) -> JSON {
+        var members: [String: JSON] = [
+            "sign_in": .string(self.id(of: session.family)), "created": .int(session.created.seconds),
+            "last_seen": .int(session.lastSeen.seconds), "expires": .int(session.expires.seconds),
+        ]
+        guard let card = session.card else { return .object(members) }
+        members["id"] = .string(card.id)
+        members["user"] = .string(card.user)
+        members["provider"] = .string(card.provider)
+        members["name"] = card.name.map(JSON.string)
+        members["email"] = card.email.map(JSON.string)
+        members["host"] = .string(card.host)
+        members["auth_time"] = card.authTime.map { .int($0.seconds) }
+        members["device"] = card.device.map(JSON.string)
+        return .object(members)
+    }
+
+    private static func json(_ cursor: [UInt8]?) -> JSON { cursor.map { .string(Base64URL.encode($0)) } ?? .null }
+
+    /// A short name of a sign-in, which all of its sessions share.
+    private static func id(of family: [UInt8]) -> String { Base64URL.encode(family.prefix(9)) }
+}
+
+// MARK: Users
+
+extension OperationsAPI {
+    /// `GET /v1/users`: users who have signed in.
+    private func users(_ parameters: inout OperationsParameters) async throws -> JSON {
+        let limit = Int(try parameters.number("limit", 1...1000) ?? OperationsAPI.standardLimit)
+        let cursor = try parameters.cursor()
+        try parameters.end()
+        let now = self.environment.clock.now
+        let page = try await self.environment.sessions().users(from: cursor, limit: limit, now: now)
+        return ["users": .array(page.items.map(OperationsAPI.json)), "next": OperationsAPI.json(page.next)]
+    }
+
+    private static func json(_ user: RegisteredUser) -> JSON {
+        let profile = user.profile
+        var members: [String: JSON] = [
+            "user": .string(profile.user), "provider": .string(profile.provider),
+            "first_sign_in": .int(user.firstSignIn.seconds), "last_sign_in": .int(user.lastSignIn.seconds),
+        ]
+        members["name"] = profile.name.map(JSON.string)
+        members["preferred_username"] = profile.username.map(JSON.string)
+        members["email"] = profile.email.map(JSON.string)
+        members["email_verified"] = profile.email.map { _ in .bool(profile.emailVerified) }
+        members["groups"] = profile.groups.isEmpty ? nil : .array(profile.groups.map(JSON.string))
+        return .object(members)
+    }
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+internal import GateCommandLine
+internal import GateConfiguration
+internal import GateCore
+internal import GateOperations
+
+/// The options by which a command finds the running gateway.
+struct OperationsOption: ParsableArguments {
+    @OptionGroup var file: ConfigurationOption
+
+    @Option(
+        help: ArgumentHelp(
+            "The Unix socket of the gateway; without it, the one of the configuration file.",
+            valueName: "path"
+        )
+    )
+    var socket: String?
+
+    /// Calls `body` with a client of the gateway.
+    ///
+    /// - Throws: Exit code 1 when the gateway cannot be reached or rejects a request, after a message.
+    func perform(_ body: (OperationsClient) throws(Failure) -> Void) throws {
+        let client = OperationsClient(socket: try self.socketPath())
+        do throws(Failure) {
+            try body(client)
+        } catch {
+            printError("gatehouse: error: \(error.code): \(error.detail)")
+            throw ExitCode(1)
+        }
+    }
+
+    private func socketPath() throws -> String {
+        if let socket { return socket }
+        guard let configuration = try self.file.load().configuration else { throw ExitCode(1) }
+        guard let path = configuration.gateway.operationsSocket?.path else {
+            printError("gatehouse: error: 'operations_socket' is off in \(self.file.config); the gateway has no socket")
+            throw ExitCode(1)
+        }
+        return path
+    }
+}
+
+/// Columns of text, aligned.
+struct TextTable {
+    private var rows: [[String]]
+
+    init(_ titles: [String]) {
+        self.rows = [titles]
+    }
+
+    /// Adds a row; text that a terminal would act on is escaped.
+    mutating func add(_ cells: [String?]) {
+        self.rows.append(cells.map { PrintableText.escaped($0 ?? "-", limit: 120) })
+    }
+
+    /// The lines, without spaces at their ends.
+    var lines: [String] {
+        let widths = self.rows.reduce(into: [Int]()) { widths, row in
+            for (column, cell) in row.enumerated() {
+                if column == widths.count { widths.append(0) }
+                widths[column] = max(widths[column], cell.count)
+            }
+        }
+        return self.rows.map { row in
+            let cells = row.enumerated().map { column, cell in
+                column == row.count - 1 ? cell : cell + String(repeating: " ", count: widths[column] - cell.count)
+            }
+            return cells.joined(separator: "  ")
+        }
+    }
+}
