@@ -63,6 +63,7 @@ enum AppleSimulator {
         traits.token.accessToken = { "a" + $0.token(48) }
         traits.token.errorFormat = .bare
         traits.token.extras = { _, _ in ["refresh_token": .string("r" + context.random.token(32))] }
+        traits.token.refresh = .keeps
         traits.token.scope = { _ in nil }
         var idToken = IDTokenTraits(key: .rs256(context.key))
         idToken.names = [

@@ -120,6 +120,11 @@ enum GitHubSimulator {
                 "The client_id and/or client_secret passed are incorrect.",
                 status: 200
             ),
+            .refreshToken: OAuthError(
+                "bad_refresh_token",
+                "The refresh token passed is incorrect or expired.",
+                status: 200
+            ),
             .code: code, .verifier: code, .redirect: OAuthError("redirect_uri_mismatch", mismatch, status: 200),
         ]
         traits.outage = context.has(GitHubQuirk.error) ? code : nil
@@ -195,7 +200,7 @@ enum GitHubSimulator {
 
     /// Organizations or teams: 30 to a page, at most 100, the next page in the Link header. [D]
     ///
-    /// Without `read:org`, teams are rejected and only public organizations are listed, of which there are none here.
+    /// Without `read:org`, teams are rejected and only public organizations are listed, and no user here is in one.
     private static func list(_ name: String, _ call: ResourceRequest, _ context: SimulatorContext) -> DemoResponse {
         let request = call.request
         let isAllowed = call.grant.scopes.contains("read:org") || context.has(GitHubQuirk.app)

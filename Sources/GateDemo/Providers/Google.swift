@@ -115,6 +115,7 @@ enum GoogleSimulator {
             .authentication: OAuthError("invalid_client", "Unauthorized", status: 401),
             .grantType: OAuthError("unsupported_grant_type", "Invalid grant_type"),
             .code: OAuthError("invalid_grant", "Bad Request"),
+            .refreshToken: OAuthError("invalid_grant", "Token has been expired or revoked."),
             .redirect: OAuthError("redirect_uri_mismatch", "Bad Request"),
             .verifier: OAuthError("invalid_grant", "Invalid code verifier."),
         ]
@@ -130,6 +131,7 @@ enum GoogleSimulator {
         traits.code = { "4/0\($0.token(48))" }
         traits.accessToken = { "ya29.a0\($0.token(96))" }
         traits.lifetime = 3599
+        traits.refresh = .keeps
         traits.scope = self.scopes
         traits.extras = { grant, _ in
             // Only for offline access, and only if the user was asked for consent. [D]

@@ -139,9 +139,15 @@ enum MicrosoftSimulator {
             .client: self.error("unauthorized_client", 700_016, "Application was not found in the directory."),
             .authentication: self.error("invalid_client", 7_000_215, "Invalid client secret provided.", status: 401),
             .grantType: self.error("unsupported_grant_type", 70_003, "The app requested an unsupported grant type."),
-            .code: expired, .redirect: expired,
+            .code: expired, .redirect: expired, .refreshToken: expired,
             .verifier: self.error("invalid_grant", 501_481, "The Code_Verifier does not match the code_challenge."),
         ]
+        traits.refresh = .renews
+        traits.extras = { grant, _ in
+            let scopes = (grant.request["scope"] ?? "").split(separator: " ")
+            guard scopes.contains("offline_access") else { return [:] }
+            return ["refresh_token": .string("1.AX\(context.random.token(48))")]
+        }
         traits.extraCheck = { request in
             let text = "Cross-origin token redemption is not permitted here."
             return request.field("origin") == nil ? nil : self.error("invalid_request", 9_002_326, text)

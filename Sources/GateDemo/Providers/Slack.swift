@@ -51,6 +51,7 @@ enum SlackSimulator {
         traits.token.extras = { _, _ in
             rotates ? ["ok": true, "refresh_token": .string("xoxe-" + context.random.token(24))] : ["ok": true]
         }
+        traits.token.errors[.refreshToken] = OAuthError("invalid_refresh_token", "The refresh token is unknown.")
         if context.has(self.codeRefused) {
             traits.token.outage = OAuthError("invalid_grant", "The code is used, old or wrong.")
         }

@@ -18,7 +18,7 @@ package struct DemoRequest: Sendable {
         String(self.target.prefix { $0 != "?" })
     }
 
-    /// The query as it was sent, without `?`; empty if there is none.
+    /// The query as it was sent, without `?`; empty if absent.
     package var rawQuery: String {
         String(self.target.drop { $0 != "?" }.dropFirst())
     }

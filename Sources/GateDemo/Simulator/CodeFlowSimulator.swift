@@ -202,7 +202,7 @@ struct CodeFlowSimulator: Sendable {
         let response =
             switch self.redemption(of: request) {
             case .failure(let error): traits.errorFormat.response(error)
-            case .success(let grant): self.tokens(for: grant)
+            case .success(let grant): self.tokens(for: grant, isRefresh: request.form["refresh_token"] != nil)
             }
         return traits.encoding(request).encoded(response)
     }
@@ -234,6 +234,12 @@ struct CodeFlowSimulator: Sendable {
             return .failure(traits.errors[failure.check] ?? failure.error)
         }
         if let outage = traits.outage { return .failure(outage) }
+        if form["grant_type"] == "refresh_token" {
+            let token = form["refresh_token"].map { "refresh \($0)" } ?? ""
+            let grants = self.context.grants
+            let grant = traits.refresh == .rotates ? grants.take(token) : grants.grant(of: token)
+            return grant.map { .success($0) } ?? failure(.refreshToken)
+        }
         guard traits.skippedChecks.contains(.grantType) || form["grant_type"] == "authorization_code" else {
             return failure(.grantType)
         }
@@ -248,11 +254,17 @@ struct CodeFlowSimulator: Sendable {
     }
 
     /// RFC 6749 §5.1.
-    private func tokens(for grant: DemoGrant) -> DemoResponse {
+    private func tokens(for grant: DemoGrant, isRefresh: Bool) -> DemoResponse {
         let traits = self.traits.token
         let access = traits.accessToken(self.context.random)
-        self.context.grants.insert(grant, for: access)
+        let lifetime = (traits.lifetime?.integer).map { Duration.seconds($0) } ?? TokenTraits.lastingLifetime
+        self.context.grants.insert(grant, for: access, lifetime: lifetime)
         var members = traits.extras(grant, self.context.clock.now)
+        if isRefresh, traits.refresh == .keeps { members["refresh_token"] = nil }
+        if let token = members["refresh_token"]?.string {
+            let name = "refresh \(token)"
+            self.context.grants.insert(grant, for: name, lifetime: TokenTraits.lastingLifetime)
+        }
         members["access_token"] = .string(access)
         members["token_type"] = traits.tokenType
         members["expires_in"] = traits.lifetime

@@ -125,6 +125,19 @@ enum AuthorizationCheck: Sendable, Hashable, CaseIterable {
 
 /// How a provider treats requests to its token endpoint.
 struct TokenTraits: Sendable {
+    /// What becomes of a refresh token that is redeemed.
+    enum RefreshRule: Sendable {
+        /// The response has a new one, and the old one is invalid.
+        case rotates
+        /// The response has a new one, and the old one stays valid.
+        case renews
+        /// The response has none, and the old one stays valid.
+        case keeps
+    }
+
+    /// How long tokens are valid that do not expire.
+    static let lastingLifetime = Duration.seconds(90 * 86_400)
+
     var authentication = [ClientAuthenticationMethod.basic, .post]
     /// The team that signs client secrets, for `ClientAuthenticationMethod.signedSecret`.
     var team = ""
@@ -149,6 +162,8 @@ struct TokenTraits: Sendable {
     var tokenType: JSON = "Bearer"
     /// `expires_in` of the response; nil leaves it out.
     var lifetime: JSON? = 3600
+    /// What becomes of a refresh token that is redeemed.
+    var refresh = RefreshRule.rotates
     /// `scope` of the response, from the granted scopes; nil leaves it out.
     var scope: @Sendable ([String]) -> String? = { $0.joined(separator: " ") }
     /// Members of the response besides the usual ones.
@@ -164,6 +179,7 @@ enum TokenCheck: Sendable, Hashable {
     case code
     case redirect
     case verifier
+    case refreshToken
 
     /// The usual error.
     var error: OAuthError {
@@ -173,6 +189,7 @@ enum TokenCheck: Sendable, Hashable {
         case .grantType: OAuthError("unsupported_grant_type", "Only authorization codes are accepted.")
         case .unwantedVerifier: OAuthError("invalid_request", "The parameter code_verifier is not permitted.")
         case .code: OAuthError("invalid_grant", "Invalid authorization code")
+        case .refreshToken: OAuthError("invalid_grant", "The refresh token is unknown, used or expired.")
         case .redirect: OAuthError("invalid_grant", "The redirect URI differs from the authorization request.")
         case .verifier: OAuthError("invalid_grant", "The code verifier does not match.")
         }

@@ -12,7 +12,7 @@ struct DemoGrant: Sendable {
     let scopes: [String]
     let nonce: String?
     let challenge: String?
-    let expires: Instant
+    var expires: Instant
     /// The authorization request.
     let request: Form
 
@@ -26,9 +26,9 @@ struct DemoGrant: Sendable {
     }
 }
 
-/// The valid codes and access tokens of a simulated provider.
+/// The valid codes, access tokens and refresh tokens of a simulated provider.
 final class DemoGrants: Sendable {
-    private static let limit = 4096
+    private static let limit = 65_536
     private let clock: WallClock
     private let state = Mutex<[String: DemoGrant]>([:])
 
@@ -41,8 +41,17 @@ final class DemoGrants: Sendable {
         let now = self.clock.now
         self.state.withLock { state in
             if state.count >= Self.limit { state = state.filter { $0.value.expires > now } }
-            if state.count < Self.limit { state[token] = grant }
+            // A simulator that is used for long forgets what it granted rather than stop.
+            if state.count >= Self.limit { state = [:] }
+            state[token] = grant
         }
+    }
+
+    /// Keeps the grant of a token for a time.
+    func insert(_ grant: DemoGrant, for token: String, lifetime: Duration) {
+        var grant = grant
+        grant.expires = self.clock.now.advanced(by: lifetime)
+        self.insert(grant, for: token)
     }
 
     /// The grant of a code, once.

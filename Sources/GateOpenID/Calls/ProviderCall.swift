@@ -75,7 +75,7 @@ struct ProviderCall: Sendable {
         do throws(Failure) {
             return .success(try ProviderCall.json(response, from: call.address, accessToken: access.accessToken))
         } catch {
-            guard error.reason == .providerAPIRefused else { throw error }
+            guard error.isAPIRejection else { throw error }
             return .failure(error)
         }
     }
@@ -124,8 +124,9 @@ struct ProviderCall: Sendable {
         _ error: ProviderErrorResponse?
     ) -> Failure {
         let reason = error.map { ": \($0)" } ?? ""
+        let isToken = error?.rejectsToken(at: response) ?? (response.status == 401)
         return Failure(
-            .providerAPIRefused,
+            isToken ? .providerTokenRejected : .providerAPIRefused,
             "\(address.path) responded \(response.status)\(reason)"
         )
     }
@@ -137,7 +138,7 @@ struct ProviderCall: Sendable {
     ) -> Failure {
         let reason = error.map { ": \($0)" } ?? ""
         let detail = "\(address.path) responded \(response.status)\(reason)\(response.retryAfterNote)"
-        return Failure(.providerUnavailable, detail)
+        return Failure(.providerUnavailable, detail, retryAfter: response.retryAfter)
     }
 
     private func get(
@@ -173,7 +174,7 @@ struct ProviderCall: Sendable {
 }
 
 extension ProviderResponse {
-    /// The type of the body without parameters, in lower case; nil if there is none.
+    /// The type of the body without parameters, in lower case; nil if absent.
     ///
     /// RFC 9110 §8.3.
     var mediaType: String? {
@@ -184,4 +185,9 @@ extension ProviderResponse {
     var isJSON: Bool {
         self.mediaType.map { $0 == "application/json" || $0.hasSuffix("+json") } ?? false
     }
+}
+
+extension Failure {
+    /// Whether an API of the provider rejected a call, for its token or for another reason.
+    var isAPIRejection: Bool { self.reason == .providerAPIRefused || self.reason == .providerTokenRejected }
 }

@@ -97,7 +97,8 @@ struct ProviderErrorResponse: Sendable, CustomStringConvertible {
         if let cause = self.number.flatMap({ ProviderErrorResponse.numbers[$0] }) { return cause }
         switch self.errorCode {
         case "invalid_grant", "bad_verification_code", "invalid_code", "code_already_used", "code_expired",
-            "interaction_required", "login_required", "consent_required":
+            "interaction_required", "login_required", "consent_required", "bad_refresh_token",
+            "invalid_refresh_token", "token_revoked":
             return .code
         case "server_error", "temporarily_unavailable", "internal_error", "fatal_error", "service_unavailable",
             "ratelimited", "rate_limited", "slow_down", "too_many_requests", "E0000047", "E0000009":
@@ -110,6 +111,16 @@ struct ProviderErrorResponse: Sendable, CustomStringConvertible {
         }
     }
 
+    /// Whether an API rejects the access token itself: it was revoked or has expired.
+    ///
+    /// RFC 6750 §3.1; the other names are Slack's, the number is Facebook's.
+    func rejectsToken(at response: ProviderResponse) -> Bool {
+        let names: Set = [
+            "invalid_token", "invalid_auth", "token_revoked", "token_expired", "account_inactive", "not_authed",
+        ]
+        return response.status == 401 || names.contains(self.errorCode) || self.number == 190
+    }
+
     /// Facebook's numbers; 1 is its error for a wrong secret.
     private static let numbers: [Int64: Cause] = [
         1: .client, 101: .client, 191: .client, 100: .code, 2: .provider, 4: .provider, 17: .provider, 341: .provider,
@@ -117,6 +128,15 @@ struct ProviderErrorResponse: Sendable, CustomStringConvertible {
 }
 
 extension ProviderResponse {
+    /// After how many seconds the provider wants to be asked again, at most five minutes; nil if it does not state a number of
+    /// seconds.
+    ///
+    /// RFC 9110 §10.2.3.
+    var retryAfter: Duration? {
+        guard let text = self.header("retry-after"), let seconds = Int64(text), seconds > 0 else { return nil }
+        return .seconds(min(seconds, 300))
+    }
+
     /// The response's `Retry-After` as the end of a detail; empty if it has none.
     ///
     /// RFC 9110 §10.2.3.

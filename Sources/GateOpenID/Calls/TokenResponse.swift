@@ -16,6 +16,17 @@ struct TokenResponse: Sendable {
     let lifetime: Duration?
     /// The scopes that were granted, if the provider reports it.
     let scopes: [String]?
+    /// The refresh token, if there is one that can be kept.
+    let refreshToken: String?
+
+    /// The access token of an earlier response, for further calls with it.
+    init(kept accessToken: String, scopes: String?) {
+        self.accessToken = accessToken
+        self.idToken = nil
+        self.lifetime = nil
+        self.scopes = scopes.map { $0.split(separator: " ").map(String.init) }
+        self.refreshToken = nil
+    }
 
     /// Parses a response, with an error in it whatever the status is.
     ///
@@ -53,6 +64,10 @@ struct TokenResponse: Sendable {
         self.idToken = members["id_token"]?.string
         self.lifetime = TokenResponse.lifetime(members["expires_in"])
         self.scopes = TokenResponse.scopes(members["scope"])
+        self.refreshToken = members["refresh_token"]?.string.flatMap { text in
+            let isKept = (1...ProviderGrant.maxTokenBytes).contains(text.utf8.count)
+            return isKept && text.utf8.allSatisfy { (0x20...0x7E).contains($0) } ? text : nil
+        }
     }
 
     /// The members of the body: of a JSON object, or of a form without repeated names.
@@ -117,7 +132,12 @@ struct TokenResponse: Sendable {
         switch error.cause(at: response) {
         case .code: Failure(.openIDCodeRefused, "\(error)")
         case .user: Failure(.providerDenied, "\(error)")
-        case .provider: Failure(.providerUnavailable, "\(error)\(response.retryAfterNote)")
+        case .provider:
+            Failure(
+                .providerUnavailable,
+                "\(error)\(response.retryAfterNote)",
+                retryAfter: response.retryAfter
+            )
         case .client:
             Failure(.openIDClientRefused, "\(error); \(advice.text(for: error.errorCode))")
         }
@@ -128,6 +148,6 @@ struct TokenResponse: Sendable {
         guard response.status >= 500 || response.status == 429 else {
             return Failure(.openIDTokenResponse, detail)
         }
-        return Failure(.providerUnavailable, detail + response.retryAfterNote)
+        return Failure(.providerUnavailable, detail + response.retryAfterNote, retryAfter: response.retryAfter)
     }
 }

@@ -125,7 +125,7 @@ struct ClientCredentials: Sendable {
 
     private var signer: ClientKey {
         get throws(Failure) {
-            guard let key = self.key else { throw self.failure("private_key: there is none") }
+            guard let key = self.key else { throw self.failure("private_key is missing") }
             return key
         }
     }

@@ -126,7 +126,7 @@ private struct PEMDocument {
     let bytes: [UInt8]
     let isEncrypted: Bool
 
-    /// The first block whose label ends with these words; nil if there is none that can be read.
+    /// The first block whose label ends with these words; nil without a block that can be read.
     init?(in text: String, endingWith words: String) {
         guard text.utf8.count <= PEMDocument.maxSize else { return nil }
         let lines = text.split(whereSeparator: \.isNewline).map { $0.filter { !$0.isWhitespace || $0 == " " } }

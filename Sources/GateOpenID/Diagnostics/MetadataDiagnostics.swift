@@ -8,13 +8,13 @@ package import GateProviders
 package struct ProviderFindings: Sendable {
     /// The URL of the discovery document; nil for a provider without one.
     package var discovery: WebURL?
-    /// The document; nil if there is none or it cannot be read.
+    /// The document; nil if it is absent or cannot be read.
     package var document: JSON?
     /// The endpoints, or why they cannot be used; without PKCE and client authentication.
     package var endpoints: Result<Endpoints, Failure>
     /// Why sign-ins fail because of PKCE although the endpoints are valid; nil if they do not.
     package var challengeFailure: Failure?
-    /// The client authentication method, or why there is none; nil without endpoints.
+    /// The client authentication method, or why no method fits; nil without endpoints.
     package var clientAuthentication: Result<ProviderDefinition.ClientAuthentication, Failure>?
     /// The usable keys; nil if there is no URL of a key set.
     package var keys: Result<KeyFindings, Failure>?

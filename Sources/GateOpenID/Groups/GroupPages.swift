@@ -88,7 +88,7 @@ extension GroupPages {
         do throws(Failure) {
             return (response, try ProviderCall.json(response, from: address, accessToken: self.access.accessToken))
         } catch {
-            guard error.reason == .providerAPIRefused else { throw error }
+            guard error.isAPIRejection else { throw error }
             throw self.failure("was rejected: \(error.detail). Grant the app the scope or permission for this call")
         }
     }

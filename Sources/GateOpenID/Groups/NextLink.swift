@@ -6,7 +6,7 @@ internal import GateCore
 ///
 /// RFC 8288 §3.
 enum NextLink: Equatable {
-    /// There is none.
+    /// The page has no link to another one.
     case none
     /// It is there; the target as it was written.
     case at(String)

@@ -39,6 +39,7 @@ extension IDToken.Expectation {
     private func userinfoRules(for token: UnverifiedIDToken) -> [any IDTokenRule] {
         let definition = self.definition
         var rules: [any IDTokenRule] = [
+            PurposeRule(),
             IssuerClaimRule(issuer: definition.issuer, discovered: self.discoveredIssuer),
             AudienceRule(clientID: self.clientID, trusted: definition.trustedAudiences),
             NotBeforeRule(leeway: definition.clockLeeway),

@@ -14,6 +14,11 @@ struct IDToken: Sendable {
     /// The `sub` claim.
     let subject: String
 
+    /// The `sid` claim, which names the session at the provider; nil unless it is a text of 1 to 255 bytes.
+    ///
+    /// OpenID Connect Front-Channel Logout §3.
+    var session: String? { self.claims["sid"]?.identifier }
+
     /// The time between its issue and its expiry, which the rules have checked.
     var lifetime: Duration? {
         guard let start = self.claims["iat"]?.numericDate, let end = self.claims["exp"]?.numericDate else { return nil }
@@ -41,6 +46,22 @@ struct IDToken: Sendable {
         let accessToken: String
         /// The time.
         let now: Instant
+        /// The claims of the token that the sign-in returned; nil at the sign-in itself.
+        var earlier: JSON?
+    }
+
+    /// The token of an earlier sign-in, from a sealed record: it was verified then.
+    ///
+    /// - Parameters:
+    ///   - text: The token.
+    ///   - definition: How the provider behaves.
+    ///   - issuer: The issuer of the session, in its canonical spelling.
+    /// - Returns: The token; nil if it cannot be read by the definition of today.
+    static func kept(_ text: String, _ definition: ProviderDefinition, issuer: String) -> IDToken? {
+        guard case .success(let token) = UnverifiedIDToken.parsed(text, AlgorithmRule(definition)),
+            let subject = token.claims["sub"]?.string
+        else { return nil }
+        return IDToken(token, issuer: issuer, subject: subject)
     }
 
     /// Verifies a token: first the signature, then every rule.
@@ -81,13 +102,15 @@ struct IDToken: Sendable {
     private static func rules(_ expected: Expectation) -> [any IDTokenRule] {
         let leeway = expected.definition.clockLeeway
         return [
+            PurposeRule(),
             IssuerClaimRule(issuer: expected.definition.issuer, discovered: expected.discoveredIssuer),
             AudienceRule(clientID: expected.clientID, trusted: expected.definition.trustedAudiences),
             ExpiryRule(leeway: leeway),
             IssuedAtRule(leeway: leeway),
             LifetimeRule(maxLifetime: expected.definition.idTokenLifetime),
             NotBeforeRule(leeway: leeway),
-            NonceRule(nonce: expected.nonce, rule: expected.definition.nonce),
+            expected.earlier.map { RefreshedTokenRule(earlier: $0) }
+                ?? NonceRule(nonce: expected.nonce, rule: expected.definition.nonce),
             SubjectRule(),
             AccessTokenHashRule(accessToken: expected.accessToken),
         ]

@@ -3,12 +3,29 @@
 internal import GateCore
 internal import GateProviders
 
-/// An ID token as received: well formed, but not verified.
+/// An ID token, or a logout token, as received: well formed, but not verified.
 ///
 /// Strictly a JWS in compact form, RFC 7515 §7.1: two dots, canonical base64url, JSON objects without repeated names.
 /// Header fields that bring or point at keys (`jku`, `jwk`, `x5u`, `x5c`) are never read. RFC 8725 §3.
 struct UnverifiedIDToken: Sendable {
     static let maxSize = 65_536
+
+    /// What a token is for, which its header may name in `typ`.
+    ///
+    /// RFC 8725 §3.11.
+    enum Purpose: Sendable {
+        case idToken
+        /// OpenID Connect Back-Channel Logout §2.4.
+        case logoutToken
+
+        /// The types in short that the header may name; it may also name none.
+        fileprivate var types: [String] {
+            switch self {
+            case .idToken: ["jwt"]
+            case .logoutToken: ["logout+jwt", "jwt"]
+            }
+        }
+    }
 
     /// The text as it was received.
     let text: String
@@ -26,15 +43,19 @@ struct UnverifiedIDToken: Sendable {
     let signature: [UInt8]
 
     /// Parses a token, or returns why it is rejected.
-    static func parsed(_ text: String, _ algorithms: AlgorithmRule) -> Result<UnverifiedIDToken, TokenRejection> {
+    static func parsed(
+        _ text: String,
+        _ algorithms: AlgorithmRule,
+        as purpose: Purpose = .idToken
+    ) -> Result<UnverifiedIDToken, TokenRejection> {
         do throws(TokenRejection) {
-            return .success(try UnverifiedIDToken(text, algorithms))
+            return .success(try UnverifiedIDToken(text, algorithms, purpose))
         } catch {
             return .failure(error)
         }
     }
 
-    private init(_ text: String, _ algorithms: AlgorithmRule) throws(TokenRejection) {
+    private init(_ text: String, _ algorithms: AlgorithmRule, _ purpose: Purpose) throws(TokenRejection) {
         let detail = "it is not a signed token in compact form: header, claims and signature in base64url"
         let malformed = TokenRejection(.idTokenMalformed, "RFC 7515 §7.1", detail: detail)
         guard text.utf8.count <= UnverifiedIDToken.maxSize else {
@@ -57,8 +78,9 @@ struct UnverifiedIDToken: Sendable {
             let detail = "the header has \(unknown.joined(separator: ", ")), which is not supported"
             throw TokenRejection(.idTokenCriticalHeader, "RFC 7515 §4.1.11", detail: detail)
         }
-        guard UnverifiedIDToken.isIDTokenType(header["typ"]) else {
-            let detail = "typ is \(ReceivedText.shown(header["typ"])), expected \"JWT\" or none"
+        guard UnverifiedIDToken.isType(header["typ"], of: purpose) else {
+            let expected = ReceivedText.list(purpose.types)
+            let detail = "typ is \(ReceivedText.shown(header["typ"])), expected one of \(expected) or none"
             throw TokenRejection(.idTokenType, "RFC 8725 §3.11", detail: detail)
         }
         let algorithm = try algorithms.algorithm(of: header["alg"]).get()
@@ -92,13 +114,14 @@ struct UnverifiedIDToken: Sendable {
         return json.object == nil ? nil : json
     }
 
-    /// Absent or `JWT`, in short or in full, RFC 7515 §4.1.9: logout tokens and access tokens name types of their own.
-    private static func isIDTokenType(_ value: JSON?) -> Bool {
+    /// Absent or one of the purpose, in short or in full, RFC 7515 §4.1.9: access tokens name a type of their own.
+    private static func isType(_ value: JSON?, of purpose: Purpose) -> Bool {
         guard let value else { return true }
-        return ["jwt", "application/jwt"].contains(value.string?.lowercased())
+        guard let name = value.string?.lowercased() else { return false }
+        return purpose.types.contains { name == $0 || name == "application/\($0)" }
     }
 
-    /// The name, empty if there is none; nil if it cannot be one.
+    /// The name, empty if absent; nil if it cannot be one.
     private static func keyID(_ value: JSON?) -> String? {
         guard let value else { return "" }
         guard let id = value.string, (1...256).contains(id.utf8.count) else { return nil }

@@ -63,7 +63,10 @@ final class CachedDocument<Document: Sendable>: Sendable {
         return self.state.withLock(\.document)
     }
 
-    /// How old the document is, and whether it is used although it is not fresh; nil if there is none to use.
+    /// The cached document, however old; never waits.
+    var cached: Document? { self.state.withLock(\.document) }
+
+    /// How old the document is, and whether it is used although it is not fresh; nil without a document to use.
     var age: (age: Duration, isStale: Bool)? {
         let now = self.clock.now
         return self.state.withLock { $0.cycle.age(at: now) }

@@ -84,7 +84,7 @@ struct FetchSchedule: Sendable {
         self.pause = (now, now.advanced(by: pause))
     }
 
-    /// How old the document is, and whether it is used although it is not fresh; nil if there is none to use.
+    /// How old the document is, and whether it is used although it is not fresh; nil without a document to use.
     func age(at now: Instant) -> (age: Duration, isStale: Bool)? {
         guard let held = self.held, now < held.stale else { return nil }
         return (max(now.since(held.since), .zero), now >= held.fresh)

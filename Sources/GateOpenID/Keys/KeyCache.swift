@@ -39,7 +39,7 @@ final class KeyCache: Sendable {
         return await self.document.newer()?.candidates(id: id, algorithm: algorithm)
     }
 
-    /// How old the key set is, and whether it is used although it is not fresh; nil if there is none to use.
+    /// How old the key set is, and whether it is used although it is not fresh; nil without a key set to use.
     var age: (age: Duration, isStale: Bool)? { self.document.age }
 
     /// The names of the keys at hand, in the provider's order.

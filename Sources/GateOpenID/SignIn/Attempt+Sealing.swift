@@ -25,10 +25,10 @@ extension Attempt {
 
     private static func purpose(_ name: String) -> String { "attempt/\(name)" }
 
-    /// A version byte, the expiry in eight bytes, then each text after its length in two bytes; an absent one has
+    /// A version byte, 2 for a silent attempt, the expiry in eight bytes, then each text after its length in two bytes; an absent one has
     /// the length 65535.
     private var encoded: [UInt8] {
-        var bytes: [UInt8] = [1]
+        var bytes: [UInt8] = [self.isSilent ? 2 : 1]
         for shift in stride(from: 56, through: 0, by: -8) {
             bytes.append(UInt8(truncatingIfNeeded: self.expiry.seconds >> Int64(shift)))
         }
@@ -42,7 +42,7 @@ extension Attempt {
     }
 
     private init?(encoded bytes: [UInt8]) {
-        guard bytes.count > 9, bytes[0] == 1 else { return nil }
+        guard bytes.count > 9, bytes[0] == 1 || bytes[0] == 2 else { return nil }
         let expiry = bytes[1..<9].reduce(Int64(0)) { $0 << 8 | Int64($1) }
         var rest = bytes[9...]
         var texts: [String?] = []
@@ -70,7 +70,8 @@ extension Attempt {
             provider: provider,
             returnPath: returnPath,
             replacedTicket: texts[5],
-            expiry: Instant(seconds: expiry)
+            expiry: Instant(seconds: expiry),
+            isSilent: bytes[0] == 2
         )
     }
 }

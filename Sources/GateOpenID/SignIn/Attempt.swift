@@ -34,6 +34,8 @@ package struct Attempt: Sendable, Hashable {
     package let replacedTicket: String?
     /// When the attempt ends.
     package let expiry: Instant
+    /// Whether the provider must not show a page: the user is signed in already, and the session is due for a re-check.
+    package let isSilent: Bool
 
     init(
         id: String,
@@ -43,7 +45,8 @@ package struct Attempt: Sendable, Hashable {
         provider: String,
         returnPath: ReturnPath,
         replacedTicket: String?,
-        expiry: Instant
+        expiry: Instant,
+        isSilent: Bool
     ) {
         self.id = id
         self.state = state
@@ -53,10 +56,18 @@ package struct Attempt: Sendable, Hashable {
         self.returnPath = returnPath
         self.replacedTicket = replacedTicket
         self.expiry = expiry
+        self.isSilent = isSilent
     }
 
     /// A new attempt with fresh secrets.
-    init(provider: String, returnPath: ReturnPath, replacedTicket: String?, now: Instant, random: RandomBytes) {
+    init(
+        provider: String,
+        returnPath: ReturnPath,
+        replacedTicket: String?,
+        isSilent: Bool = false,
+        now: Instant,
+        random: RandomBytes
+    ) {
         let id = random.token(16)
         self.init(
             id: id,
@@ -66,7 +77,8 @@ package struct Attempt: Sendable, Hashable {
             provider: provider,
             returnPath: returnPath.value.utf8.count <= Attempt.maxReturnPathLength ? returnPath : .root,
             replacedTicket: replacedTicket,
-            expiry: now.advanced(by: Attempt.lifetime)
+            expiry: now.advanced(by: Attempt.lifetime),
+            isSilent: isSilent
         )
     }
 

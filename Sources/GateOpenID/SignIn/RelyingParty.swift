@@ -17,22 +17,27 @@ package final class RelyingParty: Sendable {
     package let redirectURI: String
     /// The client id of the gateway at the provider.
     package var clientID: String { self.client.clientID }
-    private let client: ClientCredentials
+    let client: ClientCredentials
     private let clientAuthentication: ClientAuthenticationChoice
-    private let clock: WallClock
+    let clock: WallClock
     private let random: RandomBytes
     private let spent: UsedAttempts
-    private let call: ProviderCall
+    let call: ProviderCall
     private let discovery: CachedDocument<ProviderMetadata>?
     /// What ID tokens are verified with; nil for a provider that has none.
-    private let keys: TokenKeys?
+    let keys: TokenKeys?
+    /// The same keys for logout tokens, with a limit of their own on fetches for unknown keys: anonymous clients can send
+    /// such tokens and must not delay sign-ins.
+    private let logoutKeys: TokenKeys?
     private let keyCache: KeyCache?
     /// The sign-ins that call the provider, and those that wait for a connection to it.
     let queue: SignInQueue
-    private let report: @Sendable (Failure) -> Void
+    let report: @Sendable (Failure) -> Void
     /// Limits pushed authorization requests to half of the connections: anonymous clients can cause any number of them and
     /// must not delay callbacks.
     let pushes: ConcurrencyLimiter
+    /// Limits re-checks to half of the connections, so that sign-ins have the other half.
+    let rechecks: ConcurrencyLimiter
 
     /// The code flow with one provider.
     ///
@@ -72,18 +77,22 @@ package final class RelyingParty: Sendable {
         self.call = call
         self.queue = SignInQueue(slots: definition.maxConnections)
         self.pushes = ConcurrencyLimiter(limit: max(1, definition.maxConnections / 2))
+        self.rechecks = ConcurrencyLimiter(limit: max(1, definition.maxConnections / 2))
         let discovery = RelyingParty.discovery(definition, choice, call, clock, report)
         self.discovery = discovery
-        let cache: KeyCache? =
+        let published =
             definition.usesSecretForTokens
-            ? nil
-            : discovery.map { KeyCache(RelyingParty.keySet(definition, $0, call, clock, report), clock: clock) }
+            ? nil : discovery.map { RelyingParty.keySet(definition, $0, call, clock, report) }
+        let cache = published.map { KeyCache($0, clock: clock) }
         self.keyCache = cache
         let secret = discovery == nil ? nil : TokenKeys.secret(client.secret)
         self.keys = definition.usesSecretForTokens ? secret : cache.map(TokenKeys.published)
+        self.logoutKeys =
+            definition.usesSecretForTokens
+            ? secret : published.map { TokenKeys.published(KeyCache($0, clock: clock)) }
     }
 
-    /// The age of the provider's keys, and whether they are used beyond their lifetime; nil if there are none.
+    /// The age of the provider's keys, and whether they are used beyond their lifetime; nil without keys.
     package var keyAge: (age: Duration, isStale: Bool)? { self.keyCache?.age }
 
     /// How many sign-ins wait for a connection to the provider.
@@ -106,7 +115,7 @@ package final class RelyingParty: Sendable {
     }
 
     /// Fetches the keys unless usable ones are cached.
-    private func prepareKeys() async throws(Failure) {
+    func prepareKeys() async throws(Failure) {
         try await self.keyCache?.prepare()
     }
 
@@ -120,7 +129,7 @@ package final class RelyingParty: Sendable {
     }
 
     /// The provider's endpoints.
-    private func metadata() async throws(Failure) -> ProviderMetadata {
+    func metadata() async throws(Failure) -> ProviderMetadata {
         switch (self.definition.signIn, self.discovery) {
         case (.oauth2(let endpoints), _):
             return try ProviderMetadata(endpoints, of: self.definition, self.clientAuthentication)
@@ -139,13 +148,15 @@ extension RelyingParty {
     ///   - returnPath: The URL that the user requested; over 1280 bytes it becomes the front page.
     ///   - replacedTicket: The ticket of the session that this sign-in replaces, at most 256 bytes.
     ///   - offersOtherAccounts: Whether the provider is asked, if it can, to let the user choose another account.
+    ///   - silent: The user whose session is re-checked without a page of the provider; nil for a usual sign-in.
     /// - Returns: The URL of the redirect, and the attempt to seal into the browser's cookie.
     /// - Throws: `provider.unavailable` and similar failures if the metadata cannot be fetched or the provider rejects the
     ///   pushed request.
     package func authorization(
         returnPath: ReturnPath,
         replacedTicket: String?,
-        offersOtherAccounts: Bool = false
+        offersOtherAccounts: Bool = false,
+        silent: Profile? = nil
     ) async throws(Failure) -> (location: String, attempt: Attempt) {
         guard (replacedTicket ?? "").utf8.count <= Attempt.maxTicketLength else {
             throw Failure(.openIDSessionTransferTooLong, "the ticket has more than 256 bytes")
@@ -155,10 +166,11 @@ extension RelyingParty {
             provider: self.definition.id,
             returnPath: returnPath,
             replacedTicket: replacedTicket,
+            isSilent: silent != nil && self.hasSilentSignIn,
             now: self.clock.now,
             random: self.random
         )
-        var form = self.authorizationForm(for: attempt, offersOtherAccounts: offersOtherAccounts)
+        var form = self.authorizationForm(for: attempt, offersOtherAccounts: offersOtherAccounts, hint: silent?.email)
         if let endpoint = metadata.pushedAuthorization {
             guard self.pushes.acquire() else {
                 let detail = "half of max_connections send pushed authorization requests already"
@@ -179,10 +191,18 @@ extension RelyingParty {
         return ("\(WebURL(origin: endpoint.origin, path: endpoint.path, query: query))", attempt)
     }
 
+    /// Whether the provider knows `prompt=none`.
+    ///
+    /// OpenID Connect Core §3.1.2.1.
+    private var hasSilentSignIn: Bool {
+        guard case .openID = self.definition.signIn else { return false }
+        return true
+    }
+
     /// The parameters of RFC 6749 §4.1.1, RFC 7636 §4.3 and OpenID Connect Core §3.1.2.1.
     ///
     /// Parameters from the configuration replace none of them.
-    private func authorizationForm(for attempt: Attempt, offersOtherAccounts: Bool) -> Form {
+    private func authorizationForm(for attempt: Attempt, offersOtherAccounts: Bool, hint: String?) -> Form {
         var form = Form()
         form.append("response_type", "code")
         form.append("client_id", self.client.clientID)
@@ -198,6 +218,10 @@ extension RelyingParty {
         }
         if self.definition.responseMode == .formPost { form.append("response_mode", "form_post") }
         if offersOtherAccounts, let field = self.definition.accountChoice { form.append(field.name, field.value) }
+        if attempt.isSilent {
+            form.append("prompt", "none")
+            if let hint { form.append("login_hint", hint) }
+        }
         for field in self.definition.authorizationParameters where form.single(field.name) == .absent {
             form.append(field.name, field.value)
         }
@@ -229,7 +253,7 @@ extension RelyingParty {
     }
 
     /// The client authentication for one audience.
-    private func proof(_ metadata: ProviderMetadata, audience: String) -> ClientProof {
+    func proof(_ metadata: ProviderMetadata, audience: String) -> ClientProof {
         switch metadata.clientAuthentication {
         case .secretPost: .post
         case .secretBasic, .advertised: .basic
@@ -241,8 +265,8 @@ extension RelyingParty {
     /// Advice for the operator when the provider rejects the client authentication.
     ///
     /// Secrets that were sent are removed, in case the provider repeats them.
-    private func advice(_ metadata: ProviderMetadata, sent form: Form, _ authorization: String?) -> ClientAdvice {
-        let names: Set = ["code", "code_verifier", "client_secret", "client_assertion"]
+    func advice(_ metadata: ProviderMetadata, sent form: Form, _ authorization: String?) -> ClientAdvice {
+        let names: Set = ["code", "code_verifier", "refresh_token", "client_secret", "client_assertion"]
         let credentials = authorization.map { String($0.drop { $0 != " " }.dropFirst()) }
         let sent = form.fields.filter { names.contains($0.name) }.map(\.value) + [credentials].compactMap(\.self)
         return ClientAdvice(
@@ -297,7 +321,12 @@ extension RelyingParty {
         case .code(let code):
             let ticket = try await self.ticket(for: attempt)
             defer { self.queue.release(ticket) }
-            return try await self.signIn(code, response, attempt, metadata, looksUpGroups: looksUpGroups)
+            do throws(Failure) {
+                return try await self.signIn(code, response, attempt, metadata, looksUpGroups: looksUpGroups)
+            } catch {
+                // The token was issued a moment ago: the provider rejects the call, whatever it reports about the token.
+                throw error.reason == .providerTokenRejected ? Failure(.providerAPIRefused, error.detail) : error
+            }
         }
     }
 
@@ -329,7 +358,7 @@ extension RelyingParty {
         }
         var payloads = ProviderPayloads(idToken: idToken?.claims, callback: response.extras)
         var notes: [String] = []
-        switch try await self.userinfo(token, of: idToken, expected, metadata) {
+        switch try await self.userinfo(token.accessToken, of: idToken, expected, metadata) {
         case .notNeeded: break
         case .claims(let claims): payloads.userinfo = claims
         case .unavailable(let failure):
@@ -337,9 +366,15 @@ extension RelyingParty {
             self.report(Failure(.providerUserinfoUnavailable, failure.detail))
             notes.append("Userinfo did not respond (\(failure.detail)): what only userinfo contains is unknown.")
         }
-        var user = try await self.user(payloads, token, looksUpGroups: looksUpGroups)
+        var user = try await self.user(
+            payloads,
+            token.accessToken,
+            granted: token.scopes,
+            looksUpGroups: looksUpGroups
+        )
         user.notes = notes + user.notes
-        return SignIn(user, token, idToken, metadata)
+        let grant = ProviderGrant(token, extras: response.extras, keeping: nil, at: self.clock.now)
+        return SignIn(user, token, idToken, metadata, grant, usesSubjectClaim: self.definition.usesSubjectClaim)
     }
 
     /// RFC 9207 §2.4; errors are checked as well, because another provider may have sent them.
@@ -369,6 +404,12 @@ extension RelyingParty {
         form.append("code", code)
         form.append("redirect_uri", self.redirectURI)
         if self.definition.pkce != .off { form.append("code_verifier", attempt.verifier) }
+        return try await self.tokens(for: form, metadata)
+    }
+
+    /// The response of the token endpoint to a request with client authentication.
+    func tokens(for form: Form, _ metadata: ProviderMetadata) async throws(Failure) -> TokenResponse {
+        var form = form
         // The audience is the endpoint that receives the assertion, so it is useless elsewhere. RFC 7523 §3.
         let proof = self.proof(metadata, audience: "\(metadata.token)")
         let authorization = try self.client.authenticate(&form, by: proof)
@@ -380,7 +421,7 @@ extension RelyingParty {
         )
     }
 
-    private func expectation(
+    func expectation(
         _ token: TokenResponse,
         _ attempt: Attempt,
         _ metadata: ProviderMetadata
@@ -396,7 +437,7 @@ extension RelyingParty {
     }
 
     /// The verified ID token; nil for a provider that has none.
-    private func idToken(
+    func idToken(
         _ token: TokenResponse,
         _ expected: IDToken.Expectation
     ) async throws(Failure) -> IDToken? {
@@ -408,7 +449,7 @@ extension RelyingParty {
     }
 
     /// The result of the userinfo call.
-    private enum Userinfo {
+    enum Userinfo {
         /// No field of the profile reads it.
         case notNeeded
         /// It is about the same subject.
@@ -418,28 +459,29 @@ extension RelyingParty {
     }
 
     /// The failures of a userinfo endpoint that is down; after any other failure the response cannot be trusted.
-    private static let outages: Set<Failure.Reason> = [
+    static let outages: Set<Failure.Reason> = [
         .providerUnavailable, .providerTimeout, .providerUnreachable, .providerConnectionLost,
         .providerQueueFull, .providerNoResources,
     ]
 
-    /// The userinfo response, fetched only if the profile reads it; it must be about the same subject.
+    /// The userinfo response, fetched only if the profile reads it or `isProof`; it must be about the same subject.
     ///
     /// An endpoint that is down does not fail the sign-in, because the ID token identifies the user. An endpoint that
     /// rejects the token, responds with anything but claims about this subject, or is down where the profile reads the
     /// subject from it, fails the sign-in. OpenID Connect Core §5.3.2.
-    private func userinfo(
-        _ token: TokenResponse,
+    func userinfo(
+        _ accessToken: String,
         of idToken: IDToken?,
         _ expected: IDToken.Expectation,
-        _ metadata: ProviderMetadata
+        _ metadata: ProviderMetadata,
+        isProof: Bool = false
     ) async throws(Failure) -> Userinfo {
-        guard let idToken, let keys = self.keys, self.definition.readsUserinfo, let endpoint = metadata.userinfo else {
-            return .notNeeded
-        }
+        guard let idToken, let keys = self.keys, self.definition.readsUserinfo || isProof,
+            let endpoint = metadata.userinfo
+        else { return .notNeeded }
         let userinfo: JSON
         do throws(Failure) {
-            switch try await self.call.userinfo(at: endpoint, accessToken: token.accessToken) {
+            switch try await self.call.userinfo(at: endpoint, accessToken: accessToken) {
             case .plain(let claims): userinfo = claims
             case .signed(let text): userinfo = try await expected.claims(inUserinfo: text, by: keys)
             }
@@ -458,6 +500,50 @@ extension RelyingParty {
     }
 }
 
+// MARK: Logout
+
+extension RelyingParty {
+    /// Verifies a logout token that a client posted; anonymous clients can post anything.
+    ///
+    /// OpenID Connect Back-Channel Logout §2.6.
+    ///
+    /// - Parameter text: The token as it was received.
+    /// - Returns: The verified token.
+    /// - Throws: `logout.token` for a token that is rejected, `logout.unverified` if there are no keys to verify it with, or
+    ///   not yet.
+    package func logoutToken(_ text: String) async throws(Failure) -> LogoutToken {
+        guard let keys = self.logoutKeys else {
+            throw Failure(.logoutToken, "the provider has no ID tokens, so it has no logout tokens either")
+        }
+        do throws(Failure) {
+            let expected = LogoutToken.Expectation(
+                definition: self.definition,
+                discoveredIssuer: try await self.metadata().issuer,
+                clientID: self.client.clientID,
+                now: self.clock.now
+            )
+            return try await LogoutToken.verified(text, by: keys, expecting: expected)
+        } catch {
+            let breaksRule = error.reason.entry.section == .idToken || error.reason == .providerTenant
+            // The key may be a new one that is fetched only later.
+            let isRejected = breaksRule && error.reason != .idTokenKeyUnknown
+            throw Failure(isRejected ? .logoutToken : .logoutUnverified, "\(error.code): \(error.detail)")
+        }
+    }
+
+    /// The origins at the provider that browsers visit, whose pages may frame the response to a front-channel logout.
+    ///
+    /// OpenID Connect Front-Channel Logout §2. Fetches nothing, because anonymous clients can ask for it: before the first
+    /// sign-in it is the origin of the metadata.
+    package var pageOrigins: Set<Origin> {
+        guard case .openID(let discovery) = self.definition.signIn else { return [] }
+        let metadata = self.discovery?.cached
+        return Set(
+            [discovery.origin, metadata?.authorization.origin, metadata?.endSession?.origin].compactMap(\.self)
+        )
+    }
+}
+
 // MARK: Profile
 
 extension RelyingParty {
@@ -465,22 +551,24 @@ extension RelyingParty {
     ///
     /// - Parameters:
     ///   - payloads: The claims of the tokens.
-    ///   - token: The access token for the calls.
+    ///   - accessToken: The access token for the calls.
+    ///   - scopes: The granted scopes, if the provider reports them.
     ///   - looksUpGroups: Whether groups are looked up.
     /// - Returns: The profile, and notes for the operator.
     /// - Throws: Why there is no profile; `provider.api_refused` if the provider rejects a call that the subject needs.
-    private func user(
+    func user(
         _ payloads: ProviderPayloads,
-        _ token: TokenResponse,
+        _ accessToken: String,
+        granted scopes: [String]?,
         looksUpGroups: Bool
     ) async throws(Failure) -> (mapped: MappedProfile, notes: [String]) {
-        let access = APIAccess(self.definition, accessToken: token.accessToken, secret: self.client.secret)
+        let access = APIAccess(self.definition, accessToken: accessToken, secret: self.client.secret)
         var payloads = payloads
         var notes = try await self.fetch(&payloads, access)
         let mapped = try self.definition.profile(from: payloads)
         guard looksUpGroups else { return (mapped, notes) }
         let resolver = GroupResolver(definition: self.definition, call: self.call, access: access)
-        guard let found = await resolver.found(for: mapped.profile, payloads, granted: token.scopes) else {
+        guard let found = await resolver.found(for: mapped.profile, payloads, granted: scopes) else {
             return (mapped, notes)
         }
         notes += found.notes
@@ -552,14 +640,19 @@ extension RelyingParty {
 }
 
 extension SignIn {
-    fileprivate init(
+    init(
         _ user: (mapped: MappedProfile, notes: [String]),
         _ token: TokenResponse,
         _ idToken: IDToken?,
-        _ metadata: ProviderMetadata
+        _ metadata: ProviderMetadata,
+        _ grant: ProviderGrant,
+        usesSubjectClaim: Bool
     ) {
         self.mapped = user.mapped
+        self.grant = grant
         self.idToken = idToken?.text
+        self.subjectClaim = usesSubjectClaim ? nil : idToken?.subject
+        self.providerSession = idToken?.session
         self.endSessionEndpoint = metadata.endSession
         self.grantedScopes = token.scopes
         self.accessTokenLifetime = token.lifetime

@@ -11,6 +11,12 @@ package struct SignIn: Sendable {
     package let mapped: MappedProfile
     /// The ID token's text, for the `id_token_hint` that ends the session at the provider.
     package let idToken: String?
+    /// The `sub` of the ID token, where the profile has another subject.
+    package let subjectClaim: String?
+    /// The `sid` of the ID token, by which the provider ends the session.
+    ///
+    /// OpenID Connect Back-Channel Logout §2.4.
+    package let providerSession: String?
     /// Where the session at the provider is ended, if it can be.
     ///
     /// OpenID Connect RP-Initiated Logout §2.1.
@@ -19,6 +25,8 @@ package struct SignIn: Sendable {
     ///
     /// RFC 6749 §5.1.
     package let grantedScopes: [String]?
+    /// What the provider granted, for later re-checks.
+    package let grant: ProviderGrant
     /// How long the access token lives, if the provider reports it.
     package let accessTokenLifetime: Duration?
     /// How long the ID token lives from when it was made; nil without one.

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import GateCore
+internal import GateProviders
+
+/// What a provider reports about a user who signed in earlier.
+package enum RecheckResult: Sendable {
+    /// The user may still sign in; profile and grant are new.
+    case confirmed(SignIn)
+    /// The tokens are new and have to be kept, but the user could not be read.
+    case refreshed(ProviderGrant, Failure)
+    /// The provider does not let the user in any more, or the rules of the definition do not.
+    case ended(Failure)
+    /// The provider cannot be asked without the user.
+    case needsUser
+}
+
+/// A user to ask a provider about.
+package struct RecheckedUser: Sendable {
+    /// What the provider granted.
+    package let grant: ProviderGrant
+    /// The profile that it gave.
+    package let profile: Profile
+    /// The ID token of the sign-in or of the last re-check; nil without one, or if it was too long to keep.
+    package let idToken: Secret?
+
+    /// The user of a session.
+    package init(grant: ProviderGrant, profile: Profile, idToken: Secret?) {
+        self.grant = grant
+        self.profile = profile
+        self.idToken = idToken
+    }
+}
+
+// MARK: Re-checks
+
+extension RelyingParty {
+    /// Asks the provider, without the user, whether a user may still sign in.
+    ///
+    /// With a refresh token it is redeemed, RFC 6749 §6, to which every provider responds by the state of the account; else
+    /// userinfo or the API is asked with the access token. Only an error that is about this user ends a session: one
+    /// about the gateway's registration would end all of them.
+    ///
+    /// - Parameters:
+    ///   - user: The user, and what the provider granted.
+    ///   - looksUpGroups: Whether a rule needs groups.
+    ///   - acceptsPartial: Whether a profile is accepted although groups or userinfo could not be read.
+    /// - Returns: What the provider reports.
+    /// - Throws: Why the provider could not be asked; nothing has changed there.
+    package func recheck(
+        _ user: RecheckedUser,
+        looksUpGroups: Bool,
+        acceptsPartial: Bool
+    ) async throws(Failure) -> RecheckResult {
+        guard user.grant.isUsable(at: self.clock.now) else { return .needsUser }
+        // Without the token of the sign-in there is nothing to compare with, and a redeemed refresh token is spent.
+        let kept = user.idToken.flatMap {
+            $0.withText { IDToken.kept($0, self.definition, issuer: user.profile.issuer) }
+        }
+        guard self.keys == nil || kept != nil else { return .needsUser }
+        guard self.rechecks.acquire() else {
+            throw Failure(.providerBusy, "re-checks use half of max_connections already")
+        }
+        defer { self.rechecks.release() }
+        let metadata = try await self.metadata()
+        try await self.prepareKeys()
+        let slot = try await self.queue.enter()
+        defer { self.queue.release(slot) }
+        let recheck = Recheck(user: user, kept: kept, looksUpGroups: looksUpGroups, acceptsPartial: acceptsPartial)
+        guard let refreshToken = user.grant.refreshToken else {
+            return try await self.ask(recheck, metadata)
+        }
+        return try await self.refresh(refreshToken, recheck, metadata)
+    }
+
+    private struct Recheck {
+        let user: RecheckedUser
+        /// The ID token of the sign-in; nil for a provider that has none.
+        let kept: IDToken?
+        let looksUpGroups: Bool
+        let acceptsPartial: Bool
+    }
+
+    private func refresh(
+        _ refreshToken: Secret,
+        _ recheck: Recheck,
+        _ metadata: ProviderMetadata
+    ) async throws(Failure) -> RecheckResult {
+        var form = Form()
+        form.append("grant_type", "refresh_token")
+        form.append("refresh_token", refreshToken.withText { $0 })
+        let token: TokenResponse
+        do throws(Failure) {
+            token = try await self.tokens(for: form, metadata)
+        } catch {
+            // What would be about the code at a sign-in is about the refresh token here.
+            guard error.reason == .openIDCodeRefused || error.reason == .providerDenied else { throw error }
+            return .ended(Failure(.providerGrantEnded, error.detail))
+        }
+        let earlier = recheck.user.grant
+        let extras = earlier.extras.flatMap { try? JSON(parsing: $0.utf8, depth: 8) }
+        let grant = ProviderGrant(token, extras: extras, keeping: earlier.refreshToken, at: self.clock.now)
+        do throws(Failure) {
+            let user = try await self.user(of: recheck, token, metadata)
+            return .confirmed(self.signIn(user, token, metadata, grant))
+        } catch {
+            return RelyingParty.endsSession(error)
+                ? .ended(Failure(.providerGrantEnded, "\(error)")) : .refreshed(grant, error)
+        }
+    }
+
+    /// Asks with the access token of the sign-in.
+    private func ask(_ recheck: Recheck, _ metadata: ProviderMetadata) async throws(Failure) -> RecheckResult {
+        guard let accessToken = recheck.user.grant.accessToken, self.keys == nil || metadata.userinfo != nil else {
+            return .needsUser
+        }
+        let token = TokenResponse(kept: accessToken.withText { $0 }, scopes: recheck.user.grant.scopes)
+        do throws(Failure) {
+            let user = try await self.user(of: recheck, token, metadata)
+            return .confirmed(self.signIn(user, token, metadata, recheck.user.grant))
+        } catch {
+            guard RelyingParty.endsSession(error) || error.reason == .providerTokenRejected else { throw error }
+            return .ended(Failure(.providerGrantEnded, "\(error)"))
+        }
+    }
+
+    private func signIn(
+        _ user: (user: (mapped: MappedProfile, notes: [String]), idToken: IDToken?),
+        _ token: TokenResponse,
+        _ metadata: ProviderMetadata,
+        _ grant: ProviderGrant
+    ) -> SignIn {
+        SignIn(user.user, token, user.idToken, metadata, grant, usesSubjectClaim: self.definition.usesSubjectClaim)
+    }
+
+    /// Whether a failure means that the provider did not respond, or not now.
+    package static func isOutage(_ failure: Failure) -> Bool { self.outages.contains(failure.reason) }
+
+    /// Whether a failure is about this user: the account is not admitted any more, or is another one.
+    private static func endsSession(_ failure: Failure) -> Bool {
+        failure.kind == .forbidden || failure.reason == .idTokenSubject || failure.reason == .openIDUserinfoSubject
+    }
+
+    /// The user of new tokens, who must be the one of the session.
+    private func user(
+        of recheck: Recheck,
+        _ token: TokenResponse,
+        _ metadata: ProviderMetadata
+    ) async throws(Failure) -> (user: (mapped: MappedProfile, notes: [String]), idToken: IDToken?) {
+        let known = recheck.user.profile
+        var expected = IDToken.Expectation(
+            definition: self.definition,
+            discoveredIssuer: metadata.issuer,
+            clientID: self.clientID,
+            nonce: "",
+            accessToken: token.accessToken,
+            now: self.clock.now
+        )
+        var idToken: IDToken?
+        if let keys = self.keys {
+            guard let kept = recheck.kept else { throw Failure(.openIDMissingIDToken, "the session has no ID token") }
+            expected.earlier = kept.claims
+            idToken = kept
+            if let text = token.idToken {
+                idToken = try await IDToken.verified(text, by: keys, expecting: expected)
+            }
+        }
+        // Without a new ID token, userinfo has the provider's latest word.
+        let isProof = token.idToken == nil
+        let extras = recheck.user.grant.extras.flatMap { try? JSON(parsing: $0.utf8, depth: 8) }
+        var payloads = ProviderPayloads(idToken: idToken?.claims, callback: extras)
+        switch try await self.userinfo(token.accessToken, of: idToken, expected, metadata, isProof: isProof) {
+        case .notNeeded: break
+        case .claims(let claims):
+            payloads.userinfo = claims
+            if isProof { payloads.idToken = idToken?.claims.overlaid(by: claims) }
+        case .unavailable(let failure):
+            guard recheck.acceptsPartial, recheck.user.grant.refreshToken != nil else { throw failure }
+            payloads.isUserinfoUnavailable = true
+        }
+        let user = try await self.user(
+            payloads,
+            token.accessToken,
+            granted: token.scopes,
+            looksUpGroups: recheck.looksUpGroups
+        )
+        let profile = user.mapped.profile
+        guard isIdentical(profile.issuer, known.issuer), isIdentical(profile.subject, known.subject) else {
+            throw Failure(.openIDUserinfoSubject, "the tokens are about another user than the session")
+        }
+        guard profile.groupsComplete || !known.groupsComplete || recheck.acceptsPartial else {
+            throw Failure(.providerGroupsIncomplete, user.notes.first ?? "the provider omitted some")
+        }
+        return (user, token.idToken == nil ? nil : idToken)
+    }
+}
+
+extension ProviderGrant {
+    /// What is kept of a token response.
+    ///
+    /// - Parameters:
+    ///   - token: The response.
+    ///   - extras: What the browser brought with the callback.
+    ///   - earlier: The refresh token that was redeemed, which holds on if the response has none.
+    ///   - now: The time.
+    init(_ token: TokenResponse, extras: JSON?, keeping earlier: Secret?, at now: Instant) {
+        self.init()
+        self.refreshToken = token.refreshToken.map(Secret.init(text:)) ?? earlier
+        if self.refreshToken == nil, token.accessToken.utf8.count <= ProviderGrant.maxTokenBytes {
+            self.accessToken = Secret(text: token.accessToken)
+        }
+        self.accessExpiry = token.lifetime.map { now.advanced(by: $0) }
+        self.scopes = token.scopes?.joined(separator: " ")
+        let text = extras.map(\.text)
+        self.extras = text.flatMap { $0.utf8.count <= ProviderGrant.maxExtrasBytes ? $0 : nil }
+    }
+}
+
+extension JSON {
+    /// An object with the members of another one in place of its own; what only it has stays.
+    fileprivate func overlaid(by other: JSON) -> JSON {
+        guard let own = self.object, let new = other.object else { return self }
+        return .object(own.merging(new) { $1 })
+    }
+}
