@@ -33,7 +33,7 @@ LONG = [
 
 
 #: Fixtures that begin with the first test, since they take a minute; the tests that use them come last.
-BEGUN_EARLY = {"slow_readers", "brief_tunnel"}
+BEGUN_EARLY = {"slow_readers", "brief_tunnel", "brief_app"}
 
 
 def weight(item):
@@ -68,7 +68,21 @@ def begun_early(request, clean_exits):
 @pytest.fixture(scope="session")
 def brief_tunnel(tmp_path_factory, provider_server):
     """A tunnel whose session expires a minute after the first test."""
-    tunnel = BriefTunnel(tmp_path_factory.mktemp("brief"), provider_server.realm("brief").issuer)
+    sessions = {"lifetime": "1m", "idle_timeout": "1m"}
+    tunnel = BriefTunnel(tmp_path_factory.mktemp("brief"), provider_server.realm("brief").issuer, sessions)
+    yield tunnel
+    tunnel.stop()
+
+
+@pytest.fixture(scope="session")
+def brief_app(tmp_path_factory, provider_server, app):
+    """The same, but the session is over for the app of the tunnel only."""
+    issuer = provider_server.realm("brief").issuer
+    apps = {
+        "brief": {"path": "/brief", "upstream": app.address, "allow": "signed_in", "lifetime": "1m"},
+        "long": {"path": "/", "upstream": app.address, "allow": "signed_in"},
+    }
+    tunnel = BriefTunnel(tmp_path_factory.mktemp("brief-app"), issuer, limits={"lifetime": "1m"}, apps=apps)
     yield tunnel
     tunnel.stop()
 

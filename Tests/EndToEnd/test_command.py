@@ -18,7 +18,7 @@ SECRETS = {
     )
 }
 COMMANDS = ["serve", "check", "demo", "try", "pins", "profile", "schema"]
-PLANNED = ["policy", "keys", "sessions", "health"]
+PLANNED = ["policy", "health"]
 
 
 def test_the_documented_example_passes_check():

@@ -6,6 +6,7 @@ import json
 import pytest
 
 from support.browser import Browser
+from support.gateway import Gateway, oidc
 from support.raw import request
 
 
@@ -21,6 +22,29 @@ def test_the_session_cookie_has_exactly_these_attributes(ada, gateway):
     )
     assert name == "gatehouse" and len(value) == 56
     assert rest == ["HttpOnly", "Path=/", "SameSite=Lax"]
+
+
+def test_a_cookie_that_browsers_keep_lasts_as_long_as_the_session(tmp_path, provider_server, app):
+    """C-01: `cookie: persistent`, on every host; the deletion is the same as without."""
+    apps = {name: {"host": f"{name}.localhost", "upstream": app.address, "allow": "signed_in"} for name in ("a", "b")}
+    providers = {"mock": oidc(provider_server.realm("mock").issuer)}
+    sessions = {"cookie": "persistent", "lifetime": "8h"}
+    gateway = Gateway(tmp_path, providers, apps, sessions=sessions).start()
+    browser = Browser(gateway)
+    for host in ("a.localhost", "b.localhost"):
+        assert browser.visit(f"http://{host}:{gateway.port}/").status == 200
+        lines = [line for at, line in browser.set_cookies if at == host and line.startswith("gatehouse=")]
+        assert len(lines) == 1
+        parts = [part.strip() for part in lines[0].split(";")]
+        assert sorted(part for part in parts[1:] if "Max-Age" not in part) == ["HttpOnly", "Path=/", "SameSite=Lax"]
+        age = next(int(part.partition("=")[2]) for part in parts if part.startswith("Max-Age="))
+        assert 8 * 3600 - 60 <= age <= 8 * 3600
+    gate = next(line for at, line in browser.set_cookies if at == gateway.host and line.startswith("gatehouse="))
+    assert "; Max-Age=" in gate
+    response = browser.sign_out(origin=f"http://b.localhost:{gateway.port}")
+    assert response.all("set-cookie") == ["gatehouse=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax"]
+    assert browser.ticket("b.localhost") is None
+    gateway.leave()
 
 
 def test_the_deletion_differs_by_value_and_age_only(ada, gateway):

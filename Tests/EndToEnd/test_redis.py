@@ -8,6 +8,7 @@ import time
 import pytest
 
 from support.browser import Browser
+from support.chains import CLIENT_AUTH, Authority
 from support.gateway import Gateway, oidc
 from support.processes import Process, eventually, free_port
 from support.raw import request
@@ -49,10 +50,10 @@ def gateways(tmp_path, provider_server, realm, redis):
     apps = {"echo": {"path": "/", "upstream": app.address, "allow": "signed_in", "public": ["/public/"]}}
     made = []
 
-    def make(store=None):
+    def make(store=None, **more):
         name = f"gateway-{len(made)}"
-        store = store or f"redis://127.0.0.1:{redis.port}/2"
-        one = Gateway(tmp_path / name, {"mock": oidc(realm.issuer)}, apps, name=name, sessions={"store": store})
+        sessions = {"store": store or f"redis://127.0.0.1:{redis.port}/2", **more}
+        one = Gateway(tmp_path / name, {"mock": oidc(realm.issuer)}, apps, name=name, sessions=sessions)
         one.app = app
         made.append(one)
         return one
@@ -159,6 +160,60 @@ def test_a_gateway_starts_without_redis(gateways, redis):
     assert Browser(one).sign_in("mock", "/x").status == 503
     redis.start()
     eventually(lambda: Browser(one).sign_in("mock", "/x").status == 200, "users sign in")
+
+
+@pytest.fixture
+def tls(tmp_path):
+    """An authority, and a Redis over TLS that admits clients with a certificate of it."""
+    root = Authority("redis root")
+    folder = tmp_path / "tls"
+    folder.mkdir()
+    cert, key = root.issue("localhost").files(folder, "redis")
+    server = Redis(folder, "--tls-cert-file", cert, "--tls-key-file", key, "--tls-ca-cert-file", root.file(folder))
+    server.options += ("--port", "0", "--tls-port", server.port)
+    server.start()
+    server.root = root
+    yield server
+    server.stop()
+
+
+def client_keys(server, authority, name):
+    """The keys of a client with a certificate of an authority."""
+    cert, key = authority.issue("gateway", usages=(CLIENT_AUTH, )).files(server.folder, name)
+    return {"ca_file": str(server.root.file(server.folder)), "certificate": str(cert), "private_key": str(key)}
+
+
+def test_redis_over_tls_with_a_client_certificate(gateways, tls):
+    """`rediss://` with a private CA; both sides are checked."""
+    one = gateways(f"rediss://localhost:{tls.port}", redis={"tls": client_keys(tls, tls.root, "client")}).start()
+    browser = Browser(one)
+    assert browser.sign_in("mock", "/x").status == 200
+    assert get(one, browser.ticket()).status == 200
+
+
+def test_redis_over_tls_with_a_wrong_certificate_is_an_outage(gateways, tls):
+    """Of another authority, for another name, without a client certificate: no user signs in, none is signed out."""
+    good = client_keys(tls, tls.root, "client")
+    other = Authority("another")
+    wrong = {
+        "another client authority": client_keys(tls, other, "stranger"),
+        "no client certificate": {"ca_file": good["ca_file"]},
+        "the authorities of the system": {"certificate": good["certificate"], "private_key": good["private_key"]},
+        "another name": {**good, "server_name": "other.internal"},
+    }
+    for name, keys in wrong.items():
+        one = gateways(f"rediss://localhost:{tls.port}", redis={"tls": keys}).start()
+        assert Browser(one).sign_in("mock", "/x").status == 503, name
+        one.stop()
+
+
+def test_a_renewed_client_certificate_is_used_after_a_reload(gateways, tls):
+    """The content of the files counts, not their names: the store is opened again, and no user is signed out."""
+    keys = client_keys(tls, Authority("another"), "client")
+    one = gateways(f"rediss://localhost:{tls.port}", redis={"tls": keys}).start()
+    assert Browser(one).sign_in("mock", "/x").status == 503
+    assert client_keys(tls, tls.root, "client") == keys
+    eventually(lambda: Browser(one).sign_in("mock", "/x").status == 200, "the changed files are read")
 
 
 def test_no_password_and_no_user_is_shown(gateways, redis, tmp_path):

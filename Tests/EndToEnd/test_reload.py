@@ -182,6 +182,26 @@ def test_reloads_during_sign_ins(own_gateway, realm):
         assert browser.send("GET", "/x").status == 200
 
 
+def test_a_reload_with_another_secret_signs_no_user_out(own_gateway, tmp_path, realm):
+    """R-04: sessions and sign-ins in progress from before open with the second secret; new ones need the first only."""
+    new = tmp_path / "new-secret"
+    new.write_text("the new secret is also longer than 32 bytes")
+    own_gateway.start()
+    browser = Browser(own_gateway)
+    browser.sign_in("mock", "/x")
+    late = Browser(own_gateway)
+    landing = late.authorize(late.begin("mock", "/late"))
+    own_gateway.configuration["gateway"]["secret"] = [f"${{file:{new}}}", "${env:TEST_GATEWAY_SECRET}"]
+    own_gateway.write()
+    reload(own_gateway)
+    assert browser.send("GET", "/x").status == 200
+    assert late.visit(landing).url == f"{own_gateway.origin}/late"
+    own_gateway.configuration["gateway"]["secret"] = [f"${{file:{new}}}"]
+    own_gateway.write()
+    reload(own_gateway)
+    assert late.send("GET", "/x").status == 200
+
+
 def presented(gateway):
     with Wire(gateway.tls_port, tls=tls_context(), server_name="gate.localhost") as wire:
         return wire.socket.getpeercert(binary_form=True)

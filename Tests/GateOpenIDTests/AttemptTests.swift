@@ -95,7 +95,8 @@ import Testing
             provider: "",
             returnPath: .root,
             replacedTicket: nil,
-            expiry: Self.now
+            expiry: Self.now,
+            isSilent: false
         )
         #expect(attempt.challenge == "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM")
     }

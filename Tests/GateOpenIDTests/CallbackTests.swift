@@ -259,7 +259,7 @@ import Testing
         #expect(signIn.profile.subject == "ada" && signIn.profile.email == "ada@example.org")
     }
 
-    @Test func `a user that is there twice is as if there were none`() async throws {
+    @Test func `a user that is there twice counts as absent`() async throws {
         var settings = ProviderFixture.settings(.oidc)
         settings.profile = ["given_name": ["callback:/user/name/firstName"]]
         let fixture = try ProviderFixture(settings)

@@ -80,4 +80,25 @@ import Testing
         #expect(try await self.outcome(silent, tenant: Self.tenant) == "id_token.key_issuer")
         #expect(try await self.outcome(try self.fixture(Self.tenant, keyIssuer: nil), tenant: Self.tenant) == nil)
     }
+
+    @Test func `a logout token is of a tenant that may sign in, and signed by one of its keys`() async throws {
+        func rejection(_ fixture: ProviderFixture, tenant: String) async throws -> String? {
+            let claims = fixture.claims.with([
+                "iss": .string("\(Self.base)/\(tenant)/v2.0"), "tid": .string(tenant), "jti": "j1",
+                "events": ["http://schemas.openid.net/event/backchannel-logout": [:]],
+            ])
+            do throws(Failure) {
+                let text = try? token(claims, by: .rs256)
+                let logout = try await fixture.party.logoutToken(text ?? "")
+                #expect(logout.issuer == "\(Self.base)/\(tenant)/v2.0")
+                return nil
+            } catch {
+                return error.detail.split(separator: ":").first.map(String.init)
+            }
+        }
+        #expect(try await rejection(try self.fixture(), tenant: Self.tenant) == nil)
+        #expect(try await rejection(try self.fixture(Self.tenant), tenant: Self.consumers) == "provider.tenant")
+        let personal = try self.fixture(keyIssuer: "\(Self.base)/\(Self.consumers)/v2.0")
+        #expect(try await rejection(personal, tenant: Self.tenant) == "id_token.key_issuer")
+    }
 }

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import GateCore
 import GatePolicy
 import Testing
 
+/// A table of apps that have one host each.
+private func singleHosts(_ entries: [(host: String, path: String)]) -> RouteTable {
+    RouteTable(entries.map { ([.exact($0.host)], $0.path) })
+}
+
 @Suite struct RouteTableTests {
-    private let table = RouteTable([
+    private let table = singleHosts([
         (host: "a.example", path: "/"), (host: "a.example", path: "/foo"), (host: "a.example", path: "/foo/bar/"),
         (host: "b.example", path: "/only"), (host: "a.example", path: "/foo/"),
     ])
@@ -29,13 +35,34 @@ import Testing
         #expect(RouteTable([]).entry(host: "a.example", path: Array("/".utf8).span) == nil)
     }
 
+    @Test(
+        arguments: [
+            ("a.example", "/x", 0), ("b.example", "/x", 0), ("b.example", "/wiki", 1),
+            ("one.apps.example", "/", 2), ("two.apps.example", "/wiki/x", 3), ("own.apps.example", "/", nil),
+            ("own.apps.example", "/desk", 4), ("apps.example", "/", nil), ("x.one.apps.example", "/", nil),
+            (".apps.example", "/", 2), ("one.apps.example.attacker.net", "/", nil), ("*.apps.example", "/", 2),
+        ] as [(String, String, Int?)]
+    )
+    func `an app may have several hosts, and a host of its own does not belong to a wildcard`(
+        host: String,
+        path: String,
+        entry: Int?
+    ) {
+        let apps = HostPattern.wildcard("apps.example")
+        let table = RouteTable([
+            ([.exact("a.example"), .exact("b.example")], "/"), ([.exact("b.example")], "/wiki"), ([apps], "/"),
+            ([.exact("c.example"), apps], "/wiki"), ([.exact("own.apps.example")], "/desk"),
+        ])
+        #expect(table.entry(host: host, path: Array(path.utf8).span) == entry)
+    }
+
     @Test func `ten thousand routes are distinguished`() {
         var entries: [(host: String, path: String)] = []
         for number in 0..<5000 {
             entries.append((host: "host-\(number % 100).example", path: "/app-\(number)"))
             entries.append((host: "host-\(number % 100).example", path: "/app-\(number)/deep/\(number)"))
         }
-        let table = RouteTable(entries)
+        let table = singleHosts(entries)
         for (index, entry) in entries.enumerated() {
             #expect(table.entry(host: entry.host, path: Array(entry.path.utf8).span) == index)
             #expect(table.entry(host: entry.host, path: Array("\(entry.path)/x".utf8).span) == index)
@@ -61,7 +88,7 @@ import Testing
             }
         }
         let entries = paths.filter { !$0.contains("//") }.map { (host: "h.example", path: $0) }
-        let table = RouteTable(entries)
+        let table = singleHosts(entries)
         for path in paths.flatMap({ [$0, "\($0)/a", "\($0)b"] }) {
             let fitting = entries.enumerated().filter { Self.plainly(path, isBelow: $0.element.path) }
             let maxLength = fitting.map { Self.trimmed($0.element.path).utf8.count }.max()

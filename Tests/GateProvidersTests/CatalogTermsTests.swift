@@ -11,7 +11,7 @@ import Testing
     private static let terms: [(ProviderType, [String], ProviderDefinition.ClientAuthentication, String, String)] = [
         (.google, ["openid", "email", "profile"], .secretPost, "required", "required"),
         (.github, ["user:email"], .secretPost, "required", "required"),
-        (.microsoft, ["openid", "profile", "email"], .secretPost, "required", "required"),
+        (.microsoft, ["openid", "profile", "email", "offline_access"], .secretPost, "required", "required"),
         (.apple, ["openid", "name", "email"], .signedSecret, "required", "required"),
         (.gitlab, ["openid", "profile", "email"], .advertised, "required", "required"),
         (.okta, ["openid", "profile", "email"], .advertised, "required", "required"),

@@ -5,7 +5,7 @@ import Testing
 @testable import GateWire
 
 @Suite struct PathReadingsTests {
-    /// The readings as text; empty if there are none.
+    /// The readings as text; empty without readings.
     private static func readings(_ path: String) -> Set<String> {
         Set((PathReadings.all(of: Array(path.utf8)) ?? []).map { String(decoding: $0.path, as: UTF8.self) })
     }

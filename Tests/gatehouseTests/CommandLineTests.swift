@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import GateCore
 import Testing
 
 @testable import gatehouse
@@ -104,8 +105,27 @@ import Testing
         #expect(simulator.arguments == ["github", "--port", "9001", "--quirk", "slow"])
     }
 
-    @Test(arguments: ["policy", "keys", "sessions", "health"])
+    @Test(arguments: ["policy", "tokens", "health"])
     func `a command that does not exist yet is wrong usage`(name: String) {
         #expect(self.rejection(name)?.contains("Unexpected argument '\(name)'") == true)
+    }
+
+    @Test func `a revocation needs a selection, and all sessions are named as such`() throws {
+        for arguments in [
+            "", "--before 2026-01-01", "--all --user a:b", "--all id", "--host a --app b", "--all --before now",
+        ] {
+            #expect(self.rejection("sessions revoke \(arguments)") != nil, "\(arguments)")
+        }
+        let revoke = try self.parsed("sessions revoke --all --before 2026-01-01 --dry-run", as: RevokeSessions.self)
+        #expect(revoke.selection.before?.instant == Instant(date: "2026-01-01") && revoke.dryRun)
+        let time = try self.parsed("sessions list --before 2026-01-01T00:01:00Z", as: ListSessions.self)
+        #expect(time.selection.before?.instant == Instant(date: "2026-01-01")?.advanced(by: .seconds(60)))
+    }
+
+    @Test func `a table is aligned, and escapes what a terminal would act on`() {
+        var table = TextTable(["ID", "USER"])
+        table.add(["a", nil])
+        table.add(["long id", "a\u{1B}[2J"])
+        #expect(table.lines == ["ID       USER", "a        -", "long id  a\\u{1B}[2J"])
     }
 }

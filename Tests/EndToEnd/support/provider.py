@@ -29,6 +29,11 @@ class Realm:
         self.key = self.keys[0]
         self.requests = []
         self.codes = {}
+        self.grants, self.accesses, self.disabled = {}, {}, set()
+        self.issues_refresh = False
+        self.rotates = True
+        self.has_session = False
+        self.lifetime = 300
         self.claims = lambda claims: claims
         self.make = lambda claims, realm: token(realm.key, claims)
         self.userinfo = lambda user: user
@@ -68,25 +73,45 @@ class Realm:
         return self.callback({"code": code, "state": query["state"]})
 
     def authorize(self, query):
-        """The URL of the callback after the user has agreed."""
-        parameters = self.agreed(query)
+        """The URL of the callback after the user has agreed; without a session there is no silent sign-in."""
+        if query.get("prompt") == "none" and not self.has_session:
+            parameters = {"error": "login_required", "state": query["state"]}
+        else:
+            parameters = self.agreed(query)
         return f"{query['redirect_uri']}?{urlencode(parameters, doseq=True)}"
 
     def tokens(self, form):
-        query = self.codes.pop(form.get("code"), None)
-        if query is None:
-            return 400, {"error": "invalid_grant", "error_description": "unknown code"}
+        """The response of the token endpoint to a code or a refresh token."""
+        is_refresh = form.get("grant_type") == "refresh_token"
+        if is_refresh:
+            kept = self.grants.pop(form["refresh_token"], None) if self.rotates else self.grants.get(form["refresh_token"])
+        else:
+            query = self.codes.pop(form.get("code"), None)
+            kept = query and {"query": query, "user": dict(self.user)}
+        if kept is None or kept["user"]["sub"] in self.disabled:
+            return 400, {"error": "invalid_grant", "error_description": "unknown code or refresh token"}
+        query, user = kept["query"], self.user if self.user["sub"] == kept["user"]["sub"] else kept["user"]
         access = secrets.token_urlsafe(12)
+        self.accesses[access] = user["sub"]
         claims = self.claims(
             {
                 "iss": self.issuer, "aud": query["client_id"], "iat": now(), "exp": now() + 300, "nonce":
-                    query.get("nonce"), "at_hash": at_hash(access, realm_kind(self)), **self.user,
+                    query.get("nonce"), "at_hash": at_hash(access, realm_kind(self)), **user,
             }
         )
         response = {
-            "access_token": access, "token_type": "Bearer", "expires_in": 300, "id_token": self.make(claims, self),
+            "access_token": access, "token_type": "Bearer", "expires_in": self.lifetime,
+            "id_token": self.make(claims, self),
         }
+        if self.issues_refresh:
+            response["refresh_token"] = form["refresh_token"] if is_refresh and not self.rotates else secrets.token_urlsafe(24)
+            self.grants[response["refresh_token"]] = kept
         return 200, self.token_response(response)
+
+    def owner(self, fields):
+        """Whose access token a request has; None if it is not valid, or the user is disabled."""
+        sub = self.accesses.get(fields.get("Authorization", "").removeprefix("Bearer "))
+        return None if sub in self.disabled else sub
 
 
 def realm_kind(realm):
@@ -137,6 +162,8 @@ class Handler(BaseHTTPRequestHandler):
         if path == "token":
             return self.json(*realm.tokens(form))
         if path == "userinfo":
+            if realm.disabled and realm.owner(dict(self.headers)) is None:
+                return self.json(401, {"error": "invalid_token"})
             return self.json(200, realm.userinfo(dict(realm.user)))
         return self.reply(404, {}, b"")
 

@@ -74,13 +74,15 @@ class SlowReader:
 
 
 class BriefTunnel:
-    """A WebSocket whose session has a lifetime of a minute; the clock starts with the sign-in."""
-    def __init__(self, folder, issuer):
+    """A WebSocket whose session has a lifetime of a minute, or has it on this app only; the clock starts with the sign-in."""
+    def __init__(self, folder, issuer, sessions=None, limits=None, apps=None):
         self.app, self.error, self.seconds = Echo(), None, None
-        apps = {"echo": {"path": "/", "upstream": self.app.address, "allow": "signed_in"}}
-        sessions = {"lifetime": "1m", "idle_timeout": "1m"}
-        self.gateway = Gateway(folder, {"mock": oidc(issuer)}, apps, name="brief", sessions=sessions).start()
-        browser, began = Browser(self.gateway), time.monotonic()
+        app = {"path": "/messages", "upstream": self.app.address, "allow": "signed_in", **(limits or {})}
+        self.gateway = Gateway(
+            folder, {"mock": oidc(issuer)}, {"echo": app, **(apps or {})}, name="brief", sessions=sessions
+        ).start()
+        self.browser, began = Browser(self.gateway), time.monotonic()
+        browser = self.browser
         assert browser.visit("/oauth2/start/mock?rd=/oauth2/userinfo").status == 200
         cookie = "; ".join(f"{name}={value}" for name, value in browser.cookies[self.gateway.host].items())
         self.client = opened(self.gateway, "/messages", cookie, self.gateway.origin)

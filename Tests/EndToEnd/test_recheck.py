@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Re-checks: the provider is asked again whether a user may still sign in, once for all requests and gateways."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from support.browser import Browser
+from support.gateway import Gateway, oidc
+from support.processes import eventually
+from support.raw import request
+from support.upstream import Upstream
+
+CONFIRMED = 'gatehouse_session_rechecks_total{provider="mock",result="confirmed"}'
+
+
+@pytest.fixture
+def app():
+    server = Upstream()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def start(tmp_path, realm, app):
+    """Starts a gateway whose sessions hold for a second, unless a test sets something else."""
+    made = []
+
+    def make(apps=None, **sessions):
+        apps = apps or {"echo": {"path": "/", "upstream": app.address, "allow": "signed_in"}}
+        settings = {"store": "memory:", "recheck": "1s", "max_stale": "1h", **sessions}
+        one = Gateway(tmp_path / f"g{len(made)}", {"mock": oidc(realm.issuer)}, apps, sessions=settings)
+        made.append(one)
+        return one.start()
+
+    yield make
+    for one in made:
+        one.leave()
+
+
+def get(gateway, ticket, path="/x", *fields):
+    cookie = ("Cookie", f"gatehouse={ticket}")
+    return request(gateway.port, path, host="gate.localhost", fields=[cookie, *fields])
+
+
+def signed_in(gateway):
+    browser = Browser(gateway)
+    assert browser.sign_in("mock", "/x").status == 200
+    return browser
+
+
+def until_status(gateway, ticket, status):
+    """Each event loop has a cache of its own, and may serve a session for a second more."""
+    eventually(
+        lambda: all(get(gateway, ticket).status == status for _ in range(10)), f"the response is {status}", 15
+    )
+
+
+def test_new_claims_reach_the_app_and_the_rules(start, realm, app):
+    """The refresh token is redeemed, and the next response has the provider's new word."""
+    realm.issues_refresh = True
+    apps = {
+        "echo": {"path": "/", "upstream": app.address, "allow": "signed_in"},
+        "staff": {"path": "/staff", "upstream": app.address, "allow": [{"email": "ada@example.com"}]},
+    }
+    gateway = start(apps)
+    ticket = signed_in(gateway).ticket()
+    assert get(gateway, ticket, "/staff").status == 200
+    realm.user = {**realm.user, "email": "ada@new.example", "name": "Ada Byron"}
+    eventually(lambda: get(gateway, ticket, "/staff").status == 403, "the rule reads the new email address")
+    assert get(gateway, ticket, "/named").status == 200
+    assert app.seen("/named")[-1].get("X-Forwarded-Email") == "ada@new.example"
+    forms = [one["form"] for one in realm.requests if one["path"] == "token"]
+    assert forms[1]["grant_type"] == "refresh_token" and "code" not in forms[1]
+
+
+@pytest.mark.parametrize("refresh", [True, False])
+def test_a_user_who_is_disabled_is_out_at_the_next_recheck(start, realm, refresh):
+    """By the refresh token, or else by the access token: both end the session, not only one response."""
+    realm.issues_refresh = refresh
+    gateway = start()
+    browser = signed_in(gateway)
+    realm.disabled.add("ada")
+    until_status(gateway, browser.ticket(), 401)
+    realm.disabled.clear()
+    assert get(gateway, browser.ticket()).status == 401, "the session has ended"
+    assert "session ended by provider" in gateway.log and "mock:ada" in gateway.log
+    assert browser.sign_in("mock", "/x").status == 200
+
+
+def test_one_refresh_for_a_hundred_requests(start, realm):
+    """A provider that rotates refresh tokens sees each of them once, however many requests come at the same time."""
+    realm.issues_refresh = True
+    gateway = start(recheck="2s")
+    ticket = signed_in(gateway).ticket()
+    statuses = []
+    with ThreadPoolExecutor(20) as pool:
+        while realm.count("token") < 4:
+            statuses += pool.map(lambda _: get(gateway, ticket).status, range(100))
+    assert set(statuses) == {200} and len(statuses) >= 100
+    tokens = [one["form"].get("refresh_token") for one in realm.requests if one["path"] == "token"][1:]
+    assert len(tokens) == len(set(tokens)), "a refresh token was redeemed twice"
+
+
+@pytest.mark.parametrize(
+    "response",
+    [(401, {}, b'{"error": "invalid_client"}'), (503, {}, b"down"), (429, {"Retry-After": "2"}, b"slow"),
+     (200, {"Content-Type": "application/json"}, b'{"access_token": ')],
+    ids=["invalid_client", "503", "429", "half a body"],
+)
+def test_r_40_an_error_of_the_provider_ends_no_session(start, realm, response):
+    """The session is served until `max_stale`, then kept: 503, the cookie untouched, and served again afterwards."""
+    realm.issues_refresh = True
+    gateway = start(max_stale="2s")
+    ticket = signed_in(gateway).ticket()
+    realm.documents["token"] = response
+    until_status(gateway, ticket, 503)
+    rejected = get(gateway, ticket)
+    assert rejected.json["error"] == "session.not_confirmed" and rejected.get("retry-after")
+    assert rejected.get("set-cookie") is None and rejected.get("location") is None
+    assert gateway.metric('gatehouse_stale_sessions_total{provider="mock",result="served"}') > 0
+    del realm.documents["token"]
+    eventually(lambda: get(gateway, ticket).status == 200, "the provider confirms the user", 60)
+
+
+def test_a_provider_that_hangs_delays_a_request_for_three_seconds_at_most(start, realm):
+    """R-43: the session is served although no response has come."""
+    realm.issues_refresh = True
+    gateway = start()
+    ticket = signed_in(gateway).ticket()
+    realm.holds["token"] = threading.Event()
+    eventually(lambda: realm.count("token") == 2 or get(gateway, ticket).status != 200, "a re-check waits", 10)
+    assert get(gateway, ticket).status == 200
+    realm.holds.pop("token").set()
+
+
+def test_without_a_refresh_token_userinfo_is_asked(start, realm):
+    gateway = start()
+    ticket = signed_in(gateway).ticket()
+    asked = realm.count("userinfo")
+    eventually(lambda: get(gateway, ticket).status == 200 and realm.count("userinfo") > asked, "userinfo is asked")
+    assert realm.count("token") == 1
+
+
+@pytest.mark.parametrize("has_session", [True, False])
+def test_an_expired_grant_leads_over_the_provider(start, realm, has_session):
+    """A navigation is redirected with `prompt=none`; if the provider must show a page, the sign-in begins again."""
+    realm.lifetime = 1
+    realm.has_session = has_session
+    gateway = start()
+    browser = signed_in(gateway)
+    old = browser.ticket()
+    eventually(lambda: browser.send("GET", "/y").status == 303, "the session is due")
+    assert browser.visit("/y").status == 200
+    assert browser.ticket() != old, "C-04: a new sign-in has a new ticket"
+    assert get(gateway, old).status == 401
+    prompts = [one["query"].get("prompt") for one in realm.requests if one["path"] == "authorize"]
+    assert prompts[-1] == ("none" if has_session else None) and "none" in prompts
+
+
+def test_an_expired_grant_ends_for_scripts_when_it_is_stale(start, realm):
+    """A script cannot lead the user over the provider: it is served until `max_stale`, then it gets 401."""
+    realm.lifetime = 1
+    gateway = start(max_stale="2s")
+    ticket = signed_in(gateway).ticket()
+    assert get(gateway, ticket).status == 200
+    until_status(gateway, ticket, 401)
+
+
+def test_rechecks_can_be_off(start, realm):
+    gateway = start(recheck="never")
+    ticket = signed_in(gateway).ticket()
+    realm.disabled.add("ada")
+    assert get(gateway, ticket).status == 200 and gateway.metric(CONFIRMED) == 0
