@@ -41,6 +41,7 @@ UNSAFE = {
     "Sources/GateNet/Sockets/SocketError.swift": "calls strerror",
     "Sources/GateNet/Sockets/SocketLoop.swift": "is its own thread, which confines most of what it holds; reads and writes an eventfd",
     "Sources/GateNet/Sockets/SocketOutput.swift": "hands bytes to send and sendmsg",
+    "Sources/GateNet/Sockets/UnixSocket.swift": "creates the file of a Unix socket and asks the kernel who connects",
     "Sources/GateHTTP/Accept/InheritedSocket.swift": "asks the kernel where a socket is bound, which it was handed over",
     "Sources/GateServer/Gateway/SystemdNotifier.swift": "sends a datagram to the service manager's socket",
     "Sources/GateOperations/Logs/OutputDescriptor.swift": "hands bytes to write, whose failure has to be known to the byte",

@@ -75,7 +75,7 @@ IN_PROSE = {
     r"operations address(?:es)?": "operations listener",
     r"(?:header|head|field) blocks?": "head, field lines, HTTP/2 fields",
     r"stands?|stood": "is, applies, means",
-    r"(?<!there )(?:is|are|was|were) none": "is not, does not exist",
+    r"(?:is|are|was|were) none": "is not, does not exist",
     r"(?<!there )(?:is|are|was|were) no(?! (?:longer|more|less|better|worse|later)\b)": "is not",
     r"ends? tls": "terminates TLS",
     r"left to chance": "with jitter",
