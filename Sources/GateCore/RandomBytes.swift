@@ -19,7 +19,7 @@ package struct RandomBytes: Sendable {
         Base64URL.encode(self.bytes(count))
     }
 
-    /// `count` fresh bytes, less one bit, as an id that people pass to commands.
+    /// `count` fresh bytes, less one bit, as an id that can be passed to a command.
     ///
     /// The first character is a letter: a command would read an id that begins with `-` as an option.
     package func identifier(_ count: Int) -> String {
