@@ -24,6 +24,12 @@ package struct RecheckBreaker {
     private var recoversUntil: Duration?
     private var nextStep = Duration.zero
 
+    /// After which time a re-check may begin, without beginning one; nil while the breaker is closed.
+    func pause(at now: Duration) -> Duration? {
+        guard let openUntil, now < openUntil else { return nil }
+        return openUntil - now
+    }
+
     /// Lets a re-check begin.
     ///
     /// - Parameter now: Monotonic time.

@@ -51,6 +51,20 @@ package struct RecheckPolicy: Sendable, Hashable {
         return now >= refresh ? .due : .confirmed
     }
 
+    /// How long the word of a provider holds that could not say everything, such as the groups.
+    private static let partialValidity = Duration.seconds(300)
+
+    /// The time from which a confirmation counts.
+    ///
+    /// - Parameters:
+    ///   - now: When the provider confirmed the user.
+    ///   - isPartial: Whether it could not say everything; then it is asked again sooner.
+    /// - Returns: That time, or an earlier one.
+    package func confirmation(at now: Instant, isPartial: Bool) -> Instant {
+        guard isPartial, let interval else { return now }
+        return now.advanced(by: min(interval, RecheckPolicy.partialValidity) - interval)
+    }
+
     /// How long a session may be served before its state is looked at again.
     func validity(of session: Session, at now: Instant) -> Duration {
         guard let interval else { return .seconds(Int64.max) }

@@ -15,17 +15,35 @@ package enum RecheckOutcome: Sendable {
     case failed(Failure)
 }
 
+/// The last failure of a family's re-check.
+struct FailedRecheck {
+    /// The shortest time until the next one begins.
+    static let pause = Duration.seconds(10)
+    /// The longest.
+    static let maxPause = Duration.seconds(300)
+
+    /// Why it failed.
+    let failure: Failure
+    /// How many in a row were about this user.
+    let inRow: Int
+    /// Monotonic time.
+    let at: Duration
+
+    /// When the next one may begin.
+    var end: Duration {
+        self.at + min(FailedRecheck.pause * (1 << min(max(self.inRow - 1, 0), 8)), FailedRecheck.maxPause)
+    }
+}
+
 /// The re-checks in progress and the breakers of the providers; shared by all event loops.
 package final class Rechecks: Sendable {
     /// The maximum number of re-checks in progress.
     static let maxInProgress = 10_000
 
-    /// How long a session whose re-check failed is not asked about again.
-    static let pause = Duration.seconds(10)
     private static let maxFailed = 65_536
 
     private let inProgress = Mutex<[[UInt8]: RecheckInProgress]>([:])
-    private let failed = Mutex<[[UInt8]: (failure: Failure, at: Duration)]>([:])
+    private let failed = Mutex<[[UInt8]: FailedRecheck]>([:])
     private let breakers = Mutex<[String: RecheckBreaker]>([:])
     private let start = ContinuousClock.now
 
@@ -71,19 +89,37 @@ package final class Rechecks: Sendable {
     package func recentFailure(of family: [UInt8]) -> Failure? {
         let now = self.now
         return self.failed.withLock { failed in
-            guard let last = failed[family], now < last.at + Rechecks.pause else { return nil }
+            guard let last = failed[family], now < last.end else { return nil }
             return last.failure
         }
     }
 
     /// The re-check of a family failed.
-    package func failed(_ family: [UInt8], _ failure: Failure) {
+    ///
+    /// - Parameters:
+    ///   - family: The family.
+    ///   - failure: Why.
+    ///   - isOutage: Whether the provider is the reason, which the breaker paces; a failure that is about this user is
+    ///     likely to come again, so each one in a row doubles the pause.
+    package func failed(_ family: [UInt8], _ failure: Failure, isOutage: Bool) {
         let now = self.now
         self.failed.withLock { failed in
-            if failed.count >= Rechecks.maxFailed { failed = failed.filter { now < $0.value.at + Rechecks.pause } }
+            if failed.count >= Rechecks.maxFailed { failed = failed.filter { now < $0.value.end } }
             if failed.count >= Rechecks.maxFailed { failed = [:] }
-            failed[family] = (failure, now)
+            let earlier = isOutage ? 0 : failed[family]?.inRow ?? 0
+            failed[family] = FailedRecheck(failure: failure, inRow: isOutage ? 0 : earlier + 1, at: now)
         }
+    }
+
+    /// The provider confirmed the user of a family.
+    package func succeeded(_ family: [UInt8]) {
+        self.failed.withLock { $0[family] = nil }
+    }
+
+    /// Whether a provider is not asked at the moment; else nil.
+    package func pause(of provider: String) -> Duration? {
+        let now = self.now
+        return self.breakers.withLock { $0[provider]?.pause(at: now) }
     }
 
     /// A provider responded to a re-check.

@@ -18,9 +18,9 @@ package struct StoredSession: Sendable {
 // MARK: Re-checks
 
 extension SessionManager {
-    /// How long one gateway has for a re-check; longer than the calls of one may take, so that no refresh token is
-    /// redeemed twice.
-    package static let recheckTime = Duration.seconds(40)
+    /// How long one gateway has for a re-check; longer than its calls and the writes of its result may take, so that no
+    /// refresh token is redeemed twice.
+    package static let recheckTime = Duration.seconds(60)
 
     /// The session of a ticket, or the one that it was transferred from, as the store has it now; nil if it has ended.
     package func stored(_ ticket: Ticket) async throws(Failure) -> StoredSession? {
@@ -52,6 +52,29 @@ extension SessionManager {
     package func endRecheck(of stored: StoredSession) async {
         // One that cannot be ended ends by itself.
         try? await self.store.unlock(stored.reservation)
+    }
+
+    /// Stores the result of a silent sign-in of the same user in the session that the browser has.
+    ///
+    /// The sessions of the family on other hosts go on, and so does its lifetime: nobody has proved to be the user again.
+    ///
+    /// - Parameters:
+    ///   - ticket: The browser's ticket.
+    ///   - signIn: The result.
+    ///   - now: The time.
+    /// - Returns: Whether it is stored; false if the session has ended, or comes from another session at the provider,
+    ///   by which the provider would end it.
+    /// - Throws: If the store is unavailable.
+    package func confirm(_ ticket: Ticket, with signIn: SignIn, now: Instant) async throws(Failure) -> Bool {
+        for _ in 0..<SessionManager.maxReplacements {
+            guard let stored = try await self.stored(ticket) else { return false }
+            guard stored.session.profile.label == signIn.profile.label,
+                stored.session.providerSession == signIn.providerSession,
+                stored.session.subjectClaim == signIn.subjectClaim
+            else { return false }
+            if try await self.update(stored, with: signIn, confirmed: now) { return true }
+        }
+        throw SessionManager.busy
     }
 
     /// Stores the result of a re-check, unless the session has ended or changed meanwhile.

@@ -137,12 +137,12 @@ package struct SessionManager: Sendable {
         throw SessionManager.busy
     }
 
-    private static var busy: Failure {
+    static var busy: Failure {
         Failure(.sessionStoreUnavailable, "other requests replace the session all the time")
     }
 
     /// How often a session is read again because another request has replaced it meanwhile.
-    private static let maxReplacements = 4
+    static let maxReplacements = 4
 
     /// Records in the session for how long it was idle if some app has a limit that this reaches, before the use that ends it
     /// is noted.

@@ -5,12 +5,14 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from websockets.exceptions import ConnectionClosed
 
 from support.browser import Browser
 from support.gateway import Gateway, oidc
 from support.processes import eventually
 from support.raw import request
 from support.upstream import Upstream
+from support.websockets import Echo, opened
 
 CONFIRMED = 'gatehouse_session_rechecks_total{provider="mock",result="confirmed"}'
 
@@ -145,7 +147,8 @@ def test_without_a_refresh_token_userinfo_is_asked(start, realm):
 
 @pytest.mark.parametrize("has_session", [True, False])
 def test_an_expired_grant_leads_over_the_provider(start, realm, has_session):
-    """A navigation is redirected with `prompt=none`; if the provider must show a page, the sign-in begins again."""
+    """A navigation is redirected with `prompt=none`, and the session goes on; if the provider must show a page, the
+    sign-in begins again."""
     realm.lifetime = 1
     realm.has_session = has_session
     gateway = start()
@@ -153,8 +156,8 @@ def test_an_expired_grant_leads_over_the_provider(start, realm, has_session):
     old = browser.ticket()
     eventually(lambda: browser.send("GET", "/y").status == 303, "the session is due")
     assert browser.visit("/y").status == 200
-    assert browser.ticket() != old, "C-04: a new sign-in has a new ticket"
-    assert get(gateway, old).status == 401
+    assert (browser.ticket() == old) == has_session, "C-04: a sign-in of the user has a new ticket"
+    assert get(gateway, old).status == (200 if has_session else 401)
     prompts = [one["query"].get("prompt") for one in realm.requests if one["path"] == "authorize"]
     assert prompts[-1] == ("none" if has_session else None) and "none" in prompts
 
@@ -166,6 +169,45 @@ def test_an_expired_grant_ends_for_scripts_when_it_is_stale(start, realm):
     ticket = signed_in(gateway).ticket()
     assert get(gateway, ticket).status == 200
     until_status(gateway, ticket, 401)
+
+
+@pytest.mark.parametrize(
+    "method, fields",
+    [("POST", {"Sec-Fetch-Dest": "document", "Sec-Fetch-Site": "same-origin"}), ("GET", {"Sec-Fetch-Dest": "iframe"}),
+     ("GET", {"Sec-Fetch-Dest": "image", "Sec-Fetch-Mode": "no-cors"}), ("GET", {"Sec-Fetch-Mode": "cors"})],
+    ids=["form", "frame", "picture", "fetch"],
+)
+def test_only_a_navigation_is_led_over_the_provider(start, realm, method, fields):
+    """A form would be lost, and a part of a page cannot show the provider's; they are served until `max_stale`."""
+    realm.lifetime = 1
+    gateway = start()
+    browser = signed_in(gateway)
+    eventually(lambda: browser.send("GET", "/y").status == 303, "the session is due")
+    body = {"a": "b"} if method == "POST" else None
+    assert browser.send(method, "/y", body, fields).status == 200
+
+
+def test_a_websocket_ends_when_its_session_can_no_longer_be_confirmed(start, realm, app):
+    """Like the response to a request would be 503; the session itself is kept."""
+    realm.issues_refresh = True
+    echo = Echo()
+    try:
+        apps = {
+            "echo": {"path": "/", "upstream": app.address, "allow": "signed_in"},
+            "chat": {"path": "/chat", "upstream": echo.address, "allow": "signed_in"},
+        }
+        gateway = start(apps, max_stale="2s")
+        ticket = signed_in(gateway).ticket()
+        with opened(gateway, "/chat", f"gatehouse={ticket}") as socket:
+            socket.send("hello")
+            assert socket.recv(timeout=10) == "hello"
+            realm.documents["token"] = (503, {}, b"down")
+            with pytest.raises(ConnectionClosed):
+                socket.recv(timeout=30)
+        del realm.documents["token"]
+        eventually(lambda: get(gateway, ticket).status == 200, "the provider confirms the user", 60)
+    finally:
+        echo.close()
 
 
 def test_rechecks_can_be_off(start, realm):

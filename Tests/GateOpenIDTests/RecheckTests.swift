@@ -50,6 +50,7 @@ import Testing
         do throws(Failure) {
             switch try await self.fixture.party.recheck(user, looksUpGroups: false, acceptsPartial: acceptsPartial) {
             case .confirmed: return "confirmed"
+            case .partial(_, let failure): return "partial, \(failure.code)"
             case .refreshed(_, let failure): return "refreshed, \(failure.code)"
             case .ended(let failure): return "ended, \(failure.code)"
             case .needsUser: return "needs user"
@@ -94,6 +95,25 @@ import Testing
             return
         }
         #expect(signIn.profile.email == "ada@example.org" && signIn.idToken == nil)
+    }
+
+    @Test func `without a new ID token the members of userinfo replace the claims of the sign-in`() async throws {
+        let user = try await self.signedIn()
+        try self.issue(refreshToken: "rt-2", hasIDToken: false)
+        self.fixture.transport.stub(self.userinfoURL, ["sub": "ada", "email": "ada@new.example"])
+        guard case .confirmed(let signIn) = try await self.recheck(user) else {
+            Issue.record("not confirmed")
+            return
+        }
+        #expect(signIn.profile.email == "ada@new.example")
+    }
+
+    @Test func `without the ID token of the sign-in no refresh token is spent`() async throws {
+        let user = try await self.signedIn()
+        let before = self.fixture.transport.requests.count
+        let withoutToken = RecheckedUser(grant: user.grant, profile: user.profile, idToken: nil)
+        #expect(await self.result(withoutToken) == "needs user")
+        #expect(self.fixture.transport.requests.count == before)
     }
 
     @Test(arguments: [
@@ -155,7 +175,7 @@ import Testing
         try self.issue(refreshToken: "rt-2")
         self.fixture.transport.stub(self.userinfoURL, 503, "{}")
         #expect(await self.result(user) == "refreshed, provider.unavailable")
-        #expect(await self.result(user, acceptsPartial: true) == "confirmed")
+        #expect(await self.result(user, acceptsPartial: true) == "partial, provider.unavailable")
     }
 
     @Test func `without a refresh token userinfo is asked with the access token`() async throws {

@@ -50,3 +50,61 @@ import Testing
         #expect(self.breaker.admit(at: .zero) == .seconds(300))
     }
 }
+
+/// Which requests wait for a re-check, and when the next one of a family may begin.
+@Suite struct RechecksInProgressTests {
+    private let rechecks = Rechecks()
+    private let family: [UInt8] = [1]
+
+    @Test func `more than 256 requests do not wait for one re-check`() async {
+        let (end, ended) = AsyncStream.makeStream(of: Void.self)
+        let recheck = self.rechecks.recheck(of: self.family) {
+            for await _ in end {}
+            return .changed
+        }
+        guard let recheck else {
+            Issue.record("no re-check")
+            return
+        }
+        await withTaskGroup(of: Bool.self) { group in
+            for _ in 0..<300 {
+                group.addTask { await recheck.outcome(within: .seconds(60)) == nil }
+            }
+            var rejected = 0
+            while rejected < 44, await group.next() == true { rejected += 1 }
+            #expect(rejected == 300 - RecheckInProgress.maxWaiting)
+            ended.finish()
+            while let isRejected = await group.next() { #expect(!isRejected) }
+        }
+    }
+
+    @Test func `requests of one family share one re-check`() async {
+        let (end, ended) = AsyncStream.makeStream(of: Void.self)
+        let first = self.rechecks.recheck(of: self.family) {
+            for await _ in end {}
+            return .needsUser
+        }
+        let second = self.rechecks.recheck(of: self.family) { .ended }
+        #expect(first === second)
+        ended.finish()
+        guard case .needsUser = await second?.outcome(within: .seconds(60)) else {
+            Issue.record("it is another one")
+            return
+        }
+    }
+
+    @Test(arguments: [(1, 10), (2, 20), (3, 40), (5, 160), (6, 300), (100, 300)] as [(Int, Int)])
+    func `each failure about the same user doubles the pause, up to five minutes`(count: Int, seconds: Int) {
+        let failure = Failure(.idTokenNonce, "test")
+        #expect(FailedRecheck(failure: failure, inRow: count, at: .seconds(7)).end == .seconds(7 + seconds))
+    }
+
+    @Test func `an outage of the provider pauses a family for ten seconds, however often it fails`() {
+        let failure = Failure(.providerTimeout, "test")
+        #expect(FailedRecheck(failure: failure, inRow: 0, at: .zero).end == .seconds(10))
+        self.rechecks.failed(self.family, failure, isOutage: true)
+        #expect(self.rechecks.recentFailure(of: self.family)?.reason == .providerTimeout)
+        self.rechecks.succeeded(self.family)
+        #expect(self.rechecks.recentFailure(of: self.family) == nil)
+    }
+}

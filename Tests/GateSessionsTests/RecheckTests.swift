@@ -66,6 +66,15 @@ import Testing
         #expect(manager.remaining(session, now: noon.plus(4497)) == .seconds(3))
     }
 
+    @Test func `what was confirmed in part is asked for again after five minutes`() {
+        let counted = self.policy.confirmation(at: noon, isPartial: true)
+        #expect(self.policy.state(of: self.session(confirmed: counted), at: noon.plus(299)) != .overdue)
+        #expect(self.policy.state(of: self.session(confirmed: counted), at: noon.plus(300)) == .overdue)
+        #expect(self.policy.confirmation(at: noon, isPartial: false) == noon)
+        let short = RecheckPolicy(interval: .seconds(60), maxStale: .zero)
+        #expect(short.confirmation(at: noon, isPartial: true) == noon)
+    }
+
     @Test func `a grant is kept in the sealed record and nowhere else`() async throws {
         let fixture = SessionFixture()
         var signIn = SignIn(profile: .ada)
@@ -118,10 +127,10 @@ import Testing
         let issued = try await fixture.manager.issue(SignIn(profile: .ada), host: self.host, now: noon)
         let stored = try #require(try await fixture.manager.stored(issued.ticket))
         #expect(try await fixture.manager.reserveRecheck(of: stored, now: noon))
-        #expect(try await fixture.manager().reserveRecheck(of: stored, now: noon.plus(39)) == false)
-        #expect(try await fixture.manager().reserveRecheck(of: stored, now: noon.plus(40)))
+        #expect(try await fixture.manager().reserveRecheck(of: stored, now: noon.plus(59)) == false)
+        #expect(try await fixture.manager().reserveRecheck(of: stored, now: noon.plus(60)))
         await fixture.manager().endRecheck(of: stored)
-        #expect(try await fixture.manager.reserveRecheck(of: stored, now: noon.plus(41)))
+        #expect(try await fixture.manager.reserveRecheck(of: stored, now: noon.plus(61)))
     }
 
     @Test func `a transferred session ends with the one that it came from`() async throws {

@@ -10,6 +10,8 @@ internal import Synchronization
 package final class FakeProviders: ProviderTransport {
     private struct State: Sendable {
         var claims: [String: JSON] = [:]
+        var tokenExtras: [String: JSON] = [:]
+        var responses: [String: ProviderResponse] = [:]
         package var requests: [String] = []
     }
 
@@ -30,22 +32,39 @@ package final class FakeProviders: ProviderTransport {
         self.state.withLock { $0.claims = claims }
     }
 
+    /// What token responses have beside the tokens, such as `refresh_token` and `expires_in`.
+    package func setTokenExtras(_ members: [String: JSON]) {
+        self.state.withLock { $0.tokenExtras = members }
+    }
+
+    /// What an endpoint responds instead; nil for what it usually does.
+    package func stub(_ path: String, _ status: Int? = nil, _ body: JSON = [:]) {
+        let response = status.map {
+            ProviderResponse(status: $0, headers: [("Content-Type", "application/json")], body: body.encoded)
+        }
+        self.state.withLock { $0.responses[path] = response }
+    }
+
+    /// How often an endpoint was asked, at any of the providers.
+    package func count(_ path: String) -> Int { self.requests.count { $0.hasSuffix(path) } }
+
     /// Implements `ProviderTransport`.
     package func response(to request: ProviderRequest, provider: String) async throws(Failure) -> ProviderResponse {
-        let claims = self.state.withLock { state in
+        let (claims, extras, stub) = self.state.withLock { state in
             state.requests.append("\(request.address.origin)\(request.address.path)")
-            return state.claims
+            return (state.claims, state.tokenExtras, state.responses[request.address.path])
         }
+        if let stub { return stub }
         let issuer = "\(request.address.origin)"
         switch request.address.path {
         case "/.well-known/openid-configuration": return self.json(FakeProviders.metadata(of: issuer))
         case "/keys": return self.json(["keys": [FakeProviders.jwk]])
         case "/userinfo": return self.json(["sub": claims["sub"] ?? "ada"])
         case "/token":
-            let token: JSON = [
+            let token: [String: JSON] = [
                 "access_token": "at", "token_type": "Bearer", "id_token": .string(self.token(claims, of: issuer)),
             ]
-            return self.json(token)
+            return self.json(.object(token.merging(extras) { $1 }))
         default: throw Failure(.providerUnavailable, "nothing is at \(request.address)")
         }
     }

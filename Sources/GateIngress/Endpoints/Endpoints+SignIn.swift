@@ -80,13 +80,20 @@ extension Endpoints {
             throw error
         }
         let isCrossSite = provider.relyingParty.definition.responseMode == .formPost
-        // The session that this sign-in replaces: its cookie does not come along with a form from the provider's site.
-        let (location, attempt) = try await provider.relyingParty.authorization(
-            returnPath: self.runtime.carried(request.returnPath, on: request.origin.host, for: request.client),
-            replacedTicket: isCrossSite ? request.ticket?.text : nil,
-            offersOtherAccounts: request.wantsOtherAccount,
-            silent: request.wantsSilence ? await self.profile(of: request, with: id) : nil
-        )
+        let silent = request.wantsSilence ? await self.profile(of: request, with: id) : nil
+        let (location, attempt): (String, Attempt)
+        do throws(Failure) {
+            // The session that this sign-in replaces: its cookie does not come along with a form from the provider's site.
+            (location, attempt) = try await provider.relyingParty.authorization(
+                returnPath: self.runtime.carried(request.returnPath, on: request.origin.host, for: request.client),
+                replacedTicket: isCrossSite ? request.ticket?.text : nil,
+                offersOtherAccounts: request.wantsOtherAccount,
+                silent: silent
+            )
+        } catch {
+            if silent != nil { self.silentSignInFailed(with: id, error) }
+            throw error
+        }
         // Seldom has to wait, so seldom has a task that outlives this request.
         Task.immediate { await provider.reach.warm(provider.relyingParty) }
         guard let cookie = self.cookie(of: attempt.id, isCrossSite: isCrossSite) else {
@@ -127,22 +134,27 @@ extension Endpoints {
             case .openIDAttemptSpent: return try await self.withoutAttempt(request, to: attempt.returnPath)
             case .openIDAttemptExpired:
                 if try await self.session(of: request) != nil {
-                    var response = self.redirect(to: attempt.returnPath)
-                    if let cookie = self.cookie(of: attempt.id, isCrossSite: true) {
-                        response.addCookie(cookie.deletion)
-                    }
-                    return response
+                    return self.response(ending: attempt)
                 }
             default: break
             }
             self.runtime.metrics.signIn(provider: id, result: error.code)
+            if attempt.isSilent { self.silentSignInFailed(with: id, error) }
             throw error
         }
-        if attempt.isSilent, await self.profile(of: request, with: id)?.user != signIn.profile.user {
-            // Another user is signed in at the provider: this one must see it.
-            return self.withPage(attempt)
+        if attempt.isSilent {
+            self.runtime.rechecks.succeeded(id)
+            guard await self.profile(of: request, with: id)?.user == signIn.profile.user else {
+                // Another user is signed in at the provider: this one must see it.
+                return self.withPage(attempt)
+            }
         }
         return try await self.enter(signIn, attempt: attempt, request: request)
+    }
+
+    /// Counts a provider that is down, so that sessions which wait for it are served without being led there.
+    private func silentSignInFailed(with provider: String, _ failure: Failure) {
+        if RelyingParty.isOutage(failure) { _ = self.runtime.rechecks.failed(provider, failure) }
     }
 
     /// The user of the browser's session, if it is one with this provider.
@@ -186,17 +198,46 @@ extension Endpoints {
         var known = GateSessions.SignIn(signIn)
         known.profile = profile
         known.device = request.userAgent.flatMap { DeviceSummary.text(of: $0) }
+        if attempt.isSilent, let ticket = request.ticket {
+            guard try await self.runtime.sessions.spend(once) else { throw spent }
+            if try await self.runtime.sessions.confirm(ticket, with: known, now: request.now) {
+                self.runtime.metrics.rechecked(profile.provider, result: "confirmed")
+                return self.response(ending: attempt)
+            }
+            return try await self.response(ending: attempt, with: self.issue(known, request), request)
+        }
         let host = self.runtime.publicOrigin.host
         guard
             let issued = try await self.runtime.sessions.issue(known, host: host, now: request.now, spending: once)
         else { throw spent }
+        return await self.response(ending: attempt, with: issued, request)
+    }
+
+    private func issue(_ signIn: GateSessions.SignIn, _ request: EndpointRequest) async throws(Failure) -> IssuedSession
+    {
+        try await self.runtime.sessions.issue(signIn, host: self.runtime.publicOrigin.host, now: request.now)
+    }
+
+    /// Gives the browser its new session in place of the one that it had.
+    private func response(
+        ending attempt: Attempt,
+        with issued: IssuedSession,
+        _ request: EndpointRequest
+    ) async -> Response {
         let replaced = attempt.replacedTicket.flatMap { Ticket(Array($0.utf8)) }
         if let old = request.ticket ?? replaced { _ = try? await self.runtime.sessions.end(old) }
         self.begun(issued)
+        let profile = issued.session.profile
         self.runtime.metrics.signIn(provider: profile.provider, result: "ok")
         self.runtime.log.signedIn(profile, session: issued.session.id)
-        var response = self.redirect(to: attempt.returnPath)
+        var response = self.response(ending: attempt)
         response.addCookie(self.runtime.cookie(of: issued, at: self.runtime.publicOrigin, now: request.now))
+        return response
+    }
+
+    /// Sends the browser on to where the user wanted to go.
+    private func response(ending attempt: Attempt) -> Response {
+        var response = self.redirect(to: attempt.returnPath)
         if let cookie = self.cookie(of: attempt.id, isCrossSite: true) { response.addCookie(cookie.deletion) }
         return response
     }

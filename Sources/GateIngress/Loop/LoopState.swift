@@ -164,7 +164,7 @@ final class LoopState {
     }
 
     /// The sessions of a family have changed: the next request reads them again.
-    func sessionChanged(_ family: [UInt8]) { self.sessions.dropFamily(family) }
+    func sessionChanged(_ family: [UInt8]) { self.sessions.familyChanged(family) }
 
     /// Ends all tunnels, because the gateway stops.
     func endTunnels() { self.tunnels.endAll(.goingAway) }

@@ -59,7 +59,10 @@ final class SessionCache {
 
     private var entries: [CookieKey: CachedSession] = [:]
     private var families: [[UInt8]: Set<CookieKey>] = [:]
-    private var ended = RevokedFamilies()
+    private var ended = RecentFamilies(for: .seconds(60))
+    private var changed = RecentFamilies(for: .seconds(10))
+    /// How long what was read of a family is valid that has changed lately: the look-up may have begun before.
+    private static let freshnessAfterChange = TimeAmount.seconds(1)
 
     /// The number of entries.
     var count: Int { self.entries.count }
@@ -76,9 +79,10 @@ final class SessionCache {
 
     /// Caches a session of the store, at most until it expires.
     func insert(_ session: Session, for key: CookieKey, freshFor: TimeAmount, now: NIODeadline) {
-        guard !self.ended.contains(session.familyKey) else { return }
+        guard !self.ended.contains(session.familyKey, now: now) else { return }
         if self.entries.count >= SessionCache.capacity { self.evict(now: now) }
-        let validity = min(freshFor, SessionCache.freshness)
+        let hasChanged = self.changed.contains(session.familyKey, now: now)
+        let validity = min(freshFor, hasChanged ? SessionCache.freshnessAfterChange : SessionCache.freshness)
         self.entries[key] = CachedSession(session, freshUntil: now + validity)
         self.families[session.familyKey, default: []].insert(key)
     }
@@ -89,8 +93,13 @@ final class SessionCache {
         self.dropFamily(family)
     }
 
-    /// Drops all sessions of a family; the store still has them.
-    func dropFamily(_ family: [UInt8]) {
+    /// Drops all sessions of a family: they have changed in the store.
+    func familyChanged(_ family: [UInt8], now: NIODeadline = .now()) {
+        self.changed.insert(family, now: now)
+        self.dropFamily(family)
+    }
+
+    private func dropFamily(_ family: [UInt8]) {
         for key in self.families.removeValue(forKey: family) ?? [] {
             self.entries[key] = nil
         }

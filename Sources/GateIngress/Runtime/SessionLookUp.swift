@@ -106,13 +106,12 @@ extension SessionLookUp {
             // Another gateway may have been first.
             guard sessions.recheck.state(of: stored.session, at: now) != .confirmed else { return .changed }
             guard let grant = stored.session.grant, grant.isUsable(at: now) else {
+                // A provider that is down would show the user nothing.
+                if let wait = self.runtime.rechecks.pause(of: provider.id) { return self.paused(provider, wait) }
                 self.runtime.metrics.rechecked(provider.id, result: "needs_user")
                 return .needsUser
             }
-            if let wait = self.runtime.rechecks.admit(provider.id) {
-                let detail = "\(provider.id) has not responded to re-checks lately"
-                return .failed(Failure(.providerUnavailable, detail, retryAfter: wait))
-            }
+            if let wait = self.runtime.rechecks.admit(provider.id) { return self.paused(provider, wait) }
             guard try await sessions.reserveRecheck(of: stored, now: now) else {
                 return try await self.resultElsewhere(stored, ticket)
             }
@@ -123,11 +122,21 @@ extension SessionLookUp {
             }
             let outcome = await self.recheck(stored, grant, provider)
             await sessions.endRecheck(of: stored)
-            if case .failed(let failure) = outcome { self.runtime.rechecks.failed(seen.familyKey, failure) }
+            switch outcome {
+            case .failed(let failure):
+                let isOutage = RelyingParty.isOutage(failure)
+                self.runtime.rechecks.failed(seen.familyKey, failure, isOutage: isOutage)
+            case .changed, .ended, .needsUser: self.runtime.rechecks.succeeded(seen.familyKey)
+            }
             return outcome
         } catch {
             return .failed(error)
         }
+    }
+
+    private func paused(_ provider: RuntimeProvider, _ wait: Duration) -> RecheckOutcome {
+        let detail = "\(provider.id) has not responded to re-checks lately"
+        return .failed(Failure(.providerUnavailable, detail, retryAfter: wait))
     }
 
     /// Waits for the gateway that has reserved a re-check.
@@ -150,10 +159,14 @@ extension SessionLookUp {
         switch await self.ask(provider, about: session, grant) {
         case .success(.confirmed(let signIn)):
             self.runtime.rechecks.succeeded(provider.id)
-            self.runtime.metrics.rechecked(provider.id, result: "confirmed")
-            var change = GateSessions.SignIn(signIn)
-            self.runtime.keepGroups(of: &change.profile)
-            return await self.store(change, in: stored, confirmed: self.runtime.clock.now)
+            return await self.store(signIn, in: stored, result: "confirmed", isPartial: false)
+        case .success(.partial(let signIn, let failure)):
+            if RelyingParty.isOutage(failure) {
+                self.failed(failure, provider)
+            } else {
+                self.runtime.rechecks.succeeded(provider.id)
+            }
+            return await self.store(signIn, in: stored, result: "partial", isPartial: true)
         case .success(.refreshed(let grant, let failure)):
             var change = GateSessions.SignIn(profile: session.profile)
             change.grant = grant
@@ -223,6 +236,20 @@ extension SessionLookUp {
         let failures = self.runtime.rechecks.failed(provider.id, failure)
         guard failures == 1 || failures.isMultiple(of: RecheckBreaker.maxFailures) else { return }
         self.runtime.log.recheckFailed(failure, provider: provider.id, failures: failures)
+    }
+
+    private func store(
+        _ signIn: GateOpenID.SignIn,
+        in stored: StoredSession,
+        result: String,
+        isPartial: Bool
+    ) async -> RecheckOutcome {
+        self.runtime.metrics.rechecked(signIn.profile.provider, result: result)
+        var change = GateSessions.SignIn(signIn)
+        self.runtime.keepGroups(of: &change.profile)
+        let policy = self.runtime.sessions.recheck
+        let confirmed = policy.confirmation(at: self.runtime.clock.now, isPartial: isPartial)
+        return await self.store(change, in: stored, confirmed: confirmed)
     }
 
     /// Writes a result, more than once if the store fails: what the provider issued is lost otherwise.

@@ -7,6 +7,8 @@ internal import GateProviders
 package enum RecheckResult: Sendable {
     /// The user may still sign in; profile and grant are new.
     case confirmed(SignIn)
+    /// The same, but a part of the profile could not be read.
+    case partial(SignIn, Failure)
     /// The tokens are new and have to be kept, but the user could not be read.
     case refreshed(ProviderGrant, Failure)
     /// The provider does not let the user in any more, or the rules of the definition do not.
@@ -101,8 +103,7 @@ extension RelyingParty {
         let extras = earlier.extras.flatMap { try? JSON(parsing: $0.utf8, depth: 8) }
         let grant = ProviderGrant(token, extras: extras, keeping: earlier.refreshToken, at: self.clock.now)
         do throws(Failure) {
-            let user = try await self.user(of: recheck, token, metadata)
-            return .confirmed(self.signIn(user, token, metadata, grant))
+            return try await self.confirmation(of: recheck, token, metadata, grant)
         } catch {
             return RelyingParty.endsSession(error)
                 ? .ended(Failure(.providerGrantEnded, "\(error)")) : .refreshed(grant, error)
@@ -116,21 +117,31 @@ extension RelyingParty {
         }
         let token = TokenResponse(kept: accessToken.withText { $0 }, scopes: recheck.user.grant.scopes)
         do throws(Failure) {
-            let user = try await self.user(of: recheck, token, metadata)
-            return .confirmed(self.signIn(user, token, metadata, recheck.user.grant))
+            return try await self.confirmation(of: recheck, token, metadata, recheck.user.grant)
         } catch {
             guard RelyingParty.endsSession(error) || error.reason == .providerTokenRejected else { throw error }
             return .ended(Failure(.providerGrantEnded, "\(error)"))
         }
     }
 
-    private func signIn(
-        _ user: (user: (mapped: MappedProfile, notes: [String]), idToken: IDToken?),
+    private func confirmation(
+        of recheck: Recheck,
         _ token: TokenResponse,
         _ metadata: ProviderMetadata,
         _ grant: ProviderGrant
-    ) -> SignIn {
-        SignIn(user.user, token, user.idToken, metadata, grant, usesSubjectClaim: self.definition.usesSubjectClaim)
+    ) async throws(Failure) -> RecheckResult {
+        let found = try await self.user(of: recheck, token, metadata)
+        let usesSubjectClaim = self.definition.usesSubjectClaim
+        let signIn = SignIn(found.user, token, found.idToken, metadata, grant, usesSubjectClaim: usesSubjectClaim)
+        return found.missing.map { .partial(signIn, $0) } ?? .confirmed(signIn)
+    }
+
+    private struct Found {
+        let user: (mapped: MappedProfile, notes: [String])
+        /// The new ID token, if there is one.
+        let idToken: IDToken?
+        /// Why a part of the profile could not be read.
+        let missing: Failure?
     }
 
     /// Whether a failure means that the provider did not respond, or not now.
@@ -146,7 +157,7 @@ extension RelyingParty {
         of recheck: Recheck,
         _ token: TokenResponse,
         _ metadata: ProviderMetadata
-    ) async throws(Failure) -> (user: (mapped: MappedProfile, notes: [String]), idToken: IDToken?) {
+    ) async throws(Failure) -> Found {
         let known = recheck.user.profile
         var expected = IDToken.Expectation(
             definition: self.definition,
@@ -169,6 +180,7 @@ extension RelyingParty {
         let isProof = token.idToken == nil
         let extras = recheck.user.grant.extras.flatMap { try? JSON(parsing: $0.utf8, depth: 8) }
         var payloads = ProviderPayloads(idToken: idToken?.claims, callback: extras)
+        var missing: Failure?
         switch try await self.userinfo(token.accessToken, of: idToken, expected, metadata, isProof: isProof) {
         case .notNeeded: break
         case .claims(let claims):
@@ -177,6 +189,7 @@ extension RelyingParty {
         case .unavailable(let failure):
             guard recheck.acceptsPartial, recheck.user.grant.refreshToken != nil else { throw failure }
             payloads.isUserinfoUnavailable = true
+            missing = failure
         }
         let user = try await self.user(
             payloads,
@@ -188,10 +201,12 @@ extension RelyingParty {
         guard isIdentical(profile.issuer, known.issuer), isIdentical(profile.subject, known.subject) else {
             throw Failure(.openIDUserinfoSubject, "the tokens are about another user than the session")
         }
-        guard profile.groupsComplete || !known.groupsComplete || recheck.acceptsPartial else {
-            throw Failure(.providerGroupsIncomplete, user.notes.first ?? "the provider omitted some")
+        if known.groupsComplete, !profile.groupsComplete {
+            let failure = Failure(.providerGroupsIncomplete, user.notes.first ?? "the provider omitted some")
+            guard recheck.acceptsPartial else { throw failure }
+            missing = missing ?? failure
         }
-        return (user, token.idToken == nil ? nil : idToken)
+        return Found(user: user, idToken: token.idToken == nil ? nil : idToken, missing: missing)
     }
 }
 

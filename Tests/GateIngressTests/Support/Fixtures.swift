@@ -9,6 +9,16 @@ import Synchronization
 final class SwitchedStore: SessionStore {
     private let memory = MemoryStore()
     private let state = Mutex<(isDown: Bool, calls: [String])>((false, []))
+    private let interruptions = Mutex<[String: @Sendable () async -> Void]>([:])
+
+    /// Has something else happen before the next call of that name reaches the store.
+    func interrupt(_ call: String, with work: @escaping @Sendable () async -> Void) {
+        self.interruptions.withLock { $0[call] = work }
+    }
+
+    private func interruption(of call: String) async {
+        await self.interruptions.withLock { $0.removeValue(forKey: call) }?()
+    }
 
     var isDown: Bool {
         get { self.state.withLock { $0.isDown } }
@@ -51,6 +61,7 @@ final class SwitchedStore: SessionStore {
         by replacement: [UInt8],
         card: [UInt8]
     ) async throws(Failure) -> Bool {
+        await self.interruption(of: "replace")
         try self.note("replace")
         return try await self.memory.replace(key, ifSealed: sealed, by: replacement, card: card)
     }
@@ -98,6 +109,7 @@ final class SwitchedStore: SessionStore {
     }
 
     func lock(_ id: [UInt8], at now: Instant, for time: Duration) async throws(Failure) -> Bool {
+        await self.interruption(of: "lock")
         try self.note("lock")
         return try await self.memory.lock(id, at: now, for: time)
     }

@@ -28,8 +28,8 @@ import Testing
 struct GatewayFixture {
     static let gate = "gate.example.com"
 
-    let clock = TestClock()
-    let store = SwitchedStore()
+    let clock: TestClock
+    let store: SwitchedStore
     let feed = RevocationFeed()
     let providers: FakeProviders
     let runtime: RuntimeConfiguration
@@ -40,11 +40,15 @@ struct GatewayFixture {
         without gone: Set<String> = [],
         log: RequestLog? = nil,
         admissions: AdmissionFingerprints? = nil,
+        recheck: RecheckPolicy = .never,
+        sharing other: GatewayFixture? = nil,
         provider: (inout ProviderSettings) -> Void = { _ in },
         app: (inout AppSettings) -> Void = { _ in }
     ) throws {
-        let random = RandomBytes.seeded()
-        let providers = FakeProviders(clock: self.clock)
+        let random = other.map { $0.runtime.random } ?? .seeded()
+        self.clock = other?.clock ?? TestClock()
+        self.store = other?.store ?? SwitchedStore()
+        let providers = other?.providers ?? FakeProviders(clock: self.clock)
         let sealer = Sealer([Secret([UInt8](repeating: 7, count: 32))], random: random)
         let keys = AssertionKeys(signing: try AssertionKey(from: random))
         let origin = try #require(Origin(scheme: "https", host: GatewayFixture.gate))
@@ -60,6 +64,7 @@ struct GatewayFixture {
                 lifetimes: SessionLifetimes(idle: .seconds(3600), absolute: .seconds(8 * 3600)),
                 feed: self.feed,
                 admissions: admissions,
+                recheck: recheck,
                 minIdleTimeout: apps.compactMap(\.sessionLimits.idle).min(),
                 random: random
             ),
