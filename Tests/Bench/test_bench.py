@@ -19,6 +19,7 @@ import load
 import measure
 import processes
 import report
+import stored
 from scenarios.flat import fill
 from servers import with_value
 from signatures import SigningKey
@@ -195,6 +196,24 @@ class Documents(unittest.TestCase):
         text = (report.REPOSITORY / "docs/performance.md").read_text()
         self.assertEqual([name for name in bench.ALL if f"`{name}`" not in text], [])
         self.assertTrue(report.BEGIN in text and report.END in text)
+
+
+class Stored(unittest.TestCase):
+    def test_a_copy_of_a_session_is_consistent_and_another_one(self):
+        first, second = bytes(range(32)), bytes(range(32, 64))
+        hashes = {stored.base64url(first), stored.base64url(second)}
+        commands = stored.encoded("SADD", b"f:" + stored.base64url(first), second) + stored.encoded(
+            "HSET", b"s:" + stored.base64url(second), "f", first
+        )
+        copy = stored.with_other_hashes(commands, hashes)
+        self.assertEqual(len(copy), len(commands))
+        lines = copy.split(b"f:", 1)[1]
+        family = base64.urlsafe_b64decode(lines[:43] + b"=")
+        key = base64.urlsafe_b64decode(copy.split(b"s:", 1)[1][:43] + b"=")
+        self.assertEqual(copy.count(family) + copy.count(stored.base64url(family)), 2)
+        self.assertEqual(copy.count(key) + copy.count(stored.base64url(key)), 2)
+        self.assertNotIn(first, copy)
+        self.assertNotIn(second, copy)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sessions in Redis: several gateways share them, and a Redis that is gone signs no user out."""
 
-import os
 import signal
 import time
 
@@ -10,29 +9,10 @@ import pytest
 from support.browser import Browser
 from support.chains import CLIENT_AUTH, Authority
 from support.gateway import Gateway, oidc
-from support.processes import Process, eventually, free_port
+from support.processes import eventually
 from support.raw import request
+from support.redis import Redis
 from support.upstream import Upstream
-
-
-class Redis:
-    """A real Redis server without a file, unless options ask for one."""
-    def __init__(self, folder, *options):
-        self.folder, self.options, self.port, self.process = folder, options, free_port(), None
-
-    def start(self):
-        command = [
-            "redis-server", "--port", self.port, "--bind", "127.0.0.1", "--save", "", "--dir", self.folder, *self.options
-        ]
-        self.process = Process(command, self.folder, "redis")
-        self.process.wait_listening(self.port)
-        return self
-
-    def stop(self):
-        self.process.stop()
-
-    def signal(self, number):
-        os.kill(self.process.pid, number)
 
 
 @pytest.fixture

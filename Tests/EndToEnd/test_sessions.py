@@ -421,7 +421,7 @@ def small_disk(tmp_path):
 
 
 def test_u_02_a_sign_out_on_a_full_disk_holds_and_is_written_when_there_is_space(small_disk, own_gateway):
-    """U-02: users stay signed in, sign-ins get 503, and a kill and a start on the full disk undo no sign-out."""
+    """U-02 R-54: users stay signed in, sign-ins get 503, and a kill and a start on the full disk undo no sign-out."""
     own_gateway.configuration["gateway"]["state"] = str(small_disk / "state")
     own_gateway.start()
     leaves, stays = Browser(own_gateway), Browser(own_gateway)

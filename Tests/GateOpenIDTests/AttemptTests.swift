@@ -40,6 +40,36 @@ import Testing
         #expect(Attempt(sealed: value, by: other, cookie: "__Host-attempt-1") == nil)
     }
 
+    /// The release before reads version 1; it does not know silent attempts, and must not complete one as another.
+    @Test(arguments: [(false, 1), (true, 2)] as [(Bool, UInt8)])
+    func `R-06: an attempt has the version of the release before unless it is silent`(
+        isSilent: Bool,
+        version: UInt8
+    ) throws {
+        let attempt = Attempt(
+            provider: "staff",
+            returnPath: .root,
+            replacedTicket: nil,
+            isSilent: isSilent,
+            now: Self.now,
+            random: countingRandom()
+        )
+        let sealed = try #require(Base64URL.decode(attempt.sealed(by: self.sealer, cookie: "c")))
+        #expect(self.sealer.open(sealed, for: "attempt/c")?.first == version)
+        #expect(
+            Attempt(sealed: attempt.sealed(by: self.sealer, cookie: "c"), by: self.sealer, cookie: "c")?.isSilent
+                == isSilent
+        )
+    }
+
+    @Test func `R-06: an attempt of a newer version does not open`() throws {
+        let value = try self.attempt().sealed(by: self.sealer, cookie: "c")
+        var plain = try #require(self.sealer.open(try #require(Base64URL.decode(value)), for: "attempt/c"))
+        plain[0] = 3
+        let newer = Base64URL.encode(self.sealer.seal(plain, for: "attempt/c"))
+        #expect(Attempt(sealed: newer, by: self.sealer, cookie: "c") == nil)
+    }
+
     @Test func `an attempt lasts ten minutes, and the cookie opens afterwards so that it can be reported as expired`()
         throws
     {

@@ -70,7 +70,7 @@ import Testing
         try await other.check()
     }
 
-    @Test func `records of the release before are read, and it reads those of this one`() async throws {
+    @Test func `R-06: records of the release before are read, and it reads those of this one`() async throws {
         let server = try RedisServer()
         let store = try await self.open(server)
         let old = record(1, family: 5)

@@ -108,7 +108,7 @@ import Testing
         #expect(try Data(contentsOf: URL(filePath: self.path)).count == 8192)
     }
 
-    @Test func `a database of a newer version is not changed`() async throws {
+    @Test func `R-06: a database of a newer version is not changed`() async throws {
         let store = try SQLiteStore(path: self.path, patience: ages)
         _ = try await self.signIn(store)
         await store.close()
@@ -192,7 +192,7 @@ import Testing
         #expect(failure?.detail.contains(self.path) == true)
     }
 
-    @Test func `a full disk stops writes, not reads`() async throws {
+    @Test func `R-54: a full disk stops writes, not reads`() async throws {
         let store = try SQLiteStore(path: self.path, patience: ages)
         let issued = try await self.signIn(store)
         await store.close()

@@ -177,7 +177,7 @@ import Testing
         #expect(fixture.store.state.withLock { $0.records.count } == 1)
     }
 
-    @Test func `a record under another key does not open`() async throws {
+    @Test func `R-51: a record under another key does not open`() async throws {
         let fixture = SessionFixture()
         let ada = try await fixture.signedIn()
         let eve = try await fixture.manager.issue(
@@ -205,7 +205,7 @@ import Testing
     }
 
     @Test(arguments: ["{\"v\":2}", "{\"v\":1}", "{}", "[]", "", "nonsense"])
-    func `a record of another version does not open, and is kept`(plain: String) async throws {
+    func `R-06: a record of another version does not open, and is kept`(plain: String) async throws {
         let fixture = SessionFixture()
         let issued = try await fixture.signedIn()
         let key = issued.ticket.storeKey

@@ -54,7 +54,7 @@ import Testing
         try await self.fixture.store.insert(record)
     }
 
-    @Test func `a ticket and a record of an earlier release are a session`() async throws {
+    @Test func `R-06: a ticket and a record of an earlier release are a session`() async throws {
         try await self.insertRecord()
         let ticket = try #require(self.fixture.manager.ticket(Self.ticket.utf8, host: self.host))
         let found = try await self.fixture.manager.session(for: ticket, host: self.host, now: noon)

@@ -24,7 +24,7 @@ class Realm:
         self.reset()
 
     def reset(self):
-        """Back to the defaults."""
+        """Back to the defaults; `who` is the user who agrees to an authorization request, given its query."""
         self.user = {"sub": "ada", "email": "ada@example.com", "email_verified": True, "name": "Ada Example"}
         self.key = self.keys[0]
         self.requests = []
@@ -34,6 +34,7 @@ class Realm:
         self.rotates = True
         self.has_session = False
         self.lifetime = 300
+        self.who = lambda query: dict(self.user)
         self.claims = lambda claims: claims
         self.make = lambda claims, realm: token(realm.key, claims)
         self.userinfo = lambda user: user
@@ -87,12 +88,12 @@ class Realm:
             kept = self.grants.pop(form["refresh_token"], None) if self.rotates else self.grants.get(form["refresh_token"])
         else:
             query = self.codes.pop(form.get("code"), None)
-            kept = query and {"query": query, "user": dict(self.user)}
+            kept = query and {"query": query, "user": self.who(query)}
         if kept is None or kept["user"]["sub"] in self.disabled:
             return 400, {"error": "invalid_grant", "error_description": "unknown code or refresh token"}
         query, user = kept["query"], self.user if self.user["sub"] == kept["user"]["sub"] else kept["user"]
         access = secrets.token_urlsafe(12)
-        self.accesses[access] = user["sub"]
+        self.accesses[access] = user
         claims = self.claims(
             {
                 "iss": self.issuer, "aud": query["client_id"], "iat": now(), "exp": now() + 300, "nonce":
@@ -110,8 +111,10 @@ class Realm:
 
     def owner(self, fields):
         """Whose access token a request has; None if it is not valid, or the user is disabled."""
-        sub = self.accesses.get(fields.get("Authorization", "").removeprefix("Bearer "))
-        return None if sub in self.disabled else sub
+        user = self.accesses.get(fields.get("Authorization", "").removeprefix("Bearer "))
+        if user is None or user["sub"] in self.disabled:
+            return None
+        return dict(self.user if self.user["sub"] == user["sub"] else user)
 
 
 def realm_kind(realm):
@@ -162,9 +165,10 @@ class Handler(BaseHTTPRequestHandler):
         if path == "token":
             return self.json(*realm.tokens(form))
         if path == "userinfo":
-            if realm.disabled and realm.owner(dict(self.headers)) is None:
+            owner = realm.owner(dict(self.headers))
+            if realm.disabled and owner is None:
                 return self.json(401, {"error": "invalid_token"})
-            return self.json(200, realm.userinfo(dict(realm.user)))
+            return self.json(200, realm.userinfo(owner or dict(realm.user)))
         return self.reply(404, {}, b"")
 
     def json(self, status, value):
