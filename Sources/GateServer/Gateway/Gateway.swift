@@ -298,10 +298,12 @@ extension Gateway {
             Task { await self.tidyRepeatedly() },
             Task { await self.watchStoreRepeatedly() },
             Task { await self.surveyRepeatedly() },
-            Task { await self.lookAtKeysRepeatedly { source.yield(.lookAtKeys) } },
         ]
+        // What a gateway that drains goes on with.
         let work = [
             Task { await self.watchOverload() },
+            // It still signs assertions, and must not use a key that the other gateways no longer publish.
+            Task { await self.lookAtKeysRepeatedly { source.yield(.lookAtKeys) } },
             Task {
                 for await signal in signals {
                     switch signal {
@@ -346,7 +348,7 @@ extension Gateway {
                 // Beside the next event, which may be the end.
                 Task { await self.survey() }
             case .lookAtKeys:
-                if !isDraining { await self.lookAtKeys() }
+                await self.lookAtKeys()
             case .drained(let complete):
                 return complete
             case .stop where isDraining:

@@ -40,12 +40,13 @@ struct GatewayFixture {
         without gone: Set<String> = [],
         log: RequestLog? = nil,
         admissions: AdmissionFingerprints? = nil,
+        secrets: [UInt8] = [7],
         provider: (inout ProviderSettings) -> Void = { _ in },
         app: (inout AppSettings) -> Void = { _ in }
     ) throws {
         let random = RandomBytes.seeded()
         let providers = FakeProviders(clock: self.clock)
-        let sealer = Sealer([Secret([UInt8](repeating: 7, count: 32))], random: random)
+        let sealer = Sealer(secrets.map { Secret([UInt8](repeating: $0, count: 32)) }, random: random)
         let keys = AssertionKeys(signing: try AssertionKey(from: random))
         let origin = try #require(Origin(scheme: "https", host: GatewayFixture.gate))
         let log = log ?? RequestLog(logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
