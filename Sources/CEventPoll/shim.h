@@ -41,10 +41,12 @@ static inline int drop_new_handshakes(int socket) {
 // O_PATH: a folder may be opened without permission to list it.
 static const int open_path_only = 010000000;
 
-// The user id of the process that connected to a Unix socket, or -1: SO_PEERCRED. Other sockets report pid 0.
+// The user id of the process that connected to a Unix socket, or -1 if the kernel reports none: SO_PEERCRED. Other sockets
+// report the user id -1. The process id decides nothing: it is 0 for a process of another PID namespace, whose user is known.
 static inline long peer_user(int socket) {
-  struct { int process; unsigned int user, group; } peer = {0, 0, 0};
+  const unsigned int unknown = -1;
+  struct { int process; unsigned int user, group; } peer = {0, unknown, unknown};
   socklen_t size = sizeof peer;
-  if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || size != sizeof peer || peer.process == 0) return -1;
+  if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || size != sizeof peer || peer.user == unknown) return -1;
   return peer.user;
 }

@@ -84,19 +84,39 @@ package enum PrivateFile {
         guard unsafe unlink(path) == 0 || errno == ENOENT else { throw self.failure("cannot be removed", path) }
     }
 
-    /// Runs `body` while no other process runs one for the same folder; waits for its turn.
+    /// Runs `body` while no other process runs one for the same folder; waits for its turn, but not forever: any process
+    /// that may open the folder may hold its lock.
+    ///
+    /// Blocks the thread meanwhile, so no event loop calls it.
+    ///
+    /// - Parameters:
+    ///   - folder: The folder.
+    ///   - patience: How long to wait.
+    ///   - body: What to do.
+    /// - Returns: The result of `body`.
+    /// - Throws: `file.unusable` with the folder, also when another process holds the lock for longer; or what `body` throws.
     package static func locking<Value>(
         _ folder: String,
+        within patience: Duration = .seconds(3),
         _ body: () throws(Failure) -> Value
     ) throws(Failure) -> Value {
         let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw self.failure("cannot be opened", folder) }
         defer { close(descriptor) }
-        while flock(descriptor, LOCK_EX) != 0 {
-            guard errno == EINTR else { throw self.failure("cannot be locked", folder) }
+        let end = ContinuousClock.now + patience
+        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+            guard errno == EWOULDBLOCK || errno == EINTR else { throw self.failure("cannot be locked", folder) }
+            guard ContinuousClock.now < end else {
+                let advice = "find the process with 'lslocks', end it and try again"
+                throw Failure(.fileUnusable, "\(folder) is locked by another process for over \(patience); \(advice)")
+            }
+            usleep(self.lockInterval)
         }
         return try body()
     }
+
+    /// The microseconds between two attempts to lock a folder.
+    private static let lockInterval: UInt32 = 10_000
 
     /// The identity of the current content of a file, its links followed; nil if there is no such file.
     package static func state(of path: String) -> FileState? {

@@ -32,6 +32,11 @@ package struct Sealer: Sendable {
         self.random = random
     }
 
+    /// Whether this one has every secret of another one, and so opens all that the other opens.
+    package func hasSecrets(of other: Sealer) -> Bool {
+        other.keys.allSatisfy { key in self.keys.contains { $0.id == key.id } }
+    }
+
     /// Seals `plain` for one purpose; `part` is a part of the key that only the owner of a ticket has.
     package func seal(_ plain: [UInt8], for purpose: String, part: [UInt8] = []) -> [UInt8] {
         guard let key = self.keys.first else { return [] }

@@ -60,6 +60,12 @@ package struct RouteTable: Sendable {
         return self.entry(in: found, path: path)
     }
 
+    /// The positions of the entries that requests for a host can lead to, whatever their paths.
+    package func entries(on host: String) -> Set<Int> {
+        guard let found = self.hosts[host] ?? self.wildcard(including: host) else { return [] }
+        return Set(found.byHash.values.joined())
+    }
+
     private func wildcard(including host: String) -> Host? {
         guard !self.domains.isEmpty, let domain = HostPattern.domain(of: host) else { return nil }
         return self.domains[domain]

@@ -88,6 +88,18 @@ enum RedisScript: String, CaseIterable {
         return redis.call('ZRANGE', KEYS[1], start, start + tonumber(ARGV[3]) - 1, 'WITHSCORES')
         """
 
+    /// Writes a value for this long if the present one is as expected: value, time to live, expected value (empty for none),
+    /// time; 0 if there is another one. A value begins with its end; one that has ended by the time does not count.
+    case replaceValue = """
+        local known = redis.call('GET', KEYS[1])
+        if known == ARGV[1] then return 1 end
+        local expires = known and tonumber(string.match(known, '^(-?%d+)\\n'))
+        if expires and expires <= tonumber(ARGV[4]) then known = false end
+        if (known or '') ~= ARGV[3] then return 0 end
+        redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+        return 1
+        """
+
     /// Takes what is free for this long, with a token that is of this call only; 0 if it is taken.
     case claim = """
         local token = redis.call('GET', KEYS[1])

@@ -16,7 +16,7 @@ internal import Synchronization
 /// - `l:LABEL`, a sorted set: the families that had a record with the label, by when they end at the latest. Some may
 ///   have ended; a look-up skips them.
 /// - `p:ID`: a single-use id that was used, by the token of the call.
-/// - `k:ID`: a lock, by the token of the call.
+/// - `k:ID`: a lock, by its owner.
 /// - `e:KIND:KEY`: an entry; `n:KIND`, a sorted set: the keys of the entries of a kind.
 /// - `expires` and `seen`, sorted sets: the keys of records by time, for pages, the sweep and the number of sessions.
 ///
@@ -270,13 +270,18 @@ package final class RedisStore: SessionStore {
     }
 
     /// Takes a lock; Redis measures its time.
-    package func lock(_ id: [UInt8], at now: Instant, for time: Duration) async throws(Failure) -> Bool {
-        try await self.claim("k", id, token: self.random.bytes(16), for: time)
+    package func lock(
+        _ id: [UInt8],
+        owner: [UInt8],
+        at now: Instant,
+        for time: Duration
+    ) async throws(Failure) -> Bool {
+        try await self.claim("k", id, token: owner, for: time)
     }
 
-    /// Ends a lock.
-    package func unlock(_ id: [UInt8]) async throws(Failure) {
-        _ = try await self.client.reply(to: RedisCommand("DEL").with(Self.name("k", id)))
+    /// Ends a lock of this owner.
+    package func unlock(_ id: [UInt8], owner: [UInt8]) async throws(Failure) {
+        _ = try await self.client.reply(to: RedisScript.release.command(Self.name("k", id)).with(owner))
     }
 
     private func claim(
@@ -391,15 +396,44 @@ extension RedisStore {
 
     /// Adds or replaces an entry.
     package func put(_ entry: StoreEntry) async throws(Failure) {
-        // Longer than it lasts, since the clock of the gateway that reads it may be late.
-        let time = max(entry.expires.since(self.clock.now), .zero) + Self.clockMargin
-        let value = Array("\(entry.expires.seconds)\n".utf8) + entry.value
+        let time = self.time(of: entry)
         _ = try await self.client.replies(to: [
-            RedisCommand("SET").with(Self.name(entry.kind, entry.key)).with(value).with("PX").with(
-                time.wholeMilliseconds
+            RedisCommand("SET").with(Self.name(entry.kind, entry.key)).with(Self.value(of: entry)).with("PX").with(
+                time
             ),
-            RedisScript.addExpiring.command(Self.index(of: entry.kind)).with(entry.key).with(time.wholeMilliseconds),
+            RedisScript.addExpiring.command(Self.index(of: entry.kind)).with(entry.key).with(time),
         ])
+    }
+
+    /// Adds or replaces an entry unless there is another one than was read.
+    package func replace(
+        _ current: StoreEntry?,
+        by entry: StoreEntry,
+        at now: Instant
+    ) async throws(Failure) -> Bool {
+        let time = self.time(of: entry)
+        let replies = try await self.client.replies(to: [
+            RedisScript.replaceValue.command(Self.name(entry.kind, entry.key)).with(Self.value(of: entry)).with(time)
+                .with(current.map(Self.value) ?? []).with(now.seconds),
+            // A key of the index without an entry is skipped.
+            RedisScript.addExpiring.command(Self.index(of: entry.kind)).with(entry.key).with(time),
+        ])
+        switch replies[0] {
+        case .integer(0): return false
+        case .integer(1): return true
+        default: throw self.client.unexpected("SET")
+        }
+    }
+
+    /// The milliseconds for which Redis keeps an entry: longer than it lasts, since the clock of the gateway that reads it may
+    /// be late.
+    private func time(of entry: StoreEntry) -> Int64 {
+        (max(entry.expires.since(self.clock.now), .zero) + Self.clockMargin).wholeMilliseconds
+    }
+
+    /// The value of an entry in Redis, which ``entry(_:_:from:at:)`` reads.
+    private static func value(of entry: StoreEntry) -> [UInt8] {
+        Array("\(entry.expires.seconds)\n".utf8) + entry.value
     }
 
     /// An entry.
@@ -477,7 +511,7 @@ extension RedisStore {
         return record
     }
 
-    /// The entry of a value as ``put(_:)`` writes it; nil if absent or expired.
+    /// The entry of a value as ``value(of:)`` makes it; nil if absent or expired.
     private static func entry(
         _ kind: StoreEntry.Kind,
         _ key: [UInt8],

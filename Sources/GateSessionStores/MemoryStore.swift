@@ -11,7 +11,7 @@ package final class MemoryStore: SessionStore {
         var families: [[UInt8]: Set<[UInt8]>] = [:]
         var labels: [[UInt8]: Set<[UInt8]>] = [:]
         var spent: [[UInt8]: Instant] = [:]
-        var locks: [[UInt8]: Instant] = [:]
+        var locks: [[UInt8]: (owner: [UInt8], end: Instant)] = [:]
         var entries: [StoreEntry.Kind: [[UInt8]: StoreEntry]] = [:]
         var isOpen = true
 
@@ -100,7 +100,7 @@ package final class MemoryStore: SessionStore {
                 state.remove(record.key)
             }
             state.spent = state.spent.filter { $0.value > now }
-            state.locks = state.locks.filter { $0.value > now }
+            state.locks = state.locks.filter { $0.value.end > now }
             for kind in StoreEntry.Kind.allCases {
                 state.entries[kind] = state.entries[kind]?.filter { $0.value.expires > now }
             }
@@ -166,29 +166,52 @@ package final class MemoryStore: SessionStore {
     }
 
     /// Takes a lock; throws when the store is full.
-    package func lock(_ id: [UInt8], at now: Instant, for time: Duration) async throws(Failure) -> Bool {
+    package func lock(
+        _ id: [UInt8],
+        owner: [UInt8],
+        at now: Instant,
+        for time: Duration
+    ) async throws(Failure) -> Bool {
         try self.use { (state) throws(Failure) in
-            if let end = state.locks[id], now < end { return false }
+            if let held = state.locks[id], now < held.end { return held.owner == owner }
             guard state.locks.count < self.capacity else { throw self.full("locks") }
-            state.locks[id] = now.advanced(by: time)
+            state.locks[id] = (owner, now.advanced(by: time))
             return true
         }
     }
 
-    /// Ends a lock.
-    package func unlock(_ id: [UInt8]) async throws(Failure) {
-        try self.use { (state) throws(Failure) in state.locks[id] = nil }
+    /// Ends a lock of this owner.
+    package func unlock(_ id: [UInt8], owner: [UInt8]) async throws(Failure) {
+        try self.use { (state) throws(Failure) in
+            if state.locks[id]?.owner == owner { state.locks[id] = nil }
+        }
     }
 
     /// Adds or replaces an entry; throws when the store is full.
     package func put(_ entry: StoreEntry) async throws(Failure) {
+        try self.use { (state) throws(Failure) in try self.put(entry, in: &state) }
+    }
+
+    /// Adds or replaces an entry unless there is another one than was read; throws when the store is full.
+    package func replace(
+        _ current: StoreEntry?,
+        by entry: StoreEntry,
+        at now: Instant
+    ) async throws(Failure) -> Bool {
         try self.use { (state) throws(Failure) in
-            let count = state.entries[entry.kind]?.count ?? 0
-            guard count < self.capacity || state.entries[entry.kind]?[entry.key] != nil else {
-                throw self.full("entries")
-            }
-            state.entries[entry.kind, default: [:]][entry.key] = entry
+            let known = state.entries[entry.kind]?[entry.key].flatMap { now < $0.expires ? $0 : nil }
+            guard known == current else { return false }
+            try self.put(entry, in: &state)
+            return true
         }
+    }
+
+    private func put(_ entry: StoreEntry, in state: inout State) throws(Failure) {
+        let count = state.entries[entry.kind]?.count ?? 0
+        guard count < self.capacity || state.entries[entry.kind]?[entry.key] != nil else {
+            throw self.full("entries")
+        }
+        state.entries[entry.kind, default: [:]][entry.key] = entry
     }
 
     /// An entry.

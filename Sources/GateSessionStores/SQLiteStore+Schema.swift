@@ -65,6 +65,9 @@ extension SQLiteStore {
                     """
             )
         }
+        migrator.registerMigration("3-lock-owner") { database in
+            try database.execute(sql: "ALTER TABLE lock ADD COLUMN owner BLOB NOT NULL DEFAULT x''")
+        }
         return migrator
     }
 }

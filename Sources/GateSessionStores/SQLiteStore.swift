@@ -222,35 +222,49 @@ extension SQLiteStore {
     }
 
     /// Takes a lock.
-    package func lock(_ id: [UInt8], at now: Instant, for time: Duration) async throws(Failure) -> Bool {
+    package func lock(
+        _ id: [UInt8],
+        owner: [UInt8],
+        at now: Instant,
+        for time: Duration
+    ) async throws(Failure) -> Bool {
         try await self.write { database in
             let insert = try database.cachedStatement(
                 sql: """
-                    INSERT INTO lock (id, until) VALUES (?, ?)
-                    ON CONFLICT (id) DO UPDATE SET until = excluded.until WHERE until <= ?
+                    INSERT INTO lock (id, owner, until) VALUES (?, ?, ?)
+                    ON CONFLICT (id) DO UPDATE SET owner = excluded.owner, until = excluded.until
+                    WHERE until <= ? OR owner = excluded.owner
                     """
             )
-            try insert.execute(arguments: [Data(id), now.advanced(by: time).seconds, now.seconds])
+            let end = now.advanced(by: time).seconds
+            try insert.execute(arguments: [Data(id), Data(owner), end, now.seconds])
             return database.changesCount == 1
         }
     }
 
-    /// Ends a lock.
-    package func unlock(_ id: [UInt8]) async throws(Failure) {
+    /// Ends a lock of this owner.
+    package func unlock(_ id: [UInt8], owner: [UInt8]) async throws(Failure) {
         try await self.write { database in
-            try database.cachedStatement(sql: "DELETE FROM lock WHERE id = ?").execute(arguments: [Data(id)])
+            try database.cachedStatement(sql: "DELETE FROM lock WHERE id = ? AND owner = ?")
+                .execute(arguments: [Data(id), Data(owner)])
         }
     }
 
     /// Adds or replaces an entry.
     package func put(_ entry: StoreEntry) async throws(Failure) {
+        try await self.write { database in try SQLiteStore.put(entry, in: database) }
+    }
+
+    /// Adds or replaces an entry unless there is another one than was read.
+    package func replace(
+        _ current: StoreEntry?,
+        by entry: StoreEntry,
+        at now: Instant
+    ) async throws(Failure) -> Bool {
         try await self.write { database in
-            let insert = try database.cachedStatement(
-                sql: "INSERT OR REPLACE INTO entry (kind, key, value, expires) VALUES (?, ?, ?, ?)"
-            )
-            try insert.execute(
-                arguments: [entry.kind.rawValue, Data(entry.key), Data(entry.value), entry.expires.seconds]
-            )
+            guard try SQLiteStore.entry(entry.kind, entry.key, at: now, in: database) == current else { return false }
+            try SQLiteStore.put(entry, in: database)
+            return true
         }
     }
 
@@ -260,13 +274,7 @@ extension SQLiteStore {
         _ key: [UInt8],
         at now: Instant
     ) async throws(Failure) -> StoreEntry? {
-        try await self.read { database in
-            let query = try database.cachedStatement(
-                sql: "SELECT * FROM entry WHERE kind = ? AND key = ? AND expires > ?"
-            )
-            return try Row.fetchOne(query, arguments: [kind.rawValue, Data(key), now.seconds])
-                .map { StoreEntry(kind: kind, row: $0) }
-        }
+        try await self.read { database in try SQLiteStore.entry(kind, key, at: now, in: database) }
     }
 
     /// Some entries, by their keys.
@@ -419,6 +427,26 @@ extension SQLiteStore {
         let insert = try database.cachedStatement(sql: "INSERT OR IGNORE INTO spent (id, until) VALUES (?, ?)")
         try insert.execute(arguments: [Data(id), until.seconds])
         return database.changesCount == 1
+    }
+
+    private static func put(_ entry: StoreEntry, in database: Database) throws {
+        let insert = try database.cachedStatement(
+            sql: "INSERT OR REPLACE INTO entry (kind, key, value, expires) VALUES (?, ?, ?, ?)"
+        )
+        try insert.execute(
+            arguments: [entry.kind.rawValue, Data(entry.key), Data(entry.value), entry.expires.seconds]
+        )
+    }
+
+    private static func entry(
+        _ kind: StoreEntry.Kind,
+        _ key: [UInt8],
+        at now: Instant,
+        in database: Database
+    ) throws -> StoreEntry? {
+        let query = try database.cachedStatement(sql: "SELECT * FROM entry WHERE kind = ? AND key = ? AND expires > ?")
+        return try Row.fetchOne(query, arguments: [kind.rawValue, Data(key), now.seconds])
+            .map { StoreEntry(kind: kind, row: $0) }
     }
 
     private static func sweep(_ database: Database, now: Instant, oldest: Instant) throws -> Int {

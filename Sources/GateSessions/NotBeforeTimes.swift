@@ -15,7 +15,7 @@ final class NotBeforeTimes: Sendable {
     /// do not hide the later of the two times.
     private static let margin = Duration.seconds(300)
     /// The attempts to raise a time while other gateways change it.
-    private static let maxAttempts = 4
+    private static let maxAttempts = 16
 
     private struct Known {
         var all: Instant
@@ -106,19 +106,16 @@ final class NotBeforeTimes: Sendable {
             let entry = try await store.entry(.notBefore, key, at: now)
             let current = try entry.map(NotBeforeTimes.time) ?? .distantPast
             if current >= time, let entry, entry.expires >= expiry { return }
-            try await store.put(
-                StoreEntry(
-                    kind: .notBefore,
-                    key: key,
-                    value: Array("\(max(time, current))".utf8),
-                    expires: max(expiry, entry?.expires ?? expiry)
-                )
+            let raised = StoreEntry(
+                kind: .notBefore,
+                key: key,
+                value: Array("\(max(time, current))".utf8),
+                expires: max(expiry, entry?.expires ?? expiry)
             )
+            if try await store.replace(entry, by: raised, at: now) { return }
         }
-        // The last attempt has written; another gateway was as fast each time.
-        guard try await self.time(at: key, in: store, now) >= time else {
-            throw Failure(.sessionStoreUnavailable, "other gateways change the same not-before time; try again")
-        }
+        // Another gateway was first each time.
+        throw Failure(.sessionStoreUnavailable, "other gateways change the same not-before time; try again")
     }
 
     private func time(at key: [UInt8], in store: any SessionStore, _ now: Instant) async throws(Failure) -> Instant {

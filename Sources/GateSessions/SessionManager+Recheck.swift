@@ -8,6 +8,8 @@ package struct StoredSession: Sendable {
     package let session: Session
     fileprivate let ticket: Ticket
     fileprivate let sealed: [UInt8]
+    /// The owner of the reservation that is made with this value.
+    fileprivate let owner: [UInt8]
 
     fileprivate var reservation: [UInt8] { digest("session/recheck", self.session.familyKey) }
 
@@ -28,12 +30,16 @@ extension SessionManager {
             let session = self.open(record, with: ticket)
         else { return nil }
         guard let origin = session.origin else {
-            return StoredSession(session: session, ticket: ticket, sealed: record.sealed)
+            return self.stored(session, ticket, record)
         }
         guard let first = try await self.store.record(for: origin.storeKey),
             let session = self.open(first, with: origin)
         else { return nil }
-        return StoredSession(session: session, ticket: origin, sealed: first.sealed)
+        return self.stored(session, origin, first)
+    }
+
+    private func stored(_ session: Session, _ ticket: Ticket, _ record: SessionRecord) -> StoredSession {
+        StoredSession(session: session, ticket: ticket, sealed: record.sealed, owner: self.random.bytes(16))
     }
 
     /// A stored session as it is now; nil if it has ended.
@@ -45,13 +51,18 @@ extension SessionManager {
     ///
     /// The reservation of a gateway that ends meanwhile ends by itself.
     package func reserveRecheck(of stored: StoredSession, now: Instant) async throws(Failure) -> Bool {
-        try await self.store.lock(stored.reservation, at: now, for: SessionManager.recheckTime)
+        try await self.store.lock(
+            stored.reservation,
+            owner: stored.owner,
+            at: now,
+            for: SessionManager.recheckTime
+        )
     }
 
-    /// Ends the reservation of a re-check.
+    /// Ends the reservation of a re-check, unless it has ended by itself and another gateway has made one since.
     package func endRecheck(of stored: StoredSession) async {
         // One that cannot be ended ends by itself.
-        try? await self.store.unlock(stored.reservation)
+        try? await self.store.unlock(stored.reservation, owner: stored.owner)
     }
 
     /// Stores the result of a silent sign-in of the same user in the session that the browser has.

@@ -12,7 +12,7 @@ package struct SessionManager: Sendable {
     package let lifetimes: SessionLifetimes
     /// When the provider is asked again about a user.
     package let recheck: RecheckPolicy
-    private let random: RandomBytes
+    let random: RandomBytes
     let sealer: Sealer
     let feed: RevocationFeed
     private let admissions: AdmissionFingerprints?

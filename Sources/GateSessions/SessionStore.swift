@@ -151,14 +151,32 @@ package protocol SessionStore: Sendable {
     /// A record that is inserted or removed meanwhile may be missing; any other is in exactly one page.
     func records(from cursor: [UInt8], limit: Int) async throws(Failure) -> StorePage<SessionRecord>
 
-    /// Takes a lock, which ends by itself: true for the first caller until `time` has passed.
-    func lock(_ id: [UInt8], at now: Instant, for time: Duration) async throws(Failure) -> Bool
+    /// Takes a lock, which ends by itself: true for the first owner, and no other, until `time` has passed.
+    ///
+    /// - Parameters:
+    ///   - id: The lock.
+    ///   - owner: Random bytes, new for each attempt to take a lock.
+    ///   - now: The time.
+    ///   - time: When the lock ends by itself.
+    /// - Returns: Whether the owner has the lock.
+    /// - Throws: If the store is unavailable; then the owner may have the lock nevertheless.
+    func lock(_ id: [UInt8], owner: [UInt8], at now: Instant, for time: Duration) async throws(Failure) -> Bool
 
-    /// Ends a lock before its time.
-    func unlock(_ id: [UInt8]) async throws(Failure)
+    /// Ends a lock before its time, unless another owner has taken it since.
+    func unlock(_ id: [UInt8], owner: [UInt8]) async throws(Failure)
 
     /// Adds or replaces an entry.
     func put(_ entry: StoreEntry) async throws(Failure)
+
+    /// Adds an entry, or replaces the one that was read, unless another gateway was first.
+    ///
+    /// - Parameters:
+    ///   - current: The entry as ``entry(_:_:at:)`` returned it; nil if absent.
+    ///   - entry: The new entry, of the same kind and key.
+    ///   - now: The time; an entry that has expired does not count.
+    /// - Returns: Whether the entry was written; false if the store has another one than `current`.
+    /// - Throws: If the store is unavailable; then the entry may be written nevertheless.
+    func replace(_ current: StoreEntry?, by entry: StoreEntry, at now: Instant) async throws(Failure) -> Bool
 
     /// The entry of a kind and key; nil if it does not exist or has expired.
     func entry(_ kind: StoreEntry.Kind, _ key: [UInt8], at now: Instant) async throws(Failure) -> StoreEntry?

@@ -30,7 +30,10 @@ struct SessionSelection: ParsableArguments {
     var host: String?
 
     @Option(
-        help: ArgumentHelp("Only on the host of this app; apps on one host share their sessions.", valueName: "name")
+        help: ArgumentHelp(
+            "Only on the hosts whose requests lead to this app; apps on one host share their sessions.",
+            valueName: "name"
+        )
     )
     var app: String?
 
@@ -55,37 +58,8 @@ struct SessionSelection: ParsableArguments {
     var isOfAllUsers: Bool { self.user == nil && self.provider == nil && self.host == nil && self.app == nil }
 }
 
-extension OperationsClient {
-    /// Reads pages until there are `limit` elements or no more.
-    ///
-    /// - Returns: The elements, and whether there are more.
-    func elements(
-        of resource: String,
-        _ parameters: [(name: String, value: String?)],
-        limit: Int
-    ) throws(Failure) -> (elements: [JSON], hasMore: Bool) {
-        let name = String(resource.drop { $0 != "/" }.split(separator: "/").last ?? "")
-        var found: [JSON] = []
-        var cursor: String?
-        repeat {
-            let size = "\(min(1000, limit - found.count))"
-            let page = try self.get(resource, parameters + [("limit", size), ("cursor", cursor)])
-            found += page[name]?.array ?? []
-            cursor = page["next"]?.string
-        } while cursor != nil && found.count < limit
-        return (found, cursor != nil)
-    }
-}
-
-/// The command `gatehouse sessions list`.
-struct ListSessions: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "list",
-        abstract: "Lists live sessions.",
-        discussion: "Sessions of earlier versions have no id, user and host; they are listed with their times."
-    )
-
-    @OptionGroup var selection: SessionSelection
+/// The gateway that a command asks for a list, and how it prints it.
+struct ListOptions: ParsableArguments {
     @OptionGroup var gateway: OperationsOption
 
     @Option(help: "How many at most, 1 to 100000.")
@@ -98,28 +72,78 @@ struct ListSessions: ParsableCommand {
         guard (1...100_000).contains(self.limit) else { throw ValidationError("--limit takes 1 to 100000") }
     }
 
-    func run() throws {
+    /// Prints the elements of a resource as a table or as JSON.
+    ///
+    /// - Parameters:
+    ///   - resource: The resource, whose last part is the name of the list.
+    ///   - parameters: The parameters of the request.
+    ///   - order: The member with the time by which elements are sorted, the latest first.
+    ///   - columns: The titles and texts of the columns.
+    /// - Throws: Exit code 1 when the gateway cannot be reached or rejects the request, after a message.
+    func printList(
+        of resource: String,
+        _ parameters: [(name: String, value: String?)] = [],
+        by order: String,
+        _ columns: [(title: String, text: (JSON) -> String?)]
+    ) throws {
         try self.gateway.perform { client throws(Failure) in
-            let (found, hasMore) = try client.elements(
-                of: "/v1/sessions",
-                self.selection.parameters,
-                limit: self.limit
-            )
-            let sorted = found.sorted { $0["created"]?.integer ?? 0 > $1["created"]?.integer ?? 0 }
+            let (name, found, hasMore) = try client.elements(of: resource, parameters, limit: self.limit)
+            let sorted = found.sorted { $0[order]?.integer ?? 0 > $1[order]?.integer ?? 0 }
             if self.json {
-                return printLine(JSON.object(["sessions": .array(sorted), "more": .bool(hasMore)]).pretty())
+                return printLine(JSON.object([name: .array(sorted), "more": .bool(hasMore)]).pretty())
             }
-            var table = TextTable(["ID", "USER", "EMAIL", "HOST", "SIGNED IN", "LAST USED", "DEVICE"])
-            for session in sorted {
-                table.add([
-                    session["id"]?.string, session["user"]?.string, session["email"]?.string, session["host"]?.string,
-                    TimeArgument.text(session["created"]), TimeArgument.text(session["last_seen"]),
-                    session["device"]?.string,
-                ])
-            }
+            var table = TextTable(columns.map(\.title))
+            for element in sorted { table.add(columns.map { $0.text(element) }) }
             for line in table.lines { printLine(line) }
             if hasMore { printError("there are more; raise --limit") }
         }
+    }
+}
+
+extension OperationsClient {
+    /// Reads pages until there are `limit` elements or no more.
+    ///
+    /// - Returns: The name of the list, its elements, and whether there are more.
+    func elements(
+        of resource: String,
+        _ parameters: [(name: String, value: String?)],
+        limit: Int
+    ) throws(Failure) -> (name: String, elements: [JSON], hasMore: Bool) {
+        let name = String(resource.drop { $0 != "/" }.split(separator: "/").last ?? "")
+        var found: [JSON] = []
+        var cursor: String?
+        repeat {
+            let size = "\(min(1000, limit - found.count))"
+            let page = try self.get(resource, parameters + [("limit", size), ("cursor", cursor)])
+            found += page[name]?.array ?? []
+            cursor = page["next"]?.string
+        } while cursor != nil && found.count < limit
+        return (name, found, cursor != nil)
+    }
+}
+
+/// The command `gatehouse sessions list`.
+struct ListSessions: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "Lists live sessions.",
+        discussion: "Sessions of earlier versions have no id, user and host; they are listed with their times."
+    )
+
+    @OptionGroup var selection: SessionSelection
+    @OptionGroup var list: ListOptions
+
+    func run() throws {
+        try self.list.printList(
+            of: "/v1/sessions",
+            self.selection.parameters,
+            by: "created",
+            [
+                ("ID", { $0["id"]?.string }), ("USER", { $0["user"]?.string }), ("EMAIL", { $0["email"]?.string }),
+                ("HOST", { $0["host"]?.string }), ("SIGNED IN", { TimeArgument.text($0["created"]) }),
+                ("LAST USED", { TimeArgument.text($0["last_seen"]) }), ("DEVICE", { $0["device"]?.string }),
+            ]
+        )
     }
 }
 
@@ -217,34 +241,17 @@ struct ListUsers: ParsableCommand {
         abstract: "Lists the users who have signed in during the last 400 days, with the profile of the last sign-in."
     )
 
-    @OptionGroup var gateway: OperationsOption
-
-    @Option(help: "How many at most, 1 to 100000.")
-    var limit = 100
-
-    @Flag(help: "Print JSON.")
-    var json = false
-
-    func validate() throws {
-        guard (1...100_000).contains(self.limit) else { throw ValidationError("--limit takes 1 to 100000") }
-    }
+    @OptionGroup var list: ListOptions
 
     func run() throws {
-        try self.gateway.perform { client throws(Failure) in
-            let (found, hasMore) = try client.elements(of: "/v1/users", [], limit: self.limit)
-            let sorted = found.sorted { $0["last_sign_in"]?.integer ?? 0 > $1["last_sign_in"]?.integer ?? 0 }
-            if self.json {
-                return printLine(JSON.object(["users": .array(sorted), "more": .bool(hasMore)]).pretty())
-            }
-            var table = TextTable(["USER", "NAME", "EMAIL", "FIRST SIGN-IN", "LAST SIGN-IN"])
-            for user in sorted {
-                table.add([
-                    user["user"]?.string, user["name"]?.string, user["email"]?.string,
-                    TimeArgument.text(user["first_sign_in"]), TimeArgument.text(user["last_sign_in"]),
-                ])
-            }
-            for line in table.lines { printLine(line) }
-            if hasMore { printError("there are more; raise --limit") }
-        }
+        try self.list.printList(
+            of: "/v1/users",
+            by: "last_sign_in",
+            [
+                ("USER", { $0["user"]?.string }), ("NAME", { $0["name"]?.string }), ("EMAIL", { $0["email"]?.string }),
+                ("FIRST SIGN-IN", { TimeArgument.text($0["first_sign_in"]) }),
+                ("LAST SIGN-IN", { TimeArgument.text($0["last_sign_in"]) }),
+            ]
+        )
     }
 }

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The operations API and the commands that use it: sessions and users of a running gateway."""
 
+import fcntl
 import json
 import os
 import re
+import signal
 import socket
 import stat
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import requests
@@ -151,12 +156,64 @@ def test_a_session_transfer_that_began_before_a_revocation_gives_no_session(admi
 
 
 def test_each_revocation_is_in_the_audit_log(administered):
+    """A line before it begins, and one with its result."""
     signed_in(administered)
     command(administered, "sessions", "revoke", "--user", "mock:ada\nforged")
     command(administered, "sessions", "revoke", "--provider", "mock")
-    line = re.search(r"sessions revoked.*provider=mock.*", administered.log)
-    assert line and f"uid {os.getuid()}" in line[0] and "sign_ins=1" in line[0], administered.log
-    assert "\nforged" not in administered.log
+    log = administered.log
+    begin = re.search(r'revoking sessions by="uid (\d+)" filter="?provider=mock"? operation=(\S+)', log)
+    assert begin and int(begin[1]) == os.getuid(), log
+    end = re.search(rf"sessions revoked .*operation={re.escape(begin[2])} sign_ins=1", log[begin.end():])
+    assert end and "\nforged" not in log, log
+
+
+def test_each_id_of_a_revocation_is_in_the_audit_log(administered):
+    ids = [f"id-{number}-abcdefghijklmnop" for number in range(100)]
+    command(administered, "sessions", "revoke", *ids)
+    log = administered.log
+    assert [one for one in ids if f"id={one}" not in log] == []
+
+
+def test_rejected_clients_are_logged_and_counted(administered):
+    """A wrong token on TCP, another user at the socket; the mode of its file may have been changed."""
+    assert tcp(administered, headers={"Authorization": "Bearer a-guess"}).status_code == 401
+    line = re.search(r"operations request rejected .*", administered.log)
+    assert line and "from=127.0.0.1" in line[0] and "reason=token" in line[0] and "a-guess" not in administered.log
+    assert administered.metric('gatehouse_operations_rejections_total{reason="token"}') == 1
+    if os.getuid() != 0:
+        pytest.skip("only root can become another user")
+    administered.socket.chmod(0o666)
+    administered.socket.parent.chmod(0o711)
+    script = """
+import os, socket, sys
+os.setuid(65534)
+client = socket.socket(socket.AF_UNIX)
+client.connect("operations.sock")
+client.sendall(b"GET /v1/sessions HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n\\r\\n")
+sys.stdout.write(client.recv(65536).decode())
+"""
+    result = subprocess.run(
+        [sys.executable, "-c", script], cwd=administered.socket.parent, capture_output=True, text=True, timeout=30
+    )
+    assert result.stdout.startswith("HTTP/1.1 403 "), result
+    assert re.search(r'operations request rejected .*from="uid 65534" reason=user', administered.log)
+    assert administered.metric('gatehouse_operations_rejections_total{reason="user"}') == 1
+
+
+def test_the_user_of_a_process_of_another_pid_namespace_is_known(administered):
+    """Such a process, as the host is for a container, has the process id 0."""
+    wrapper = ["unshare", "--pid", "--fork", "--kill-child=SIGTERM"]
+    if os.getuid() != 0 or subprocess.run([*wrapper, "true"], timeout=30).returncode != 0:
+        pytest.skip("no PID namespace can be created")
+    administered.stop()
+    administered.start({"TEST_OPERATIONS_TOKEN": TOKEN}, wrapper=wrapper)
+    assert call(administered.socket, "POST", "/v1/sessions/revoke", {"all": True})[0] == 200
+    assert re.search(r'sessions revoked by="uid 0"', administered.log)
+    pid = administered.process.pid
+    inner = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    os.kill(int(inner[0]), signal.SIGTERM)
+    assert administered.process.child.wait(20) == 0
+    administered.process = None
 
 
 def test_only_the_owner_may_connect(administered):
@@ -190,6 +247,16 @@ def test_a_configured_socket_that_cannot_be_opened_prevents_the_start(administer
     administered.write()
     result = run("serve", "--config", administered.path, cwd=administered.folder)
     assert result.returncode == 1 and "operations.socket" in result.stderr and path.read_text() == "not a socket"
+
+
+def test_a_folder_that_another_process_keeps_locked_does_not_stop_the_start(administered):
+    administered.stop()
+    folder = os.open(administered.socket.parent, os.O_RDONLY)
+    fcntl.flock(folder, fcntl.LOCK_EX)
+    administered.start({"TEST_OPERATIONS_TOKEN": TOKEN})
+    line = eventually(lambda: re.search(r"operations API not available .*", administered.log), "it goes on")
+    assert f"{administered.socket.parent} is locked by another process" in line[0] and "lslocks" in line[0]
+    os.close(folder)
 
 
 def test_without_a_socket_there_is_no_operations_api(administered):
@@ -251,6 +318,10 @@ def test_a_page_of_another_site_cannot_reach_the_api_by_dns_rebinding(administer
         ("DELETE", "/v1/sessions", None, 405),
         ("GET", "/v1/sessions/revoke", None, 405),
         ("POST", "/v1/sessions/revoke", {}, 400),
+        ("POST", "/v1/sessions/revoke", {"before": 1}, 400),
+        ("POST", "/v1/sessions/revoke", {"all": False, "before": 1}, 400),
+        ("POST", "/v1/sessions/revoke", {"user": None, "provider": None, "host": None, "app": None, "id": None}, 400),
+        ("POST", "/v1/sessions/revoke", {"all": None, "user": None, "before": None}, 400),
         ("POST", "/v1/sessions/revoke", {"user": ""}, 400),
         ("POST", "/v1/sessions/revoke", {"user": 1}, 400),
         ("POST", "/v1/sessions/revoke", {"id": []}, 400),

@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import signal
 import threading
 import time
 import urllib.request
@@ -122,6 +123,28 @@ def test_a_rotation_under_traffic_rejects_no_assertion(pair, app):
     assert "reload failed" not in pair[0].log
 
 
+@pytest.mark.timeout(120)
+def test_a_gateway_that_drains_signs_with_the_new_key_as_well(pair, app):
+    """The other gateways stop publishing the old one."""
+    draining, other = pair
+    draining.stop()
+    draining.start(drain_delay=60)
+    browser = Browser(draining)
+    assert browser.sign_in("mock", "/x").status == 200
+    first = next(iter(jwks(draining)))
+    os.kill(draining.process.pid, signal.SIGTERM)
+    eventually(lambda: draining.operation("/readyz").status_code == 503, "it drains")
+    command(other, "keys", "rotate")
+    new = next(key["id"] for key in listed(other)["assertion_keys"] if key["role"] == "next")
+
+    def signing():
+        assert browser.send("GET", "/drain", navigates=False).status == 200
+        return jwt.get_unverified_header(app.seen("/drain")[-1].get("X-Gatehouse-Assertion"))["kid"]
+
+    assert signing() == first and new != first
+    eventually(lambda: signing() == new, "it signs with the new key", 30)
+
+
 def test_a_second_rotation_waits_for_the_first(pair):
     command(pair[0], "keys", "rotate")
     result = run("keys", "rotate", "--config", pair[1].path, cwd=pair[1].folder)
@@ -160,6 +183,25 @@ def test_a_secret_in_the_configuration_is_rotated_there(pair):
     result = run("keys", "rotate", "--secret", "--config", pair[0].path, cwd=pair[0].folder)
     assert result.returncode == 1 and "gateway.secret" in result.stdout
     assert listed(pair[0])["secrets_in_configuration"] == 1
+
+
+def test_a_secret_that_is_removed_opens_nothing_from_the_reload_on(pair, app):
+    """Also for users whose session is cached, which is for half a minute."""
+    gateway = pair[0]
+    old_secret, new_secret = (f"{name} 0123456789abcdefghijklmnopqrstuvwxyz" for name in ("old", "new"))
+    browsers = []
+    for secrets in ([old_secret, new_secret], [new_secret, old_secret]):
+        gateway.stop()
+        gateway.configuration["gateway"]["secret"] = secrets
+        gateway.start()
+        browsers.append(Browser(gateway))
+        assert browsers[-1].sign_in("mock", "/x").status == 200
+    statuses = lambda: [browser.send("GET", "/x", navigates=False).status for browser in browsers]
+    assert statuses() == [200, 200]
+    gateway.configuration["gateway"]["secret"] = new_secret
+    gateway.write()
+    gateway.reload()
+    eventually(lambda: statuses() == [401, 200], "only the session of the new secret is left", 10)
 
 
 def test_the_secret_of_the_state_folder_rotates_with_no_user_signed_out(tmp_path, provider_server, app):

@@ -112,6 +112,25 @@ import Testing
         #expect(!files.contains("\(first.signing.id).pem"))
     }
 
+    @Test func `no key is added beyond the number that can be read, until one has expired`() throws {
+        try PrivateFile.makeFolder(self.keys)
+        var ids: [String] = []
+        for number in 0..<32 {
+            let key = try AssertionKeys.add(to: self.keys)
+            // Ten seconds between two keys; the latest signs from now on.
+            try self.setAge(Double(3600 + (31 - number) * 10), of: "\(self.keys)/\(key.id).pem")
+            ids.append(key.id)
+        }
+        // The successor of the oldest signs since 300 seconds, so the oldest is published for 300 more.
+        for seconds in [Int64(0), 299] {
+            let failure = #expect(throws: Failure.self) { try self.rotate(at: seconds) }
+            #expect(failure?.reason == .assertionTooManyKeys && failure?.detail.contains("rotate later") == true)
+            #expect(try Set(self.files()) == Set(ids.map { "\($0).pem" }))
+        }
+        #expect(try self.rotate(at: 300) != nil)
+        #expect(try self.files().count == 32 && !self.files().contains("\(ids[0]).pem"))
+    }
+
     @Test func `the key id is the thumbprint of the canonical public key`() throws {
         let keys = try self.load()
         let pem = try String(contentsOfFile: "\(self.keys)/\(keys.signing.id).pem", encoding: .utf8)

@@ -38,6 +38,19 @@ import Testing
         }
     }
 
+    @Test func `a key expires at the same time whether or not later rotations follow`() {
+        // The successor of the first key is used from 300 on, so what the first has sealed is over at 1300.
+        let schedule = RotationSchedule(publishAhead: .seconds(100), overlap: .seconds(1000))
+        for interval: Int64 in [100, 200, 400, 2000] {
+            let created: [Int64] = [0, 200] + stride(from: 200 + interval, through: 1300, by: Int64.Stride(interval))
+            let roles: [(Int64, RotationSchedule.Role)] = [(1299, .previous), (1300, .expired)]
+            for (now, role) in roles {
+                let known = created.filter { $0 <= now }.reversed().map(Instant.init(seconds:))
+                #expect(schedule.roles(of: known, at: Instant(seconds: now)).last == role, "every \(interval) s")
+            }
+        }
+    }
+
     @Test func `keys from the future do not sign while there is another`() {
         #expect(self.roles([5000, 1000], at: 2000) == [.next, .active])
         #expect(self.roles([5000, 4000], at: 2000) == [.next, .active])

@@ -15,6 +15,14 @@ import Testing
         #expect(sealer.open(sealer.seal(self.plain, for: "cookie", part: [9]), for: "cookie", part: [9]) == self.plain)
     }
 
+    @Test func `a sealer has the secrets of another one in any order, or lacks one`() {
+        let both = Sealer([self.first, self.second])
+        #expect(both.hasSecrets(of: Sealer([self.second])) && Sealer([self.second, self.first]).hasSecrets(of: both))
+        #expect(
+            !Sealer([self.second]).hasSecrets(of: both) && !Sealer([self.first]).hasSecrets(of: Sealer([self.second]))
+        )
+    }
+
     @Test func `it opens for nothing else`() {
         let sealer = Sealer([self.first])
         let sealed = sealer.seal(self.plain, for: "cookie", part: [9])

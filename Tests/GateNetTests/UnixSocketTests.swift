@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CEventPoll
 import Foundation
 import Glibc
 import Testing
@@ -45,6 +46,17 @@ import Testing
         let number = try folder.attributes("s.sock")[.systemFileNumber] as? Int
         #expect(throws: SocketError(call: "bind", code: EADDRINUSE)) { try UnixSocket.listen(at: path) }
         #expect(try folder.attributes("s.sock")[.systemFileNumber] as? Int == number)
+    }
+
+    @Test func `the user at the other end is known for Unix sockets only`() throws {
+        let folder = try Folder()
+        let listening = try UnixSocket.listen(at: "\(folder.path)/s.sock")
+        let client = try UnixSocket.connect(to: "\(folder.path)/s.sock", seconds: 5)
+        let accepted = accept_next(listening.descriptor)
+        let other = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { for descriptor in [listening.descriptor, client, accepted, other] { close(descriptor) } }
+        #expect(peer_user(accepted) == Int(getuid()))
+        #expect(peer_user(other) == -1 && peer_user(-1) == -1)
     }
 
     @Test func `a socket without a process is replaced`() throws {

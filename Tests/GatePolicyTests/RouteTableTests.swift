@@ -56,6 +56,24 @@ private func singleHosts(_ entries: [(host: String, path: String)]) -> RouteTabl
         #expect(table.entry(host: host, path: Array(path.utf8).span) == entry)
     }
 
+    @Test(
+        arguments: [
+            ("a.example", [0]), ("b.example", [0, 1]), ("one.apps.example", [2, 3]), ("own.apps.example", [4]),
+            ("c.example", [3]), ("apps.example", []), ("x.one.apps.example", []), ("d.example", []),
+        ] as [(String, Set<Int>)]
+    )
+    func `a host has the entries that its requests can lead to, and none of a wildcard if it has its own`(
+        host: String,
+        entries: Set<Int>
+    ) {
+        let apps = HostPattern.wildcard("apps.example")
+        let table = RouteTable([
+            ([.exact("a.example"), .exact("b.example")], "/"), ([.exact("b.example")], "/wiki"), ([apps], "/"),
+            ([.exact("c.example"), apps], "/wiki"), ([.exact("own.apps.example")], "/desk"),
+        ])
+        #expect(table.entries(on: host) == entries)
+    }
+
     @Test func `ten thousand routes are distinguished`() {
         var entries: [(host: String, path: String)] = []
         for number in 0..<5000 {

@@ -112,7 +112,7 @@ import Testing
         #expect(try await store.insert(labeled, spending: [7], until: noon))
         try await store.insert(record(2, family: 6))
         try await store.removeFamily(record(2, family: 6).family)
-        #expect(try await store.lock([1], at: noon, for: .seconds(60)))
+        #expect(try await store.lock([1], owner: [1], at: noon, for: .seconds(60)))
         try await store.put(StoreEntry(kind: .user, key: [1], value: [2], expires: noon))
         _ = try await store.removeExpired(at: noon, idle: .seconds(3600))
         let other = try RedisProbe(server)

@@ -283,6 +283,28 @@ import Testing
         #expect(try self.folder.mode("state/sessions.db-revoked") == 0o600)
     }
 
+    @Test func `U-02: a sign-out that a restart would undo is not reported as done`() async throws {
+        // A folder in the place of the file that keeps it.
+        try FileManager.default.createDirectory(atPath: "\(self.path)-revoked", withIntermediateDirectories: true)
+        let events = StoreEvents()
+        let store = try SQLiteStore(path: self.path, patience: ages) { events.note($0) }
+        try await store.insert(record(1, family: 5))
+        try await self.holding(store) { () async throws in
+            let failure = await #expect(throws: Failure.self) {
+                try await store.removeFamily(record(1, family: 5).family)
+            }
+            #expect(failure?.reason == .sessionStoreUnavailable)
+            // In force as long as the process runs.
+            #expect(try await store.record(for: record(1).key) == nil)
+        }
+        guard case .revocationPending(1, false, _)? = events.all.first else {
+            Issue.record("\(events.all)")
+            return
+        }
+        try FileManager.default.removeItem(atPath: "\(self.path)-revoked")
+        try await store.removeFamily(record(1, family: 5).family)
+    }
+
     @Test(arguments: StoreFileFailure.allCases)
     func `U-03: a changed database file is detected`(failure expected: StoreFileFailure) async throws {
         let store = try SQLiteStore(path: self.path, patience: ages)

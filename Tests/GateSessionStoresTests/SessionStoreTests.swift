@@ -367,28 +367,44 @@ func record(_ number: UInt8, family: UInt8 = 0, sealed: [UInt8]? = nil) -> Sessi
     func `a lock is taken once`(kind: StoreKind) async throws {
         let store = try await OpenStore(kind)
         let successes = try await withThrowingTaskGroup(of: Bool.self) { group in
-            for _ in 0..<50 {
-                group.addTask { try await store.store.lock([7], at: noon, for: .seconds(60)) }
+            for owner: UInt8 in 0..<50 {
+                group.addTask { try await store.store.lock([7], owner: [owner], at: noon, for: .seconds(60)) }
             }
             return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
         }
         #expect(successes == 1)
-        #expect(try await store.store.lock([8], at: noon, for: .seconds(60)))
-        #expect(try await store.store.lock([7], at: noon.plus(59), for: .seconds(60)) == false)
+        #expect(try await store.store.lock([8], owner: [1], at: noon, for: .seconds(60)))
+        #expect(try await store.store.lock([7], owner: [99], at: noon.plus(59), for: .seconds(60)) == false)
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a lock is ended by its owner only`(kind: StoreKind) async throws {
+        let store = try await OpenStore(kind)
+        #expect(try await store.store.lock([7], owner: [1], at: noon, for: .seconds(60)))
+        #expect(try await store.store.lock([7], owner: [1], at: noon, for: .seconds(60)), "it has the lock")
+        try await store.store.unlock([7], owner: [2])
+        #expect(try await store.store.lock([7], owner: [3], at: noon, for: .seconds(60)) == false)
+        try await store.store.unlock([7], owner: [1])
+        #expect(try await store.store.lock([7], owner: [3], at: noon, for: .seconds(60)))
+        try await store.store.unlock([7], owner: [1])
+        #expect(try await store.store.lock([7], owner: [4], at: noon, for: .seconds(60)) == false)
+        try await store.store.unlock([8], owner: [1])
     }
 
     @Test(arguments: StoreKind.allCases)
     func `a lock ends by itself`(kind: StoreKind) async throws {
         let store = try await OpenStore(kind)
         let time = kind == .redis ? Duration.milliseconds(1) : .seconds(60)
-        #expect(try await store.store.lock([7], at: noon, for: time))
+        #expect(try await store.store.lock([7], owner: [1], at: noon, for: time))
         // Redis measures the time itself.
-        var isTaken = try await store.store.lock([7], at: noon.plus(60), for: .seconds(60))
+        var isTaken = try await store.store.lock([7], owner: [2], at: noon.plus(60), for: .seconds(60))
         while kind == .redis, !isTaken {
-            isTaken = try await store.store.lock([7], at: noon.plus(60), for: .seconds(60))
+            isTaken = try await store.store.lock([7], owner: [2], at: noon.plus(60), for: .seconds(60))
         }
         #expect(isTaken)
-        #expect(try await store.store.lock([7], at: noon.plus(61), for: .seconds(60)) == false)
+        // The first owner does not know that its time is over.
+        try await store.store.unlock([7], owner: [1])
+        #expect(try await store.store.lock([7], owner: [3], at: noon.plus(61), for: .seconds(60)) == false)
     }
 
     @Test(arguments: StoreKind.allCases)
@@ -419,6 +435,45 @@ func record(_ number: UInt8, family: UInt8 = 0, sealed: [UInt8]? = nil) -> Sessi
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `an entry is replaced by the first of two gateways that read it`(kind: StoreKind) async throws {
+        let store = try await OpenStore(kind)
+        var changed = self.entry(1)
+        (changed.value, changed.expires) = ([9], noon.plus(900))
+        #expect(try await store.store.replace(changed, by: self.entry(1), at: noon) == false, "no entry exists")
+        #expect(try await store.store.entry(.user, changed.key, at: noon) == nil)
+        #expect(try await store.store.replace(nil, by: self.entry(1), at: noon))
+        #expect(try await store.store.replace(nil, by: changed, at: noon) == false)
+        #expect(try await store.store.replace(self.entry(1), by: changed, at: noon))
+        #expect(try await store.store.replace(self.entry(1), by: self.entry(1), at: noon) == false)
+        #expect(try await store.store.entry(.user, changed.key, at: noon.plus(899)) == changed)
+        // One that has expired does not count, even where it still exists.
+        #expect(try await store.store.replace(nil, by: self.entry(1), at: noon.plus(899)) == false)
+        var later = self.entry(1)
+        later.expires = noon.plus(1800)
+        #expect(try await store.store.replace(nil, by: later, at: noon.plus(900)))
+        #expect(try await store.store.entries(.user, from: [], limit: 10, at: noon).items == [later])
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `of fifty concurrent replacements of an entry one succeeds`(kind: StoreKind) async throws {
+        let store = try await OpenStore(kind)
+        for current in [nil, self.entry(1)] {
+            let written = try await withThrowingTaskGroup(of: StoreEntry?.self) { group in
+                for number: UInt8 in 0..<50 {
+                    var new = self.entry(1)
+                    new.value = [number, current == nil ? 1 : 2]
+                    let entry = new
+                    group.addTask { try await store.store.replace(current, by: entry, at: noon) ? entry : nil }
+                }
+                return try await group.reduce(into: [StoreEntry]()) { if let entry = $1 { $0.append(entry) } }
+            }
+            #expect(written.count == 1)
+            #expect(try await store.store.entry(.user, self.label(1), at: noon) == written.first)
+            try await store.store.put(self.entry(1))
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `each live entry of a kind is in one page`(kind: StoreKind) async throws {
         let store = try await OpenStore(kind)
         for number: UInt8 in 1...25 { try await store.store.put(self.entry(number)) }
@@ -442,10 +497,10 @@ func record(_ number: UInt8, family: UInt8 = 0, sealed: [UInt8]? = nil) -> Sessi
         let store = try await OpenStore(kind)
         try await store.store.insert(self.labeled(1, family: 1, 101))
         try await store.store.put(self.entry(1))
-        #expect(try await store.store.lock([7], at: noon, for: .seconds(60)))
+        #expect(try await store.store.lock([7], owner: [1], at: noon, for: .seconds(60)))
         #expect(try await store.store.removeExpired(at: noon.plus(1000), idle: .seconds(5000)) == 1)
         #expect(try await store.store.families(labeled: self.label(101)) == [])
         #expect(try await store.store.entry(.user, self.label(1), at: noon) == nil)
-        #expect(try await store.store.lock([7], at: noon, for: .seconds(60)))
+        #expect(try await store.store.lock([7], owner: [2], at: noon, for: .seconds(60)))
     }
 }

@@ -41,7 +41,7 @@ final class ScriptedStore: SessionStore {
         var spent: Set<[UInt8]> = []
         var entries: [StoreEntry.Kind: [[UInt8]: StoreEntry]] = [:]
         var entriesFail = false
-        var locks: [[UInt8]: Instant] = [:]
+        var locks: [[UInt8]: (owner: [UInt8], end: Instant)] = [:]
         /// How many families are removed at once, and the maximum so far.
         var removals = (now: 0, most: 0)
         var entryReads = 0
@@ -50,6 +50,14 @@ final class ScriptedStore: SessionStore {
         var writesFail = false
         /// What happens after the next insertion.
         var afterInsert: (@Sendable (inout State) -> Void)?
+        /// What another gateway does just before the next entry is written.
+        var beforeEntry: (@Sendable (inout State, _ key: [UInt8]) -> Void)?
+
+        mutating func willWrite(_ entry: StoreEntry) {
+            let meanwhile = self.beforeEntry
+            self.beforeEntry = nil
+            meanwhile?(&self, entry.key)
+        }
     }
 
     let state = Mutex(State())
@@ -130,22 +138,34 @@ final class ScriptedStore: SessionStore {
         try self.read { StorePage(items: Array($0.records.values), next: nil) }
     }
 
-    func lock(_ id: [UInt8], at now: Instant, for time: Duration) async throws(Failure) -> Bool {
+    func lock(_ id: [UInt8], owner: [UInt8], at now: Instant, for time: Duration) async throws(Failure) -> Bool {
         try self.write { state in
-            if let end = state.locks[id], now < end { return false }
-            state.locks[id] = now.advanced(by: time)
+            if let held = state.locks[id], now < held.end { return held.owner == owner }
+            state.locks[id] = (owner, now.advanced(by: time))
             return true
         }
     }
 
-    func unlock(_ id: [UInt8]) async throws(Failure) {
-        try self.write { $0.locks[id] = nil }
+    func unlock(_ id: [UInt8], owner: [UInt8]) async throws(Failure) {
+        try self.write { if $0.locks[id]?.owner == owner { $0.locks[id] = nil } }
     }
 
     func put(_ entry: StoreEntry) async throws(Failure) {
         try self.state.withLock { (state) throws(Failure) in
             guard !state.entriesFail, !state.writesFail else { throw self.outage }
+            state.willWrite(entry)
             state.entries[entry.kind, default: [:]][entry.key] = entry
+        }
+    }
+
+    func replace(_ current: StoreEntry?, by entry: StoreEntry, at now: Instant) async throws(Failure) -> Bool {
+        try self.state.withLock { (state) throws(Failure) in
+            guard !state.entriesFail, !state.writesFail else { throw self.outage }
+            state.willWrite(entry)
+            let known = state.entries[entry.kind]?[entry.key].flatMap { now < $0.expires ? $0 : nil }
+            guard known == current else { return false }
+            state.entries[entry.kind, default: [:]][entry.key] = entry
+            return true
         }
     }
 

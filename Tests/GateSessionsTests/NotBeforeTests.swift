@@ -80,6 +80,23 @@ import Testing
         }
     }
 
+    @Test(arguments: [nil, Profile.ada.user])
+    func `a later time that another gateway sets meanwhile is not lost`(user: String?) async throws {
+        let fixture = SessionFixture()
+        fixture.store.state.withLock { state in
+            state.beforeEntry = { state, key in
+                let later = Array("\(noon.plus(100))".utf8)
+                let entry = StoreEntry(kind: .notBefore, key: key, value: later, expires: noon.plus(86_400))
+                state.entries[.notBefore, default: [:]][key] = entry
+            }
+        }
+        try await fixture.manager.setNotBefore(noon.plus(1), user: user, now: noon)
+        let between = try await fixture.manager.issue(SignIn(profile: .ada), host: self.host, now: noon.plus(99))
+        let after = try await fixture.manager.issue(SignIn(profile: .ada), host: self.host, now: noon.plus(100))
+        #expect(try await !self.isLive(between, in: fixture.manager, at: noon.plus(100)))
+        #expect(try await self.isLive(after, in: fixture.manager, at: noon.plus(100)))
+    }
+
     @Test func `the time lasts longer than any session that it revokes`() async throws {
         let fixture = SessionFixture()
         let issued = try await fixture.signedIn()

@@ -111,7 +111,9 @@ package final class TestSignIn: Sendable {
 
     private func listen(on host: String, port: Int) async throws(Failure) {
         let listener = try await Listener.openPlain(host: host, port: port, on: self.group, maxConnections: 16) {
-            await self.response(to: $0, body: $1)
+            request,
+            body,
+            _ in await self.response(to: request, body: body)
         }
         self.listeners.withLock { $0.append(listener) }
     }

@@ -138,6 +138,7 @@ final class LoopState {
     func remember(_ session: Session, of ticket: Ticket, in manager: SessionManager) {
         // The look-up may have begun under a configuration that has been replaced since.
         guard self.runtime.sessions.admits(session) else { return }
+        guard self.runtime.sessions.ticket(ticket.text.utf8, host: session.host) != nil else { return }
         guard let key = CookieKey(Array(ticket.text.utf8).span) else { return }
         let left = manager.remaining(session, now: self.clock.now)
         self.sessions.insert(session, for: key, freshFor: .seconds(left.components.seconds), now: .now())
@@ -145,9 +146,11 @@ final class LoopState {
 
     /// Puts another configuration in force; requests that have begun keep theirs.
     func replace(with runtime: RuntimeConfiguration) {
+        // Sessions of a secret that was removed are over; which those are shows when they are read again.
+        let hasSecrets = runtime.sealer.hasSecrets(of: self.runtime.sealer)
         self.runtime = runtime
         self.weigh()
-        self.sessions.adopt { runtime.sessions.admits($0) }
+        self.sessions.adopt { hasSecrets && runtime.sessions.admits($0) }
         self.tunnels.checkAll()
         self.upstreamsOfRoutes.removeAll()
         let used = Set(runtime.routes.map(\.upstream))

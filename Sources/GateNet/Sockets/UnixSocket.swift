@@ -17,12 +17,12 @@ package struct UnixSocket: Sendable {
 
     /// Listens at a path, with mode 0600.
     ///
-    /// A socket on which no process listens is replaced; anything else at the path is an error. The folder is locked
+    /// A socket on which no process listens is replaced; anything else at the path is an error. The caller locks the folder
     /// meanwhile, so that two processes cannot replace each other's socket.
     ///
     /// - Throws: A ``SocketError``; `EADDRINUSE` if a process listens there, `ENOTSOCK` if it is not a socket.
     package static func listen(at path: String) throws(SocketError) -> UnixSocket {
-        let place = try Place(path, isLocked: true)
+        let place = try Place(path)
         defer { place.close() }
         var status = stat()
         if unsafe fstatat(place.folder, place.name, &status, AT_SYMLINK_NOFOLLOW) == 0 {
@@ -61,7 +61,7 @@ package struct UnixSocket: Sendable {
     /// - Returns: The blocking descriptor, which the caller closes.
     /// - Throws: A ``SocketError``: `ENOENT` without a file, `ECONNREFUSED` without a process, `EACCES` for other users.
     package static func connect(to path: String, seconds: Int) throws(SocketError) -> Int32 {
-        let place = try Place(path, isLocked: false)
+        let place = try Place(path)
         defer { place.close() }
         let descriptor = try SocketCalls.stream(for: place.address)
         do throws(SocketError) {
@@ -98,14 +98,13 @@ package struct UnixSocket: Sendable {
         let name: String
         let address: SocketAddress
 
-        init(_ path: String, isLocked: Bool) throws(SocketError) {
+        init(_ path: String) throws(SocketError) {
             let slash = path.lastIndex(of: "/")
             let parent = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
             let name = slash.map { String(path[path.index(after: $0)...]) } ?? path
-            let flags = O_DIRECTORY | O_CLOEXEC | (isLocked ? O_RDONLY : open_path_only)
+            let flags = O_DIRECTORY | O_CLOEXEC | open_path_only
             let folder = try SocketError.check("open") { unsafe open(parent, flags) }
             do {
-                if isLocked { try SocketError.check("flock") { flock(folder, LOCK_EX) } }
                 let isShort = path.utf8.count <= UnixSocket.maxAddress
                 self.address = try SocketAddress(
                     unixDomainSocketPath: isShort ? path : "/proc/self/fd/\(folder)/\(name)"
@@ -126,7 +125,8 @@ package struct UnixSocket: Sendable {
 }
 
 extension SocketChannel {
-    /// The user id of the process at the other end of a Unix socket when it connected; nil for other sockets.
+    /// The user id of the process at the other end of a Unix socket when it connected; nil if the kernel reports none, as for
+    /// other sockets.
     ///
     /// SO_PEERCRED, unix(7).
     package var peerUser: UInt32? {

@@ -15,7 +15,7 @@ extension Listener {
     ///   - group: The event loops.
     ///   - maxConnections: How many connections may be open.
     ///   - inherited: The socket to use in place of a new one.
-    ///   - respond: Returns the response to one request.
+    ///   - respond: Returns the response to one request of a client.
     /// - Returns: The listener, open.
     /// - Throws: A `Failure` naming the address that cannot be bound.
     package static func openPlain(
@@ -24,11 +24,13 @@ extension Listener {
         on group: SocketLoopGroup,
         maxConnections: Int,
         inherited: InheritedSocket? = nil,
-        respond: @escaping @Sendable (RequestHead, [UInt8]) async -> Response
+        respond: @escaping @Sendable (RequestHead, [UInt8], ClientIP) async -> Response
     ) async throws(Failure) -> Listener {
         var plan = ListenerPlan(host: host, port: port, identities: [])
         plan.inherited = inherited
-        return try await self.open(plan, on: group, maxConnections: maxConnections) { _ in respond }
+        return try await self.open(plan, on: group, maxConnections: maxConnections) { _, client in
+            { await respond($0, $1, client) }
+        }
     }
 
     /// Takes a Unix socket as a plain HTTP listener.
@@ -48,7 +50,7 @@ extension Listener {
     ) async throws(Failure) -> Listener {
         var plan = ListenerPlan(host: "localhost", port: 0, identities: [])
         plan.inherited = InheritedSocket(descriptor: socket.descriptor, address: nil, port: 0, name: "operations")
-        return try await self.open(plan, on: group, maxConnections: maxConnections) { channel in
+        return try await self.open(plan, on: group, maxConnections: maxConnections) { channel, _ in
             let user = channel.peerUser
             return { await respond($0, $1, user) }
         }
@@ -58,7 +60,7 @@ extension Listener {
         _ plan: ListenerPlan,
         on group: SocketLoopGroup,
         maxConnections: Int,
-        respond: @escaping @Sendable (SocketChannel) -> @Sendable (RequestHead, [UInt8]) async -> Response
+        respond: @escaping @Sendable (SocketChannel, ClientIP) -> @Sendable (RequestHead, [UInt8]) async -> Response
     ) async throws(Failure) -> Listener {
         let loop = group.next()
         let sweep = try? await loop.submit {
@@ -71,7 +73,7 @@ extension Listener {
         var bounds = ConnectionLimiter.Limits()
         bounds.connections = maxConnections
         bounds.perClientIP = 0
-        return try await Listener.open(plan, on: group, limiter: ConnectionLimiter(bounds)) { channel, _, _ in
+        return try await Listener.open(plan, on: group, limiter: ConnectionLimiter(bounds)) { channel, client, _ in
             let setting = DownstreamEnvironment(
                 limits: DownstreamLimits(),
                 names: { names },
@@ -79,7 +81,7 @@ extension Listener {
                 isDraining: { false }
             )
             guard let channel = channel as? SocketChannel else { throw ChannelError.operationUnsupported }
-            let responder = OperationsResponder(loop: channel.eventLoop, respond: respond(channel))
+            let responder = OperationsResponder(loop: channel.eventLoop, respond: respond(channel, client))
             return HTTP1Connection(environment: setting, peer: nil, tls: nil, responder: responder)
         }
     }

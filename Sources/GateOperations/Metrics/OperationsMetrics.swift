@@ -13,7 +13,8 @@ package enum OperationsMetrics {
         unit: "lines",
         help: "Log lines that were not written: the queue was full (queue_full) or the write failed (write_failed)"
     )
-    static let suppressedLines = MetricSeries.counter(
+    /// Lines that a ``LogLimiter`` left out.
+    package static let suppressedLines = MetricSeries.counter(
         "gatehouse_log_lines_suppressed_total",
         labels: ["kind"],
         unit: "lines",

@@ -17,8 +17,6 @@ struct OperationsAPI: Sendable {
     struct Environment: Sendable {
         /// The sessions.
         let sessions: @Sendable () -> SessionManager
-        /// The origins of an app; nil if there is no such app.
-        let origins: @Sendable (_ app: String) -> OriginSet?
         /// The configuration in force.
         let configuration: @Sendable () -> Configuration
         /// Called when there is a new key.
@@ -27,6 +25,8 @@ struct OperationsAPI: Sendable {
         let logger: Logger
         /// The wall clock.
         let clock: WallClock
+        /// The user of the gateway, who may use the Unix socket.
+        let owner: UInt32
     }
 
     /// The number of records that one request reads.
@@ -35,6 +35,13 @@ struct OperationsAPI: Sendable {
     private static let standardLimit: Int64 = 100
 
     let environment: Environment
+    let audit: AuditLog
+
+    /// The API of a gateway.
+    init(environment: Environment) {
+        self.environment = environment
+        self.audit = AuditLog(logger: environment.logger)
+    }
 
     /// The response to a request of a client that may use the API.
     func response(to request: RequestHead, body: [UInt8], from caller: OperationsCaller) async -> Response {
@@ -119,34 +126,37 @@ extension OperationsAPI {
         guard !isAll || filter.isOfAllUsers else {
             throw OperationsRejection(400, "'all' takes no filter but 'before'")
         }
-        let manager = self.environment.sessions()
         let now = self.environment.clock.now
         guard filter.before ?? now <= now else { throw OperationsRejection(400, "'before' is in the future") }
-        let setsTime = !isDry && cursor.isEmpty && (filter.isOfOneUser || filter.isOfAllUsers)
-        if setsTime {
+        var notBefore: Instant?
+        if !isDry, cursor.isEmpty, filter.isOfOneUser || filter.isOfAllUsers {
             // A sign-in of this second may be older than the request.
-            let time = filter.before ?? now.advanced(by: .seconds(1))
-            try await manager.setNotBefore(time, user: filter.user, now: now)
+            notBefore = filter.before ?? now.advanced(by: .seconds(1))
         }
-        let page = try await manager.sessions(from: cursor, limit: OperationsAPI.maxRecords, now: now)
-        let selected = page.items.filter(filter.selects)
-        let families = Set(selected.map(\.family))
-        if !isDry {
-            // Logged first, since a store that fails in between has revoked some of them.
-            ServerLog(logger: self.environment.logger).sessionsRevoked(
-                by: "\(caller)",
-                filter: filter.text,
-                count: families.count
-            )
-            for family in families {
-                try await manager.endFamily(family)
+        let entry = isDry ? nil : self.audit.revoking(filter, notBefore: notBefore, by: caller)
+        var ended = 0
+        do throws(Failure) {
+            let manager = self.environment.sessions()
+            if let notBefore { try await manager.setNotBefore(notBefore, user: filter.user, now: now) }
+            let page = try await manager.sessions(from: cursor, limit: OperationsAPI.maxRecords, now: now)
+            let selected = page.items.filter(filter.selects)
+            let families = Set(selected.map(\.family))
+            if !isDry {
+                for family in families {
+                    try await manager.endFamily(family)
+                    ended += 1
+                }
             }
+            entry?.revoked(signIns: ended)
+            return [
+                "sign_ins": .array(families.map { .string(OperationsAPI.id(of: $0)) }.sorted { $0.text < $1.text }),
+                "sessions": .int(Int64(selected.count)), "not_before_set": .bool(notBefore != nil),
+                "next": OperationsAPI.json(page.next),
+            ]
+        } catch {
+            entry?.failed(error, signIns: ended)
+            throw error
         }
-        return [
-            "sign_ins": .array(families.map { .string(OperationsAPI.id(of: $0)) }.sorted { $0.text < $1.text }),
-            "sessions": .int(Int64(selected.count)), "not_before_set": .bool(setsTime),
-            "next": OperationsAPI.json(page.next),
-        ]
     }
 
     private func filter(_ parameters: inout OperationsParameters) throws(OperationsRejection) -> SessionFilter {
@@ -158,10 +168,10 @@ extension OperationsAPI {
         filter.before = try parameters.number("before", 0...253_402_300_799).map(Instant.init(seconds:))
         if let app = try parameters.text("app") {
             guard filter.place == nil else { throw OperationsRejection(400, "'app' and 'host' exclude each other") }
-            guard let origins = self.environment.origins(app) else {
+            guard let hosts = AppHosts(of: app, in: self.environment.configuration()) else {
                 throw OperationsRejection(400, "there is no app '\(PrintableText.escaped(app, limit: 100))'")
             }
-            filter.place = .app(app, origins)
+            filter.place = .app(hosts)
         }
         return filter
     }

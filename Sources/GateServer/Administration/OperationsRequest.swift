@@ -6,13 +6,13 @@ internal import GateWire
 /// The client of the operations API, as the audit log names it.
 enum OperationsCaller: Sendable, Hashable, CustomStringConvertible {
     /// A process at the Unix socket, with the user id that the kernel reports.
-    case user(UInt32?)
+    case user(UInt32)
     /// A client over TCP with the token.
     case token
 
     var description: String {
         switch self {
-        case .user(let id): "uid \(id.map(String.init) ?? "unknown")"
+        case .user(let id): "uid \(id)"
         case .token: "token"
         }
     }

@@ -209,11 +209,11 @@ package final class Gateway: Sendable {
             on: self.operationsGroup,
             maxConnections: 256,
             inherited: sockets[operations]
-        ) { request, body in
+        ) { request, body, client in
             guard OperationsAPI.isMeant(by: request), report.isServed(request.authority.host),
                 let token = report.operationsToken
             else { return await report.response(to: request) }
-            return await api.response(to: request, body: body, needing: token)
+            return await api.response(to: request, body: body, needing: token, from: client.text)
         }
         self.operations.withLock { $0 = [listener] }
         do throws(Failure) {
@@ -227,13 +227,11 @@ package final class Gateway: Sendable {
     private func operationsAPI() -> OperationsAPI {
         let environment = OperationsAPI.Environment(
             sessions: { [unowned self] in self.state.withLock(\.runtime).sessions },
-            origins: { [unowned self] app in
-                self.state.withLock(\.configuration).apps.first { $0.route.app == app }?.route.origins
-            },
             configuration: { [unowned self] in self.state.withLock(\.configuration) },
             keysChanged: { [unowned self] in _ = self.events.withLock { $0 }?.yield(.lookAtKeys) },
             logger: self.logger,
-            clock: .system
+            clock: .system,
+            owner: geteuid()
         )
         return OperationsAPI(environment: environment)
     }
@@ -242,14 +240,21 @@ package final class Gateway: Sendable {
     private func openSocket(_ settings: GatewaySettings, _ api: OperationsAPI) async throws(Failure) {
         guard let path = settings.operationsSocket?.path else { return }
         let socket: UnixSocket
-        do throws(SocketError) {
-            try? PrivateFile.makeFolder(PrivateFile.folder(of: path))
-            socket = try UnixSocket.listen(at: path)
+        do throws(Failure) {
+            let folder = PrivateFile.folder(of: path)
+            try? PrivateFile.makeFolder(folder)
+            socket = try PrivateFile.locking(folder) { () throws(Failure) in
+                do throws(SocketError) {
+                    return try UnixSocket.listen(at: path)
+                } catch {
+                    throw Failure(.operationsSocket, error.reasonOfSocket)
+                }
+            }
         } catch {
-            throw Failure(.operationsSocket, "cannot listen on \(path): \(error.reasonOfSocket)")
+            throw Failure(.operationsSocket, "cannot listen on \(path): \(error.detail)")
         }
         let listener = try await Listener.openPlain(socket, on: self.operationsGroup, maxConnections: 32) {
-            await api.response(to: $0, body: $1, from: .user($2))
+            await api.response(to: $0, body: $1, fromPeer: $2)
         }
         self.operations.withLock { $0.append(listener) }
         self.operationsSocket.withLock { $0 = socket }
@@ -293,10 +298,12 @@ extension Gateway {
             Task { await self.tidyRepeatedly() },
             Task { await self.watchStoreRepeatedly() },
             Task { await self.surveyRepeatedly() },
-            Task { await self.lookAtKeysRepeatedly { source.yield(.lookAtKeys) } },
         ]
+        // What a gateway that drains goes on with.
         let work = [
             Task { await self.watchOverload() },
+            // It still signs assertions, and must not use a key that the other gateways no longer publish.
+            Task { await self.lookAtKeysRepeatedly { source.yield(.lookAtKeys) } },
             Task {
                 for await signal in signals {
                     switch signal {
@@ -341,7 +348,7 @@ extension Gateway {
                 // Beside the next event, which may be the end.
                 Task { await self.survey() }
             case .lookAtKeys:
-                if !isDraining { await self.lookAtKeys() }
+                await self.lookAtKeys()
             case .drained(let complete):
                 return complete
             case .stop where isDraining:

@@ -98,14 +98,6 @@ struct ServerLog: Sendable {
         )
     }
 
-    /// An operator revokes sessions.
-    func sessionsRevoked(by caller: String, filter: String, count: Int) {
-        self.logger.notice(
-            "sessions revoked",
-            metadata: ["by": "\(caller)", "filter": "\(ServerLog.plain(filter))", "sign_ins": "\(count)"]
-        )
-    }
-
     /// An operator or the schedule adds a key.
     func keyAdded(_ kind: String, by caller: String, usedFrom time: Instant) {
         self.logger.notice("key added", metadata: ["kind": "\(kind)", "by": "\(caller)", "used_from": "\(time)"])
@@ -136,5 +128,5 @@ struct ServerLog: Sendable {
     }
 
     /// Printable text of a bounded length, so that no text can forge or flood a line.
-    private static func plain(_ text: String) -> String { PrintableText.escaped(text, limit: 500) }
+    static func plain(_ text: String) -> String { PrintableText.escaped(text, limit: 500) }
 }

@@ -155,6 +155,12 @@ enum ServerMetrics {
         unit: "handshakes",
         help: "TLS handshakes with a target in which no pin matched, by mode"
     )
+    static let operationsRejections = MetricSeries.counter(
+        "gatehouse_operations_rejections_total",
+        labels: ["reason"],
+        unit: "requests",
+        help: "Rejected requests to the operations API: without the token (token), or from another user (user)"
+    )
     static let reloads = MetricSeries.counter(
         "gatehouse_reloads_total",
         labels: ["result"],
@@ -178,7 +184,7 @@ enum ServerMetrics {
         revocationsPending, overloadLevel, overloadShare, memory, memoryAtStart, memoryLimit, openDescriptors,
         descriptorLimit, loopLag, loopBlocked, providerFailures, groupsIncomplete, userinfoUnavailable,
         providerSignInsWaiting, providerKeysAge, providerKeysStale, upstreamHealthy, upstreamEjections,
-        upstreamPinMismatches, reloads, lastReloadSuccess, configurationLoaded,
+        upstreamPinMismatches, operationsRejections, reloads, lastReloadSuccess, configurationLoaded,
     ]
 
     /// The session store reports something.

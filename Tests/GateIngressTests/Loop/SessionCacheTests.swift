@@ -56,6 +56,22 @@ import Testing
         #expect(cache.count == 0)
     }
 
+    @Test(arguments: [([8, 7], 1), ([8], 0)] as [([UInt8], Int)])
+    func `sessions are read again when a secret was removed, and not when one was added`(
+        secrets: [UInt8],
+        count: Int
+    ) async throws {
+        let gateway = try GatewayFixture()
+        let issued = try await gateway.session(of: .staff())
+        gateway.loop.remember(issued.session, of: issued.ticket, in: gateway.runtime.sessions)
+        #expect(gateway.loop.sessions.count == 1)
+        gateway.loop.replace(with: try GatewayFixture(secrets: secrets).runtime)
+        #expect(gateway.loop.sessions.count == count)
+        // A look-up that began before the reload ends after it.
+        gateway.loop.remember(issued.session, of: issued.ticket, in: gateway.runtime.sessions)
+        #expect(gateway.loop.sessions.count == count)
+    }
+
     @Test func `a session that has no time left is not cached`() async throws {
         let gateway = try GatewayFixture()
         let issued = try await gateway.session(of: .staff())

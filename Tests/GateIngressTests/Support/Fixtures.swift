@@ -108,15 +108,20 @@ final class SwitchedStore: SessionStore {
         return try await self.memory.records(from: cursor, limit: limit)
     }
 
-    func lock(_ id: [UInt8], at now: Instant, for time: Duration) async throws(Failure) -> Bool {
+    func lock(_ id: [UInt8], owner: [UInt8], at now: Instant, for time: Duration) async throws(Failure) -> Bool {
         await self.interruption(of: "lock")
         try self.note("lock")
-        return try await self.memory.lock(id, at: now, for: time)
+        return try await self.memory.lock(id, owner: owner, at: now, for: time)
     }
 
-    func unlock(_ id: [UInt8]) async throws(Failure) {
+    func unlock(_ id: [UInt8], owner: [UInt8]) async throws(Failure) {
         try self.note("unlock")
-        try await self.memory.unlock(id)
+        try await self.memory.unlock(id, owner: owner)
+    }
+
+    func replace(_ current: StoreEntry?, by entry: StoreEntry, at now: Instant) async throws(Failure) -> Bool {
+        try self.note("replaceEntry")
+        return try await self.memory.replace(current, by: entry, at: now)
     }
 
     func put(_ entry: StoreEntry) async throws(Failure) {

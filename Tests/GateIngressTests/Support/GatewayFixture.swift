@@ -42,6 +42,7 @@ struct GatewayFixture {
         admissions: AdmissionFingerprints? = nil,
         recheck: RecheckPolicy = .never,
         sharing other: GatewayFixture? = nil,
+        secrets: [UInt8] = [7],
         provider: (inout ProviderSettings) -> Void = { _ in },
         app: (inout AppSettings) -> Void = { _ in }
     ) throws {
@@ -49,7 +50,7 @@ struct GatewayFixture {
         self.clock = other?.clock ?? TestClock()
         self.store = other?.store ?? SwitchedStore()
         let providers = other?.providers ?? FakeProviders(clock: self.clock)
-        let sealer = Sealer([Secret([UInt8](repeating: 7, count: 32))], random: random)
+        let sealer = Sealer(secrets.map { Secret([UInt8](repeating: $0, count: 32)) }, random: random)
         let keys = AssertionKeys(signing: try AssertionKey(from: random))
         let origin = try #require(Origin(scheme: "https", host: GatewayFixture.gate))
         let log = log ?? RequestLog(logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })

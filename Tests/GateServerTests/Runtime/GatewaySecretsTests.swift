@@ -73,6 +73,24 @@ import Testing
         #expect(try self.names().count == 2 && !self.names().contains("secret"))
     }
 
+    @Test func `no secret is added beyond the number that can be read, until one has expired`() throws {
+        try PrivateFile.makeFolder(self.folder.path)
+        for number in Int64(0)..<16 {
+            let name = "secret-\(number)"
+            try PrivateFile.write([UInt8](repeating: UInt8(number), count: 32), to: "\(self.folder.path)/\(name)")
+            try self.date([name], number * 10)
+        }
+        // The oldest opens until 1110.
+        for seconds in [Int64(250), 1109] {
+            let failure = #expect(throws: Failure.self) { try self.rotate(at: seconds) }
+            #expect(failure?.reason == .gatewaySecret && failure?.detail.contains("rotate later") == true)
+            #expect(try self.names().count == 16)
+        }
+        #expect(try self.load(at: 1109).inUse.count == 16)
+        #expect(try self.rotate(at: 1110) != nil)
+        #expect(try self.names().count == 16 && !self.names().contains("secret-0"))
+    }
+
     @Test func `a secret that is too short or that others can read is rejected with its path`() throws {
         try PrivateFile.write(Array("short".utf8), to: "\(self.folder.path)/secret-mine")
         let failure = #expect(throws: Failure.self) { try self.load(at: 0) }
