@@ -141,6 +141,10 @@ package struct SessionManager: Sendable {
         Failure(.sessionStoreUnavailable, "other requests replace the session all the time")
     }
 
+    /// The maximum number of hosts on which one sign-in has a session: a user who visits more of a wildcard must not fill
+    /// the store.
+    package static let maxHosts = 200
+
     /// How often a session is read again because another request has replaced it meanwhile.
     private static let maxReplacements = 4
 
@@ -334,6 +338,12 @@ extension SessionManager {
             try await self.store.remove(issued.ticket.storeKey)
             return nil
         }
+        // A host whose session this drops gets another by session transfer.
+        try await self.store.trimFamily(
+            session.familyKey,
+            to: SessionManager.maxHosts,
+            keeping: [ticket.storeKey, issued.ticket.storeKey]
+        )
         return issued
     }
 }
