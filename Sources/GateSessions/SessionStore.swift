@@ -62,6 +62,8 @@ package struct StoreEntry: Sendable, Hashable {
         case notBefore = "not_before"
         /// A provider's logout token that was accepted.
         case providerLogout = "provider_logout"
+        /// The time of a sign-out that ends sign-ins in progress.
+        case signOut = "sign_out"
     }
 
     /// What the entry is for.

@@ -204,6 +204,50 @@ def test_a_logout_token_with_sid_ends_that_session_on_all_hosts(own_gateway, sta
     assert not is_signed_in(own_gateway, second)
 
 
+def test_a_logout_token_with_sub_and_sid_ends_sessions_of_unknown_origin(own_gateway, staff, sign_in):
+    """Those of the user whose ID tokens had no `sid` may come from the session that the token names."""
+    unknown, other, eve = sign_in(), sign_in(sid="s-8"), sign_in("eve")
+    assert back_channel(own_gateway, logout_token(staff, sid="s-7")).status == 200
+    assert not is_signed_in(own_gateway, unknown)
+    assert is_signed_in(own_gateway, other) and is_signed_in(own_gateway, eve)
+
+
+LOGOUTS = {"sub": {}, "sid": {"sub": None, "sid": "s-9"}, "both": {"sid": "s-9"}}
+
+
+@pytest.mark.parametrize("name", LOGOUTS)
+def test_a_logout_ends_a_sign_in_that_is_in_progress(name, own_gateway, staff, sign_in):
+    """It arrives while the gateway redeems the code; the next sign-in, in the same second, is a new one."""
+    posted = []
+
+    def logout(response):
+        posted.append(back_channel(own_gateway, logout_token(staff, **LOGOUTS[name])).status)
+        return response
+
+    staff.token_response = logout
+    staff.user = {**staff.user, "sid": "s-9"}
+    browser = Browser(own_gateway)
+    page = browser.sign_in("staff", "/x")
+    assert posted == [200] and page.status == 403 and "signin.signed_out" in page.text, page
+    assert browser.ticket() is None
+    staff.token_response = lambda response: response
+    assert is_signed_in(own_gateway, sign_in(sid="s-9"))
+
+
+def test_a_sign_out_everywhere_ends_a_sign_in_that_is_in_progress(own_gateway, staff, sign_in):
+    here, eve = sign_in(), sign_in("eve")
+    staff.user = {**staff.user, "sub": "ada"}
+
+    def sign_out(response):
+        here.send("POST", "/oauth2/sign_out", body=EVERYWHERE)
+        return response
+
+    staff.token_response = sign_out
+    there = Browser(own_gateway)
+    assert there.sign_in("staff", "/x").status == 403 and there.ticket() is None
+    assert is_signed_in(own_gateway, eve)
+
+
 def unsigned(realm):
     return token(realm.key, logout_claims(realm), {"alg": "none", "typ": "logout+jwt"}, signature=b"")
 
@@ -359,6 +403,28 @@ def test_invalid_logout_tokens_are_limited_for_each_client(limited, realm):
         assert refused.status == 429 and refused.json["error"] == "logout.too_often" and refused.get("retry-after")
         lost = request(gateway.port, "/oauth2/callback/mock?code=x&state=y")
         assert lost.status == 400
+
+
+def test_replays_of_valid_logout_tokens_are_no_failures(limited, realm):
+    """A provider repeats a token whose response was lost; that delays no other logout."""
+    with limited(3) as gateway:
+        browser = Browser(gateway)
+        assert browser.sign_in("mock", "/x").status == 200
+        text = logout_token(realm, sub="eve")
+        assert back_channel(gateway, text, "mock").status == 200
+        for _ in range(8):
+            assert back_channel(gateway, text, "mock").json["error"] == "logout.replayed"
+        assert back_channel(gateway, logout_token(realm), "mock").status == 200
+        assert not is_signed_in(gateway, browser)
+
+
+def test_logout_tokens_with_a_wrong_signature_are_limited_for_each_client(limited, realm):
+    """They obey every rule but the last, and cost a signature each until the limit."""
+    with limited(3) as gateway:
+        for _ in range(3):
+            assert back_channel(gateway, logout_token(realm, key=FOREIGN), "mock").json["error"] == "logout.token"
+        refused = back_channel(gateway, logout_token(realm), "mock")
+        assert refused.status == 429 and refused.json["error"] == "logout.too_often"
 
 
 # Front channel

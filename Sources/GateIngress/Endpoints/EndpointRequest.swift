@@ -23,6 +23,8 @@ struct EndpointRequest: Sendable {
     let cookies: CookieHeader
     let clientKind: ClientKind
     let now: Instant
+    /// When the request arrived, by `WallClock.milliseconds`.
+    let arrival: Int64
     /// The IP of the client, as far as it is trusted.
     let client: IPAddress?
     /// Whether the request is a navigation by a user, as far as the browser reports: not part of another page, not a
@@ -54,6 +56,7 @@ struct EndpointRequest: Sendable {
         )
         self.clientKind = ClientKind(request)
         self.now = now
+        self.arrival = runtime.clock.milliseconds
         self.client = ForwardedHead.client(of: request, downstream: downstream, trusting: runtime.trustedProxies)
         self.isNavigation = EndpointRequest.isNavigation(request)
         var ticket: Ticket?

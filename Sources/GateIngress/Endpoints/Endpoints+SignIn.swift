@@ -185,6 +185,7 @@ extension Endpoints {
         }
         var known = GateSessions.SignIn(signIn)
         known.profile = profile
+        known.began = request.arrival
         known.device = request.userAgent.flatMap { DeviceSummary.text(of: $0) }
         let host = self.runtime.publicOrigin.host
         guard

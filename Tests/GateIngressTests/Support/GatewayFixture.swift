@@ -61,6 +61,7 @@ struct GatewayFixture {
                 feed: self.feed,
                 admissions: admissions,
                 minIdleTimeout: apps.compactMap(\.sessionLimits.idle).min(),
+                clock: self.clock.clock,
                 random: random
             ),
             sealer: sealer,
