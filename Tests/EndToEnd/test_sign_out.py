@@ -171,6 +171,40 @@ def test_rp_init_logout_other_state_and_no_state(state, own_gateway, sign_in):
     assert not is_signed_in(own_gateway, None, ticket)
 
 
+def after_provider(own_gateway, response):
+    """The URL that the provider sends the browser back to."""
+    state = parse_qs(urlsplit(response.get("location")).query)["state"][0]
+    return f"{own_gateway.origin}/oauth2/sign_out?" + urlencode({"state": state})
+
+
+def test_w_03_the_return_from_the_provider_leads_to_the_host_of_the_sign_out(own_gateway, staff, sign_in):
+    """W-03: to the place that the sign-out named, or to the page there."""
+    origin = f"http://own.localhost:{own_gateway.port}"
+    browser = sign_in()
+    assert browser.visit(f"{origin}/x").status == 200
+    back = after_provider(own_gateway, browser.sign_out("/bye", origin))
+    assert browser.visit(back, stop=lambda url: url.endswith("/bye")).next == f"{origin}/bye"
+    browser.cookies = {}
+    browser.sign_in("staff", "/x")
+    assert browser.visit(f"{origin}/x").status == 200
+    page = browser.visit(after_provider(own_gateway, browser.sign_out("/", origin)))
+    assert page.status == 200 and page.url.startswith(f"{origin}/oauth2/sign_out?") and "as well" in page.text
+
+
+@pytest.mark.parametrize("host", ["", "own.localhost"])
+def test_w_03_the_state_of_one_browser_leads_no_other_one_anywhere(host, own_gateway, staff, sign_in):
+    """W-03: a link with a state that is valid shows another browser the plain page at the gateway's host."""
+    origin = f"http://{host}:{own_gateway.port}" if host else own_gateway.origin
+    browser = sign_in()
+    assert browser.visit(f"{origin}/x").status == 200
+    link = after_provider(own_gateway, browser.sign_out("/bye", origin))
+    victim = Browser(own_gateway)
+    page = victim.visit(link)
+    assert page.status == 200 and page.url == (f"{own_gateway.origin}/oauth2/sign_out" if host else link)
+    assert "You may still be signed in" in page.text
+    assert all("/oauth2/sign_out" in url for _, url, _ in victim.history)
+
+
 # Back channel
 
 

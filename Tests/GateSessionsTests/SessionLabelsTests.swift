@@ -89,7 +89,7 @@ import Testing
     @Test func `a session of an app's host has the labels of the one that it was transferred from`() async throws {
         let first = try await self.signIn("ada", session: "s1", subjectClaim: "sub")
         let wiki = try #require(Origin(scheme: "https", host: "wiki.example.com"))
-        let binding = SessionTransferBinding(from: .counting())
+        let binding = BrowserBinding(from: .counting())
         let request = SessionTransferRequest(origin: wiki, path: .root, binding: binding, now: noon)
         let code = SessionTransferCode(for: request, ticket: first.ticket, random: .counting(), now: noon)
         let redeemed = try await self.fixture.manager.redeem(

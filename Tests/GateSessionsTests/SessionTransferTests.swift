@@ -10,7 +10,7 @@ import Testing
     private let gatewayHost = "gate.example.com"
     private let wiki: Origin
     private let fixture = SessionFixture()
-    private let binding = SessionTransferBinding(from: RandomBytes { [UInt8](repeating: 3, count: $0) })
+    private let binding = BrowserBinding(from: RandomBytes { [UInt8](repeating: 3, count: $0) })
     private let path: ReturnPath
 
     init() throws {
@@ -135,7 +135,7 @@ import Testing
 
     @Test func `X-08: a code in another browser is rejected and spent`() async throws {
         let first = try await self.fixture.signedIn()
-        let other = SessionTransferBinding(from: RandomBytes { [UInt8](repeating: 4, count: $0) })
+        let other = BrowserBinding(from: RandomBytes { [UInt8](repeating: 4, count: $0) })
         for cookie in [other.text, "nonsense", self.binding.text + "A", nil] {
             self.fixture.store.state.withLock { $0.spent = [] }
             let code = self.code(for: first.ticket)

@@ -96,6 +96,15 @@ struct EndpointRequest: Sendable {
     /// What the provider sent through the browser: the posted form, or the query.
     var callbackParameters: Form? { self.method == .post ? self.form : self.query }
 
+    /// The value of the cookie that binds the state of a sign-out on this host to the browser; nil without exactly one.
+    var signOutCookie: ArraySlice<UInt8>? { self.value(of: GatewayCookie.signOut(at: self.origin)) }
+
+    /// The value of one of our cookies; nil if the browser did not send exactly one of that name.
+    func value(of cookie: GatewayCookie) -> ArraySlice<UInt8>? {
+        guard case .value(let value) = self.cookies.lookup(cookie.name) else { return nil }
+        return value
+    }
+
     /// Where to go afterwards: `rd` if it is a place on this site, else the front page.
     var returnPath: ReturnPath { self.statedPath ?? .root }
 
