@@ -38,19 +38,31 @@ package struct Instant: Sendable, Hashable, Comparable, CustomStringConvertible 
 /// The clock of the gateway; injected, so that a test can set it.
 package struct WallClock: Sendable {
     private let read: @Sendable () -> Instant
+    private let readMilliseconds: @Sendable () -> Int64
 
-    /// A clock that calls `read` each time.
+    /// A clock that calls `read` each time; its milliseconds are those of whole seconds.
     package init(_ read: @escaping @Sendable () -> Instant) {
+        self.init(read, milliseconds: { read().seconds &* 1000 })
+    }
+
+    /// A clock that calls `read` each time for the milliseconds since 1970-01-01 UTC.
+    package init(milliseconds read: @escaping @Sendable () -> Int64) {
+        self.init({ Instant(seconds: read() / 1000) }, milliseconds: read)
+    }
+
+    private init(_ read: @escaping @Sendable () -> Instant, milliseconds: @escaping @Sendable () -> Int64) {
         self.read = read
+        self.readMilliseconds = milliseconds
     }
 
     /// The time now.
     package var now: Instant { self.read() }
 
+    /// The time now in milliseconds since 1970-01-01 UTC, to order what happens within a second.
+    package var milliseconds: Int64 { self.readMilliseconds() }
+
     /// The system's clock.
-    package static let system = WallClock {
-        Instant(seconds: Int64(Date().timeIntervalSince1970))
-    }
+    package static let system = WallClock(milliseconds: { Int64(Date().timeIntervalSince1970 * 1000) })
 
     /// A clock that always returns `instant`.
     package static func fixed(_ instant: Instant) -> WallClock {

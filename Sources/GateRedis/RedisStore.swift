@@ -208,6 +208,37 @@ package final class RedisStore: SessionStore {
         )
     }
 
+    /// Removes the records of a family that were unused for longest, and from its set those that have expired.
+    package func trimFamily(
+        _ family: [UInt8],
+        to limit: Int,
+        keeping kept: Set<[UInt8]>
+    ) async throws(Failure) {
+        let set = Self.name("f", family)
+        guard let count = try await self.client.reply(to: RedisCommand("SCARD").with(set)).number else {
+            throw self.client.unexpected("SCARD")
+        }
+        guard count > limit else { return }
+        guard let keys = try await self.client.reply(to: RedisCommand("SMEMBERS").with(set)).values?.compactMap(\.bytes)
+        else { throw self.client.unexpected("SMEMBERS") }
+        let times = try await self.client.replies(
+            to: keys.map { RedisCommand("HGET").with(Self.name("s", $0)).with("u") },
+            inPartsOf: Self.step
+        )
+        let uses = zip(keys, times).map { key, time in
+            (key: key, seen: time.number.map { max($0, self.uses.lastUse(of: key)?.seconds ?? $0) })
+        }
+        let expired = uses.filter { $0.seen == nil && !kept.contains($0.key) }.map(\.key)
+        let live = uses.compactMap { use in use.seen.map { (key: use.key, seen: $0) } }
+        let oldest = live.filter { !kept.contains($0.key) }.sorted { $0.seen < $1.seen }
+        let surplus = oldest.prefix(max(0, live.count - limit)).map(\.key)
+        _ = try await self.client.replies(
+            to: surplus.flatMap { Self.removal(of: $0, from: family) }
+                + (expired + surplus).map { RedisCommand("SREM").with(set).with($0) },
+            inPartsOf: Self.step
+        )
+    }
+
     /// How long the mark of a removed family is kept while one of its records may be left: the maximum lifetime.
     private static let maxLifetime = Duration.seconds(3650 * 86_400)
     /// How long it is kept afterwards.

@@ -92,6 +92,22 @@ package final class MemoryStore: SessionStore {
         }
     }
 
+    /// Removes the records of a family that were unused for longest.
+    package func trimFamily(
+        _ family: [UInt8],
+        to limit: Int,
+        keeping kept: Set<[UInt8]>
+    ) async throws(Failure) {
+        try self.use { (state) throws(Failure) in
+            let keys = state.families[family] ?? []
+            guard keys.count > limit else { return }
+            let records = keys.subtracting(kept).compactMap { state.records[$0] }.sorted { $0.lastSeen < $1.lastSeen }
+            for record in records.prefix(keys.count - limit) {
+                state.remove(record.key)
+            }
+        }
+    }
+
     /// Removes expired sessions and ids in one pass over everything.
     package func removeExpired(at now: Instant, idle: Duration) async throws(Failure) -> Int {
         try self.use { (state) throws(Failure) in

@@ -91,9 +91,7 @@ package final class SQLiteStore: SessionStore {
 
     /// Removes a record.
     package func remove(_ key: [UInt8]) async throws(Failure) {
-        try await self.write { database in
-            try database.cachedStatement(sql: "DELETE FROM session WHERE key = ?").execute(arguments: [Data(key)])
-        }
+        try await self.write { database in try SQLiteStore.remove(key, from: database) }
     }
 
     /// Removes a family: at once for every look-up, in the file once it can be written.
@@ -109,6 +107,31 @@ package final class SQLiteStore: SessionStore {
             self.retryRevocations(after: SQLiteStore.retryInterval)
             // In force here, but a restart would undo it, so the caller must not take it for done.
             guard isKept else { throw error }
+        }
+    }
+
+    /// Removes the records of a family that were unused for longest; writes only if there are too many.
+    package func trimFamily(
+        _ family: [UInt8],
+        to limit: Int,
+        keeping kept: Set<[UInt8]>
+    ) async throws(Failure) {
+        let count = try await self.read { database in
+            let query = try database.cachedStatement(sql: "SELECT COUNT(*) FROM session WHERE family = ?")
+            return try Int.fetchOne(query, arguments: [Data(family)]) ?? 0
+        }
+        guard count > limit else { return }
+        let lastSeen = self.lastSeen
+        try await self.write { database in
+            let query = try database.cachedStatement(sql: "SELECT key, seen FROM session WHERE family = ?")
+            let uses = try Row.fetchAll(query, arguments: [Data(family)]).map { row in
+                let (key, seen) = (Array(row["key"] as Data), Instant(seconds: row["seen"]))
+                return (key: key, seen: max(seen, lastSeen.lastUse(of: key) ?? seen))
+            }
+            let removable = uses.filter { !kept.contains($0.key) }.sorted { $0.seen < $1.seen }
+            for use in removable.prefix(max(0, uses.count - limit)) {
+                try SQLiteStore.remove(use.key, from: database)
+            }
         }
     }
 
@@ -421,6 +444,10 @@ extension SQLiteStore {
             Data(record.key), Data(record.family), Data(record.sealed), record.created.seconds,
             record.lastSeen.seconds, record.expires.seconds, Data(record.labelBytes), Data(record.card),
         ])
+    }
+
+    private static func remove(_ key: [UInt8], from database: Database) throws {
+        try database.cachedStatement(sql: "DELETE FROM session WHERE key = ?").execute(arguments: [Data(key)])
     }
 
     private static func spend(_ id: [UInt8], until: Instant, in database: Database) throws -> Bool {

@@ -61,6 +61,11 @@ package struct GatewayCookie: Sendable, Hashable {
         return GatewayCookie("\(GatewayCookie.transferBase)\(tag)", at: origin, seconds: GatewayCookie.transferSeconds)
     }
 
+    /// The cookie that binds the state of a sign-out to the browser; a later sign-out replaces it.
+    package static func signOut(at origin: Origin) -> GatewayCookie {
+        GatewayCookie(GatewayCookie.signOutBase, at: origin, seconds: Int(SignOutState.lifetime.components.seconds))
+    }
+
     /// The value of the `Set-Cookie` field that sets the cookie; `value` is base64url.
     package func setting(_ value: String) -> String {
         self.line(value: value, seconds: self.seconds)
@@ -80,6 +85,7 @@ extension GatewayCookie {
     fileprivate static let base = "gatehouse"
     fileprivate static let attemptBase = "gatehouse-attempt-"
     fileprivate static let transferBase = "gatehouse-handover-"
+    fileprivate static let signOutBase = "gatehouse-sign-out"
 
     private static let maxDeletions = 16
 
@@ -142,6 +148,7 @@ extension GatewayCookie {
         guard !tail.isEmpty else { return true }
         if tail[0] == UInt8(ascii: "_") { return (1..<tail.count).allSatisfy { (0x30...0x39).contains(tail[$0]) } }
         return rest.starts(with: GatewayCookie.attemptBase) || rest.starts(with: GatewayCookie.transferBase)
+            || rest.starts(with: GatewayCookie.signOutBase)
     }
 
     /// Whether a server may read a cookie as one of ours: a pair of a request's `Cookie` field, or the value of a

@@ -48,6 +48,7 @@ package final class ReturnPathStore: Sendable {
                 self.removeOldest()
             }
             while self.bytes > ReturnPathStore.capacity { self.removeOldest() }
+            self.remove(id)
             if let client = entry.client {
                 // A client that has more than its share loses its own oldest entry.
                 if let own = self.ids[client], own.count >= ReturnPathStore.perClient { self.remove(own[0]) }
@@ -107,6 +108,12 @@ package final class ReturnPathStore: Sendable {
     /// - Returns: The short path.
     package func reference(to place: Place, on host: String, for client: IPAddress?, now: Instant) -> ReturnPath {
         let id = self.random.token(16)
+        self.keep(place, as: id, on: host, for: client, now: now)
+        return ReturnPath("\(ReturnPathStore.endpoint)?to=\(id)") ?? .root
+    }
+
+    /// Keeps a place under an id that no other client knows.
+    package func keep(_ place: Place, as id: String, on host: String, for client: IPAddress?, now: Instant) {
         let entry = Entry(
             host: host,
             place: place,
@@ -114,7 +121,6 @@ package final class ReturnPathStore: Sendable {
             expires: now.advanced(by: ReturnPathStore.lifetime)
         )
         self.table.withLock { $0.insert(entry, as: id, now: now) }
-        return ReturnPath("\(ReturnPathStore.endpoint)?to=\(id)") ?? .root
     }
 
     /// Where an id leads on a host; nil if it is not known, or of another host.

@@ -66,6 +66,8 @@ package struct SignIn: Sendable {
     package var providerSession: String?
     /// The summary of the browser that ``DeviceSummary/text(of:)`` returns.
     package var device: String?
+    /// When the callback arrived, by `WallClock.milliseconds`: a sign-out since then ends this sign-in; nil for no check.
+    package var began: Int64?
 
     /// A sign-in with a profile only.
     package init(profile: Profile) {

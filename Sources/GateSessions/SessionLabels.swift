@@ -29,6 +29,16 @@ package struct SessionLabel: Sendable, Hashable {
     package static func providerSession(provider: String, issuer: String, id: String) -> SessionLabel {
         SessionLabel("provider-session", provider, issuer, id)
     }
+
+    /// The label of the sessions of a user whose ID tokens have no `sid`.
+    ///
+    /// A logout token with `sub` and `sid` ends them as well: one of them may come from the session that it names.
+    ///
+    /// - Parameter user: The label of the user, by the subject that logout tokens name.
+    /// - Returns: The label.
+    package static func withoutProviderSession(of user: SessionLabel) -> SessionLabel {
+        SessionLabel("no-provider-session", Base64URL.encode(user.hash))
+    }
 }
 
 extension Profile {
@@ -39,7 +49,8 @@ extension Profile {
 }
 
 extension Session {
-    /// The labels of its record: of the user, of the ID token's subject and of the session at the provider.
+    /// The labels of its record: of the user, of the ID token's subject, and of the session at the provider or that it
+    /// has none.
     var labels: [SessionLabel] {
         let (provider, issuer) = (self.provider, self.profile.issuer)
         let subject = self.subjectClaim.map {
@@ -48,6 +59,7 @@ extension Session {
         let session = self.providerSession.map {
             SessionLabel.providerSession(provider: provider, issuer: issuer, id: $0)
         }
-        return [self.profile.label] + [subject, session].compactMap(\.self)
+        let user = self.profile.label
+        return [user] + (subject.map { [$0] } ?? []) + [session ?? .withoutProviderSession(of: subject ?? user)]
     }
 }

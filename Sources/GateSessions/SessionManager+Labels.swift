@@ -14,8 +14,10 @@ package struct ProviderLogout: Sendable {
         case claim(String)
     }
 
-    /// What the sessions to end have in common.
-    let labels: [SessionLabel]
+    /// The user that the token names; nil if it names only a session.
+    private let user: SessionLabel?
+    /// The session at the provider; nil if the token names only the user.
+    private let session: SessionLabel?
     /// The key under which the notice is remembered.
     let key: [UInt8]
     /// When the token of the notice has expired, so that a replay is rejected anyway.
@@ -38,17 +40,34 @@ package struct ProviderLogout: Sendable {
         id: String,
         until expiry: Instant
     ) {
-        let user: SessionLabel? =
+        self.user =
             switch subject {
             case .profile(let text): .user(provider: provider, issuer: issuer, subject: text)
             case .claim(let text): .subjectClaim(provider: provider, issuer: issuer, subject: text)
             case nil: nil
             }
-        let session = session.map { SessionLabel.providerSession(provider: provider, issuer: issuer, id: $0) }
-        self.labels = [user, session].compactMap(\.self)
+        self.session = session.map { .providerSession(provider: provider, issuer: issuer, id: $0) }
         let parts = [provider, issuer, id].map { "\($0.utf8.count):\($0)" }
         self.key = digest("logout-token", parts.joined().utf8)
         self.expiry = expiry
+    }
+
+    /// The labels of which a session to end has one.
+    ///
+    /// A session without a `sid` may come from the session at the provider that the token names, so it ends as well.
+    var labels: [SessionLabel] {
+        guard let user, let session else { return [self.user, self.session].compactMap(\.self) }
+        return [session, .withoutProviderSession(of: user)]
+    }
+
+    /// The families to end in a store.
+    ///
+    /// With `sub` and `sid`, only sessions of the user: a `sid` with another subject ends none.
+    fileprivate func families(in store: any SessionStore) async throws(Failure) -> Set<[UInt8]> {
+        var families: Set<[UInt8]> = []
+        for label in self.labels { families.formUnion(try await store.families(labeled: label.hash)) }
+        guard let user, self.session != nil else { return families }
+        return families.intersection(try await store.families(labeled: user.hash))
     }
 
     /// What a notice led to.
@@ -66,8 +85,8 @@ extension SessionManager {
 
     /// Ends all sessions of a user at all gateways that share the store.
     ///
-    /// A session of a version that stored no labels is not found; it ends by its own lifetime. A sign-in that completes
-    /// meanwhile may survive.
+    /// A session of a version that stored no labels is not found; it ends by its own lifetime. A sign-in that is in
+    /// progress meanwhile ends as well.
     ///
     /// - Parameters:
     ///   - user: The user.
@@ -75,9 +94,12 @@ extension SessionManager {
     /// - Returns: The number of sign-ins whose sessions have ended.
     /// - Throws: If the store is unavailable; then some of the sessions may still be live.
     package func endAll(of user: Profile, but kept: [UInt8]? = nil) async throws(Failure) -> Int {
+        let unmarked = await self.signOuts.failure(noting: [user.label], in: self.store)
         var families = try await self.store.families(labeled: user.label.hash)
         if let kept { families.remove(kept) }
-        return try await self.end(families)
+        let count = try await self.end(families)
+        if let unmarked { throw unmarked }
+        return count
     }
 
     /// Ends the sessions that a provider's notice is about, once for each notice.
@@ -97,7 +119,9 @@ extension SessionManager {
             // Ending a session twice is harmless, not ending it is not.
             unremembered = error
         }
-        let count = try await self.end(self.families(with: logout.labels))
+        // As above: what can be ended ends.
+        unremembered = await self.signOuts.failure(noting: logout.labels, in: self.store) ?? unremembered
+        let count = try await self.end(logout.families(in: self.store))
         do throws(Failure) {
             let entry = StoreEntry(kind: .providerLogout, key: logout.key, value: [1], expires: logout.expiry)
             try await self.store.put(entry)
@@ -105,16 +129,6 @@ extension SessionManager {
             unremembered = error
         }
         return .ended(count, unremembered: unremembered)
-    }
-
-    /// The families that have all of these labels; none for no labels.
-    private func families(with labels: [SessionLabel]) async throws(Failure) -> Set<[UInt8]> {
-        var common: Set<[UInt8]>?
-        for label in labels {
-            let families = try await self.store.families(labeled: label.hash)
-            common = common?.intersection(families) ?? families
-        }
-        return common ?? []
     }
 
     /// Ends families, some at a time; after a failure it starts no more.

@@ -20,6 +20,7 @@ package struct SessionManager: Sendable {
     private let minIdleTimeout: Duration?
     private let untaggedTickets = UntaggedTicketLimiter()
     let notBefore = NotBeforeTimes()
+    let signOuts: RecentSignOuts
     let register: UserRegister
 
     /// The interval at which uses of a session are recorded, so that requests rarely cause writes.
@@ -37,6 +38,7 @@ package struct SessionManager: Sendable {
     ///   - admissions: The settings by which providers admit users; nil to ignore them.
     ///   - recheck: When the provider is asked again about a user.
     ///   - minIdleTimeout: The shortest idle time-out of an app; nil if no app has one.
+    ///   - clock: The time, to order sign-ins and sign-outs; all else is measured by the time that a call names.
     ///   - random: The source of tickets and ids.
     package init(
         store: any SessionStore,
@@ -46,6 +48,7 @@ package struct SessionManager: Sendable {
         admissions: AdmissionFingerprints? = nil,
         recheck: RecheckPolicy = .never,
         minIdleTimeout: Duration? = nil,
+        clock: WallClock = .system,
         random: RandomBytes = .system
     ) {
         self.store = store
@@ -56,6 +59,7 @@ package struct SessionManager: Sendable {
         self.recheck = recheck
         self.minIdleTimeout = minIdleTimeout
         self.random = random
+        self.signOuts = RecentSignOuts(clock: clock)
         self.register = UserRegister(store: store, sealer: sealer)
     }
 
@@ -79,7 +83,8 @@ package struct SessionManager: Sendable {
     ///   - now: The time.
     ///   - once: The single-use value that the sign-in spends.
     /// - Returns: The session; nil if the value was spent before.
-    /// - Throws: If the store is unavailable; then there is no session.
+    /// - Throws: If the store is unavailable, or `signin.signed_out` if the user was signed out since the sign-in began;
+    ///   then there is no session.
     package func issue(
         _ signIn: SignIn,
         host: String,
@@ -88,6 +93,12 @@ package struct SessionManager: Sendable {
     ) async throws(Failure) -> IssuedSession? {
         let fresh = try self.sealed(self.session(after: signIn, host: host, now: now))
         guard try await self.store.insert(fresh.record, spending: once.hash, until: once.expiry) else { return nil }
+        do throws(Failure) {
+            try await self.signOuts.check(fresh.issued.session, began: signIn.began, in: self.store)
+        } catch {
+            try await self.endFamily(fresh.record.family)
+            throw error
+        }
         self.register.note(signIn.profile, at: now)
         return fresh.issued
     }
@@ -140,6 +151,10 @@ package struct SessionManager: Sendable {
     static var busy: Failure {
         Failure(.sessionStoreUnavailable, "other requests replace the session all the time")
     }
+
+    /// The maximum number of hosts on which one sign-in has a session: a user who visits more of a wildcard must not fill
+    /// the store.
+    package static let maxHosts = 200
 
     /// How often a session is read again because another request has replaced it meanwhile.
     static let maxReplacements = 4
@@ -334,6 +349,12 @@ extension SessionManager {
             try await self.store.remove(issued.ticket.storeKey)
             return nil
         }
+        // A host whose session this drops gets another by session transfer.
+        try await self.store.trimFamily(
+            session.familyKey,
+            to: SessionManager.maxHosts,
+            keeping: [ticket.storeKey, issued.ticket.storeKey]
+        )
         return issued
     }
 }

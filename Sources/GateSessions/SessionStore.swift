@@ -62,6 +62,8 @@ package struct StoreEntry: Sendable, Hashable {
         case notBefore = "not_before"
         /// A provider's logout token that was accepted.
         case providerLogout = "provider_logout"
+        /// The time of a sign-out that ends sign-ins in progress.
+        case signOut = "sign_out"
     }
 
     /// What the entry is for.
@@ -119,6 +121,15 @@ package protocol SessionStore: Sendable {
     ///
     /// When this returns, the store returns none of them, even if the removal is not written yet.
     func removeFamily(_ family: [UInt8]) async throws(Failure)
+
+    /// Removes the records of a family that were unused for longest, so that at most `limit` remain.
+    ///
+    /// - Parameters:
+    ///   - family: The family.
+    ///   - limit: The number of records.
+    ///   - kept: The keys of records that stay in any case.
+    /// - Throws: If the store is unavailable; then some may be removed.
+    func trimFamily(_ family: [UInt8], to limit: Int, keeping kept: Set<[UInt8]>) async throws(Failure)
 
     /// Replaces the sealed session and the card of a record, unless another gateway was first.
     ///

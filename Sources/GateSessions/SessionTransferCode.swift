@@ -60,8 +60,8 @@ package struct SessionTransferCode: Sendable, Hashable {
         return sealer.sealText(members, for: SessionTransferCode.purpose)
     }
 
-    /// The tag in the name of the cookie that holds the binding; the same as ``SessionTransferBinding/tag``.
-    package var tag: String { SessionTransferBinding.tag(of: self.binding) }
+    /// The tag in the name of the cookie that holds the binding; the same as ``BrowserBinding/tag``.
+    package var tag: String { BrowserBinding.tag(of: self.binding) }
 
     /// Checks that the code was returned to its origin by its browser.
     ///
@@ -77,7 +77,7 @@ package struct SessionTransferCode: Sendable, Hashable {
         guard origin == self.origin else {
             throw Failure(.sessionTransferWrongOrigin, "a code for \(self.origin) was sent to \(origin)")
         }
-        guard let held = cookie.flatMap({ SessionTransferBinding($0) }), constantTimeEquals(held.hash, self.binding)
+        guard let held = cookie.flatMap({ BrowserBinding($0) }), constantTimeEquals(held.hash, self.binding)
         else {
             throw Failure(.sessionTransferOtherBrowser, "the code does not belong to this browser")
         }

@@ -18,7 +18,7 @@ package struct SessionTransferRequest: Sendable, Hashable {
     package let expires: Instant
 
     /// A request that is valid for ten minutes.
-    package init(origin: Origin, path: ReturnPath, binding: SessionTransferBinding, now: Instant) {
+    package init(origin: Origin, path: ReturnPath, binding: BrowserBinding, now: Instant) {
         self.origin = origin
         self.path = path
         self.binding = binding.hash

@@ -171,6 +171,40 @@ def test_rp_init_logout_other_state_and_no_state(state, own_gateway, sign_in):
     assert not is_signed_in(own_gateway, None, ticket)
 
 
+def after_provider(own_gateway, response):
+    """The URL that the provider sends the browser back to."""
+    state = parse_qs(urlsplit(response.get("location")).query)["state"][0]
+    return f"{own_gateway.origin}/oauth2/sign_out?" + urlencode({"state": state})
+
+
+def test_w_03_the_return_from_the_provider_leads_to_the_host_of_the_sign_out(own_gateway, staff, sign_in):
+    """W-03: to the place that the sign-out named, or to the page there."""
+    origin = f"http://own.localhost:{own_gateway.port}"
+    browser = sign_in()
+    assert browser.visit(f"{origin}/x").status == 200
+    back = after_provider(own_gateway, browser.sign_out("/bye", origin))
+    assert browser.visit(back, stop=lambda url: url.endswith("/bye")).next == f"{origin}/bye"
+    browser.cookies = {}
+    browser.sign_in("staff", "/x")
+    assert browser.visit(f"{origin}/x").status == 200
+    page = browser.visit(after_provider(own_gateway, browser.sign_out("/", origin)))
+    assert page.status == 200 and page.url.startswith(f"{origin}/oauth2/sign_out?") and "as well" in page.text
+
+
+@pytest.mark.parametrize("host", ["", "own.localhost"])
+def test_w_03_the_state_of_one_browser_leads_no_other_one_anywhere(host, own_gateway, staff, sign_in):
+    """W-03: a link with a state that is valid shows another browser the plain page at the gateway's host."""
+    origin = f"http://{host}:{own_gateway.port}" if host else own_gateway.origin
+    browser = sign_in()
+    assert browser.visit(f"{origin}/x").status == 200
+    link = after_provider(own_gateway, browser.sign_out("/bye", origin))
+    victim = Browser(own_gateway)
+    page = victim.visit(link)
+    assert page.status == 200 and page.url == (f"{own_gateway.origin}/oauth2/sign_out" if host else link)
+    assert "You may still be signed in" in page.text
+    assert all("/oauth2/sign_out" in url for _, url, _ in victim.history)
+
+
 # Back channel
 
 
@@ -202,6 +236,50 @@ def test_a_logout_token_with_sid_ends_that_session_on_all_hosts(own_gateway, sta
     assert is_signed_in(own_gateway, second)
     assert back_channel(own_gateway, logout_token(staff, sub="ada", sid="s-2")).status == 200
     assert not is_signed_in(own_gateway, second)
+
+
+def test_a_logout_token_with_sub_and_sid_ends_sessions_of_unknown_origin(own_gateway, staff, sign_in):
+    """Those of the user whose ID tokens had no `sid` may come from the session that the token names."""
+    unknown, other, eve = sign_in(), sign_in(sid="s-8"), sign_in("eve")
+    assert back_channel(own_gateway, logout_token(staff, sid="s-7")).status == 200
+    assert not is_signed_in(own_gateway, unknown)
+    assert is_signed_in(own_gateway, other) and is_signed_in(own_gateway, eve)
+
+
+LOGOUTS = {"sub": {}, "sid": {"sub": None, "sid": "s-9"}, "both": {"sid": "s-9"}}
+
+
+@pytest.mark.parametrize("name", LOGOUTS)
+def test_a_logout_ends_a_sign_in_that_is_in_progress(name, own_gateway, staff, sign_in):
+    """It arrives while the gateway redeems the code; the next sign-in, in the same second, is a new one."""
+    posted = []
+
+    def logout(response):
+        posted.append(back_channel(own_gateway, logout_token(staff, **LOGOUTS[name])).status)
+        return response
+
+    staff.token_response = logout
+    staff.user = {**staff.user, "sid": "s-9"}
+    browser = Browser(own_gateway)
+    page = browser.sign_in("staff", "/x")
+    assert posted == [200] and page.status == 403 and "signin.signed_out" in page.text, page
+    assert browser.ticket() is None
+    staff.token_response = lambda response: response
+    assert is_signed_in(own_gateway, sign_in(sid="s-9"))
+
+
+def test_a_sign_out_everywhere_ends_a_sign_in_that_is_in_progress(own_gateway, staff, sign_in):
+    here, eve = sign_in(), sign_in("eve")
+    staff.user = {**staff.user, "sub": "ada"}
+
+    def sign_out(response):
+        here.send("POST", "/oauth2/sign_out", body=EVERYWHERE)
+        return response
+
+    staff.token_response = sign_out
+    there = Browser(own_gateway)
+    assert there.sign_in("staff", "/x").status == 403 and there.ticket() is None
+    assert is_signed_in(own_gateway, eve)
 
 
 def unsigned(realm):
@@ -359,6 +437,28 @@ def test_invalid_logout_tokens_are_limited_for_each_client(limited, realm):
         assert refused.status == 429 and refused.json["error"] == "logout.too_often" and refused.get("retry-after")
         lost = request(gateway.port, "/oauth2/callback/mock?code=x&state=y")
         assert lost.status == 400
+
+
+def test_replays_of_valid_logout_tokens_are_no_failures(limited, realm):
+    """A provider repeats a token whose response was lost; that delays no other logout."""
+    with limited(3) as gateway:
+        browser = Browser(gateway)
+        assert browser.sign_in("mock", "/x").status == 200
+        text = logout_token(realm, sub="eve")
+        assert back_channel(gateway, text, "mock").status == 200
+        for _ in range(8):
+            assert back_channel(gateway, text, "mock").json["error"] == "logout.replayed"
+        assert back_channel(gateway, logout_token(realm), "mock").status == 200
+        assert not is_signed_in(gateway, browser)
+
+
+def test_logout_tokens_with_a_wrong_signature_are_limited_for_each_client(limited, realm):
+    """They obey every rule but the last, and cost a signature each until the limit."""
+    with limited(3) as gateway:
+        for _ in range(3):
+            assert back_channel(gateway, logout_token(realm, key=FOREIGN), "mock").json["error"] == "logout.token"
+        refused = back_channel(gateway, logout_token(realm), "mock")
+        assert refused.status == 429 and refused.json["error"] == "logout.too_often"
 
 
 # Front channel

@@ -149,6 +149,31 @@ func record(_ number: UInt8, family: UInt8 = 0, sealed: [UInt8]? = nil) -> Sessi
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `a family is trimmed to those that were used last, others stay`(kind: StoreKind) async throws {
+        let store = try await OpenStore(kind)
+        for number in 1...6 as ClosedRange<UInt8> {
+            try await store.store.insert(record(number, family: 1))
+            store.store.noteUse(record(number).key, at: noon.plus(10 + Int64(number)))
+        }
+        try await store.store.insert(record(9, family: 9))
+        store.store.noteUse(record(2).key, at: noon.plus(20))
+        let family = record(1, family: 1).family
+        try await store.store.trimFamily(family, to: 6, keeping: [])
+        #expect(try await count(store.store) == 7)
+        try await store.store.trimFamily(family, to: 3, keeping: [record(1).key])
+        var live: [UInt8] = []
+        for number in 1...9 as ClosedRange<UInt8> where try await store.store.record(for: record(number).key) != nil {
+            live.append(number)
+        }
+        #expect(live == [1, 2, 6, 9])
+        try await store.store.trimFamily(family, to: 1, keeping: [record(1).key, record(2).key])
+        #expect(try await store.store.record(for: record(6).key) == nil)
+        #expect(try await count(store.store) == 3)
+        try await store.store.removeFamily(family)
+        #expect(try await count(store.store) == 1)
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `expired sessions are removed`(kind: StoreKind) async throws {
         let store = try await OpenStore(kind)
         try await store.store.insert(record(1))

@@ -97,6 +97,16 @@ final class ScriptedStore: SessionStore {
         try self.write { $0.records = $0.records.filter { $0.value.family != family } }
     }
 
+    func trimFamily(_ family: [UInt8], to limit: Int, keeping kept: Set<[UInt8]>) async throws(Failure) {
+        try self.write { state in
+            let own = state.records.values.filter { $0.family == family }
+            let removable = own.filter { !kept.contains($0.key) }.sorted { $0.lastSeen < $1.lastSeen }
+            for record in removable.prefix(max(0, own.count - limit)) {
+                state.records[record.key] = nil
+            }
+        }
+    }
+
     func removeExpired(at now: Instant, idle: Duration) async throws(Failure) -> Int { 0 }
 
     func spend(_ id: [UInt8], until: Instant) async throws(Failure) -> Bool {

@@ -52,6 +52,12 @@ import Testing
         #expect(cookie.setting("b") == "gatehouse-handover-0123abcd=b; Max-Age=600; Path=/; HttpOnly; SameSite=Lax")
     }
 
+    @Test func `a sign-out is bound for as long as its state is valid`() {
+        let cookie = GatewayCookie.signOut(at: self.secure)
+        let attributes = "Max-Age=600; Path=/; Secure; HttpOnly; SameSite=Lax"
+        #expect(cookie.setting("b") == "__Host-gatehouse-sign-out=b; \(attributes)")
+    }
+
     @Test(arguments: ["", "0123abc", "0123abcde", "0123ABCD", "0123abc;", "0123abc\n", "0123abc\u{E9}"])
     func `a tag that is not eight hexadecimal digits gives no cookie`(tag: String) {
         #expect(GatewayCookie.attempt(tag, at: self.secure) == nil)
@@ -97,7 +103,7 @@ import Testing
 
     @Test(arguments: [
         "__Host-gatehouse", "gatehouse", "gatehouse_0", "__Host-gatehouse_12", "__Host-gatehouse-attempt-0123abcd",
-        "gatehouse-attempt-", "gatehouse-handover-ffffffff", "__Host-gatehouse-handover-x",
+        "gatehouse-attempt-", "gatehouse-handover-ffffffff", "__Host-gatehouse-handover-x", "__Host-gatehouse-sign-out",
     ])
     func `these names belong to the gateway`(name: String) {
         let isOurs = GatewayCookie.isOurs(Array(name.utf8).span)

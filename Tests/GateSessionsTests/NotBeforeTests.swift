@@ -35,6 +35,15 @@ import Testing
         #expect(try await self.isLive(again, in: fixture.manager, at: noon.plus(2)))
     }
 
+    @Test(arguments: [nil, "google:104729384756102938475"])
+    func `a sign-in that was in progress while the sessions were revoked is revoked`(user: String?) async throws {
+        let fixture = SessionFixture()
+        try await fixture.manager.setNotBefore(noon.plus(1), user: user, now: noon)
+        // The callback arrived in the second of the revocation, and the session is issued two seconds later.
+        let issued = try await fixture.manager.issue(SignIn(profile: .ada), host: self.host, now: noon)
+        #expect(try await !self.isLive(issued, in: fixture.manager, at: noon.plus(2)))
+    }
+
     @Test func `another gateway rejects the session within five seconds`() async throws {
         let fixture = SessionFixture()
         let issued = try await fixture.signedIn()

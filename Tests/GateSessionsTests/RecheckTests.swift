@@ -163,7 +163,7 @@ extension SessionFixture {
     /// A session on another host, transferred from one at the gateway's.
     fileprivate func transferred(_ issued: IssuedSession, to host: String) async throws -> IssuedSession {
         let origin = try #require(Origin(scheme: "https", host: host))
-        let binding = SessionTransferBinding(from: .counting())
+        let binding = BrowserBinding(from: .counting())
         let request = SessionTransferRequest(origin: origin, path: .root, binding: binding, now: noon)
         let code = SessionTransferCode(for: request, ticket: issued.ticket, random: .counting(), now: noon)
         return try #require(

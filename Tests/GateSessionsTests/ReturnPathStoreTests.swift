@@ -24,6 +24,16 @@ import Testing
         #expect(paths.place(of: honest, on: "a", now: now) == nil)
     }
 
+    @Test func `W-06: a place that is kept again under its id takes no more memory`() throws {
+        let paths = ReturnPathStore(random: .seeded())
+        let place = ReturnPathStore.Place(path: try #require(ReturnPath(self.long)), isWhole: true)
+        let now = Instant(seconds: 1000)
+        let honest = paths.reference(to: place, on: "a", for: IPAddress("192.0.2.1"), now: now)
+        for _ in 0..<5000 { paths.keep(place, as: "state", on: "a", for: nil, now: now) }
+        #expect(paths.place(of: honest, on: "a", now: now) == place)
+        #expect(paths.place(of: "state", on: "a", now: now) == place)
+    }
+
     @Test func `W-06: ids of dropped entries do not pile up after an entry that is still in use`() throws {
         var table = ReturnPathStore.Table()
         let place = ReturnPathStore.Place(path: try #require(ReturnPath(self.long)), isWhole: true)

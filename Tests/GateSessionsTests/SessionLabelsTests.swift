@@ -55,10 +55,13 @@ import Testing
 
     // MARK: Labels
 
-    @Test func `a record has a label of the user, and one of the session at the provider`() async throws {
+    @Test func `a record has a label of the user, and one of the session at the provider or that it has none`()
+        async throws
+    {
         let user = SessionLabel.user(provider: "staff", issuer: Self.issuer, subject: "ada")
         let session = SessionLabel.providerSession(provider: "staff", issuer: Self.issuer, id: "s1")
-        #expect(try self.labels(of: try await self.signIn("ada")) == [user.hash])
+        let none = SessionLabel.withoutProviderSession(of: user)
+        #expect(try self.labels(of: try await self.signIn("ada")) == [user.hash, none.hash])
         #expect(try self.labels(of: try await self.signIn("ada", session: "s1")) == [user.hash, session.hash])
         #expect(user.hash.count == 32)
     }
@@ -77,6 +80,8 @@ import Testing
             .user(provider: "a", issuer: "bc1:d", subject: ""),
             .subjectClaim(provider: "a", issuer: "bc", subject: "d"),
             .providerSession(provider: "a", issuer: "bc", id: "d"),
+            .withoutProviderSession(of: .user(provider: "a", issuer: "bc", subject: "d")),
+            .withoutProviderSession(of: .subjectClaim(provider: "a", issuer: "bc", subject: "d")),
         ]
         #expect(Set(labels).count == labels.count)
     }
@@ -84,7 +89,7 @@ import Testing
     @Test func `a session of an app's host has the labels of the one that it was transferred from`() async throws {
         let first = try await self.signIn("ada", session: "s1", subjectClaim: "sub")
         let wiki = try #require(Origin(scheme: "https", host: "wiki.example.com"))
-        let binding = SessionTransferBinding(from: .counting())
+        let binding = BrowserBinding(from: .counting())
         let request = SessionTransferRequest(origin: wiki, path: .root, binding: binding, now: noon)
         let code = SessionTransferCode(for: request, ticket: first.ticket, random: .counting(), now: noon)
         let redeemed = try await self.fixture.manager.redeem(
@@ -163,6 +168,21 @@ import Testing
         #expect(self.count(try await self.logout(.profile("ada"), id: "j3")) == 1)
         #expect(try await !self.isLive(third))
         #expect(try await self.isLive(eve))
+    }
+
+    @Test(arguments: [nil, "pairwise"])
+    func `a logout with both ends also the user's sessions without a sid, which may come from that session`(
+        claim: String?
+    ) async throws {
+        let unknown = try await self.signIn("ada", subjectClaim: claim)
+        let other = try await self.signIn("ada", session: "s2", subjectClaim: claim)
+        let eve = try await self.signIn("eve", subjectClaim: claim.map { "\($0)-eve" })
+        let subject = claim.map { ProviderLogout.Subject.claim($0) } ?? .profile("ada")
+        #expect(self.count(try await self.logout(subject, session: "s1")) == 1)
+        #expect(try await !self.isLive(unknown))
+        #expect(try await self.isLive(other))
+        #expect(try await self.isLive(eve))
+        #expect(self.count(try await self.logout(nil, session: "s1", id: "j2")) == 0)
     }
 
     @Test func `a logout names the sub of ID tokens where profiles have another subject`() async throws {

@@ -10,7 +10,7 @@ import Testing
     private let gatewayHost = "gate.example.com"
     private let wiki: Origin
     private let fixture = SessionFixture()
-    private let binding = SessionTransferBinding(from: RandomBytes { [UInt8](repeating: 3, count: $0) })
+    private let binding = BrowserBinding(from: RandomBytes { [UInt8](repeating: 3, count: $0) })
     private let path: ReturnPath
 
     init() throws {
@@ -135,7 +135,7 @@ import Testing
 
     @Test func `X-08: a code in another browser is rejected and spent`() async throws {
         let first = try await self.fixture.signedIn()
-        let other = SessionTransferBinding(from: RandomBytes { [UInt8](repeating: 4, count: $0) })
+        let other = BrowserBinding(from: RandomBytes { [UInt8](repeating: 4, count: $0) })
         for cookie in [other.text, "nonsense", self.binding.text + "A", nil] {
             self.fixture.store.state.withLock { $0.spent = [] }
             let code = self.code(for: first.ticket)
@@ -205,6 +205,46 @@ import Testing
         self.fixture.store.state.withLock { $0.afterInsert = { $0.records[key] = nil } }
         #expect(try await self.redeem(code) == nil)
         #expect(self.fixture.store.state.withLock { $0.records.isEmpty })
+    }
+
+    /// Visits hosts of a wildcard, one a second; returns their sessions.
+    private func visit(_ hosts: Range<Int>, from first: IssuedSession) async throws -> [IssuedSession] {
+        var visited: [IssuedSession] = []
+        for number in hosts {
+            let origin = try #require(Origin(scheme: "https", host: "x\(number).apps.example.com"))
+            let now = noon.plus(Int64(number))
+            let request = SessionTransferRequest(origin: origin, path: .root, binding: self.binding, now: now)
+            let code = SessionTransferCode(for: request, ticket: first.ticket, random: .system, now: now)
+            let issued = try await self.fixture.manager.redeem(
+                code,
+                at: origin,
+                cookie: self.binding.text.utf8,
+                gatewayHost: self.gatewayHost,
+                now: now
+            )
+            visited.append(try #require(issued))
+        }
+        return visited
+    }
+
+    @Test func `one sign-in has sessions on two hundred hosts; another host ends the one that was unused for longest`()
+        async throws
+    {
+        let first = try await self.fixture.signedIn()
+        let limit = SessionManager.maxHosts
+        let visited = try await self.visit(1..<limit, from: first)
+        #expect(self.fixture.store.state.withLock { $0.records.count } == limit)
+        self.fixture.store.noteUse(visited[0].ticket.storeKey, at: noon.plus(1000))
+        let others = try await self.visit(limit..<limit + 3, from: first)
+        let live = self.fixture.store.state.withLock { Set($0.records.keys) }
+        #expect(live.count == limit)
+        let kept = [first, visited[0], visited[4]] + others
+        #expect(live.isSuperset(of: kept.map(\.ticket.storeKey)))
+        #expect(live.isDisjoint(with: visited[1...3].map(\.ticket.storeKey)))
+        // The browser that still has the cookie of a host gets a session there again.
+        let again = try await self.visit(2..<3, from: first)
+        #expect(again[0].ticket == visited[1].ticket)
+        #expect(self.fixture.store.state.withLock { $0.records.count } == limit)
     }
 
     @Test func `a binding is never printed and its tag is eight hexadecimal digits`() {

@@ -29,6 +29,7 @@ extension Failure {
         case signInRequired
         case signInReturnTooLong
         case signInReturnLost
+        case signInSignedOut
         case policyRefused
         case policyEmailNotAuthoritative
         case policyDenied
@@ -502,6 +503,17 @@ extension Failure.Reason {
                     The gateway no longer has the URL that the user came from: it had more than 512 bytes and was kept \
                     in memory, and the sign-in took more than 11 minutes, the gateway restarted, or too many other \
                     users signed in.
+                    """
+            )
+        case .signInSignedOut:
+            Entry(
+                "signin.signed_out",
+                .forbidden,
+                .signIn,
+                page: .signInNotCompleted,
+                documentation: """
+                    The user was signed out while the sign-in was in progress: by the provider, or everywhere from \
+                    another browser. The sign-in has ended as well; a new one is possible at once.
                     """
             )
         case .policyRefused:

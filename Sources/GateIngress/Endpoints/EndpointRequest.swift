@@ -23,6 +23,8 @@ struct EndpointRequest: Sendable {
     let cookies: CookieHeader
     let clientKind: ClientKind
     let now: Instant
+    /// When the request arrived, by `WallClock.milliseconds`.
+    let arrival: Int64
     /// The IP of the client, as far as it is trusted.
     let client: IPAddress?
     /// Whether the request is a navigation by a user, as far as the browser reports: not part of another page, not a
@@ -54,6 +56,7 @@ struct EndpointRequest: Sendable {
         )
         self.clientKind = ClientKind(request)
         self.now = now
+        self.arrival = runtime.clock.milliseconds
         self.client = ForwardedHead.client(of: request, downstream: downstream, trusting: runtime.trustedProxies)
         self.isNavigation = EndpointRequest.isNavigation(request)
         var ticket: Ticket?
@@ -92,6 +95,15 @@ struct EndpointRequest: Sendable {
 
     /// What the provider sent through the browser: the posted form, or the query.
     var callbackParameters: Form? { self.method == .post ? self.form : self.query }
+
+    /// The value of the cookie that binds the state of a sign-out on this host to the browser; nil without exactly one.
+    var signOutCookie: ArraySlice<UInt8>? { self.value(of: GatewayCookie.signOut(at: self.origin)) }
+
+    /// The value of one of our cookies; nil if the browser did not send exactly one of that name.
+    func value(of cookie: GatewayCookie) -> ArraySlice<UInt8>? {
+        guard case .value(let value) = self.cookies.lookup(cookie.name) else { return nil }
+        return value
+    }
 
     /// Where to go afterwards: `rd` if it is a place on this site, else the front page.
     var returnPath: ReturnPath { self.statedPath ?? .root }

@@ -12,8 +12,9 @@ extension Endpoints {
         let origin = request.origin
         switch self.address(of: request) {
         case .callback:
-            let attempt = request.callbackParameters.flatMap { self.attempt(named: $0, in: request) }
-            return attempt.map { self.place(of: $0.returnPath) }
+            guard let callback = request.callbackParameters else { return nil }
+            let path = self.attempt(named: callback, in: request)?.returnPath
+            return (path ?? self.returnPath(ofDropped: callback, request)).map { self.place(of: $0) }
         case .sessionTransfer: return self.placeOfSessionTransfer(request)
         case .resume:
             let place = (request.query?["to"]).flatMap {

@@ -50,12 +50,10 @@ extension Endpoints {
             throw Failure(.sessionTransferCode, "the code is not ours or too old")
         }
         let cookie = GatewayCookie.sessionTransfer(code.tag, at: request.origin)
-        var value: ArraySlice<UInt8>?
-        if let cookie, case .value(let found) = request.cookies.lookup(cookie.name) { value = found }
         let issued = try await self.runtime.sessions.redeem(
             code,
             at: request.origin,
-            cookie: value,
+            cookie: cookie.flatMap { request.value(of: $0) },
             gatewayHost: self.runtime.publicOrigin.host,
             within: self.route(host: request.origin.host, path: code.path, now: request.now)?.sessionLimits
                 ?? SessionLimits(),

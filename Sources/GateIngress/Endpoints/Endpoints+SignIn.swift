@@ -101,6 +101,7 @@ extension Endpoints {
         }
         var response = Rendering.redirect(to: location)
         for old in GatewayCookie.surplusAttempts(in: request.cookies, at: self.runtime.publicOrigin) {
+            if let dropped = self.attempt(in: old, of: request) { self.keepReturnPath(of: dropped, for: request) }
             response.addCookie(old.deletion)
         }
         response.addCookie(cookie.setting(attempt.sealed(by: self.runtime.sealer, cookie: cookie.name)))
@@ -114,7 +115,7 @@ extension Endpoints {
         }
         guard let response else { throw Failure(.openIDCallback, "the callback is not a form") }
         guard let attempt = self.attempt(named: response, in: request) else {
-            return try await self.withoutAttempt(request, to: .root)
+            return try await self.withoutAttempt(request, to: self.returnPath(ofDropped: response, request) ?? .root)
         }
         guard provider.waiting.acquire() else { throw provider.busy }
         defer { provider.waiting.release() }
@@ -197,6 +198,7 @@ extension Endpoints {
         }
         var known = GateSessions.SignIn(signIn)
         known.profile = profile
+        known.began = request.arrival
         known.device = request.userAgent.flatMap { DeviceSummary.text(of: $0) }
         if attempt.isSilent, let ticket = request.ticket {
             guard try await self.runtime.sessions.spend(once) else { throw spent }
@@ -262,9 +264,37 @@ extension Endpoints {
         else {
             return nil
         }
-        guard case .value(let value) = request.cookies.lookup(cookie.name) else { return nil }
-        let text = String(decoding: value, as: UTF8.self)
-        return Attempt(sealed: text, by: self.runtime.sealer, cookie: cookie.name)
+        return self.attempt(in: cookie, of: request)
+    }
+
+    private func attempt(in cookie: GatewayCookie, of request: EndpointRequest) -> Attempt? {
+        guard let value = request.value(of: cookie) else { return nil }
+        return Attempt(
+            sealed: String(decoding: value, as: UTF8.self),
+            by: self.runtime.sealer,
+            cookie: cookie.name
+        )
+    }
+
+    /// Keeps the return path of an attempt whose cookie is dropped because the browser has too many, so that its tab ends
+    /// where the user wanted to go once another tab has signed in.
+    ///
+    /// The whole `state` is the key, which only that browser and the provider know.
+    private func keepReturnPath(of attempt: Attempt, for request: EndpointRequest) {
+        guard attempt.returnPath != .root, request.now < attempt.expiry else { return }
+        self.runtime.longPaths.keep(
+            ReturnPathStore.Place(path: attempt.returnPath, isWhole: true),
+            as: attempt.state,
+            on: request.origin.host,
+            for: request.client,
+            now: request.now
+        )
+    }
+
+    /// The return path of an attempt whose cookie was dropped; nil if there is no such attempt, or not any more.
+    func returnPath(ofDropped callback: Form, _ request: EndpointRequest) -> ReturnPath? {
+        guard let state = callback["state"], Attempt.id(inState: state) != nil else { return nil }
+        return self.runtime.longPaths.place(of: state, on: request.origin.host, now: request.now)?.path
     }
 
     /// The cookie of an attempt, named after the first bytes of its id.

@@ -28,17 +28,34 @@ extension Endpoints {
     }
 
     /// The page for a browser without a session on this host, which may have one at the gateway's.
+    ///
+    /// After a sign-out at the provider it leads to the host where the user signed out: only that one has the cookie that
+    /// proves that it was this browser.
     private func signedOutPage(_ request: EndpointRequest) -> Response {
+        let text = request.query?["state"] ?? ""
+        let state = SignOutState(sealed: text, by: self.runtime.sealer, now: request.now)
+        if let state, self.isOnGatewayHost(request), state.origin != request.origin,
+            self.runtime.origin(of: state.origin.host) == state.origin
+        {
+            return Rendering.redirect(to: self.signOutAddress(at: state.origin, state: text))
+        }
+        if let state, state.origin == request.origin, let cookie = request.signOutCookie, state.isBound(to: cookie) {
+            guard state.path == .root else { return Rendering.redirect(to: "\(state.origin)\(state.path)") }
+            return self.signedOutPage(remark: self.remark(on: state))
+        }
         guard self.isOnGatewayHost(request) else {
             return Rendering.redirect(to: "\(self.runtime.publicOrigin)/oauth2/sign_out")
         }
-        let state = (request.query?["state"]).flatMap {
-            SignOutState(sealed: $0, by: self.runtime.sealer, now: request.now)
-        }
-        let isOurs = state.map { self.runtime.origin(of: $0.origin.host) == $0.origin } ?? false
-        if let state, isOurs, state.path != .root { return Rendering.redirect(to: "\(state.origin)\(state.path)") }
-        let address = "\(self.runtime.publicOrigin)/oauth2/sign_in"
-        return Rendering.page(200, Pages.signedOut(address: address, remark: self.remark(on: state)))
+        return self.signedOutPage(remark: self.remark(on: nil))
+    }
+
+    private func signedOutPage(remark: String) -> Response {
+        Rendering.page(200, Pages.signedOut(address: "\(self.runtime.publicOrigin)/oauth2/sign_in", remark: remark))
+    }
+
+    /// The page after a sign-out at an origin.
+    private func signOutAddress(at origin: Origin, state: String) -> String {
+        "\(origin)/oauth2/sign_out?\(Form([Form.Field("state", state)]).encoded)"
     }
 
     /// What a sign-out means for the session at the provider.
@@ -69,8 +86,11 @@ extension Endpoints {
             self.runtime.metrics.signedOut()
             self.runtime.log.signedOut(ended.profile.user, session: ended.id, others: others)
         }
-        var response = Rendering.redirect(to: self.afterwards(request, ended, isEverywhere: others != nil))
+        let binding = BrowserBinding(from: self.runtime.random)
+        let next = self.afterwards(request, ended, isEverywhere: others != nil, binding)
+        var response = Rendering.redirect(to: next)
         response.addCookie(GatewayCookie.session(at: request.origin).deletion)
+        if ended != nil { response.addCookie(GatewayCookie.signOut(at: request.origin).setting(binding.text)) }
         // What the browser has stored of the apps of this origin. https://www.w3.org/TR/clear-site-data/
         response.head.headerFields[.clearSiteData] = "\"cache\""
         return response
@@ -90,7 +110,12 @@ extension Endpoints {
     /// The provider's own end of session if it has one (OpenID Connect RP-Initiated Logout §2), else the page asked for.
     ///
     /// The session is the one that has ended, with all that its record had for the provider.
-    private func afterwards(_ request: EndpointRequest, _ session: Session?, isEverywhere: Bool) -> String {
+    private func afterwards(
+        _ request: EndpointRequest,
+        _ session: Session?,
+        isEverywhere: Bool,
+        _ binding: BrowserBinding
+    ) -> String {
         let path = request.returnPath
         guard let session else { return "\(request.origin)\(path == .root ? "/oauth2/sign_out" : path.value)" }
         let endpoint = session.endSession.flatMap { WebURL($0) }
@@ -100,12 +125,12 @@ extension Endpoints {
             isEverywhere: isEverywhere,
             origin: request.origin,
             path: path,
+            binding: binding,
             now: request.now
         )
-        let back = Form.Field("state", state.sealed(by: self.runtime.sealer))
+        let text = state.sealed(by: self.runtime.sealer)
         guard let endpoint else {
-            guard path == .root else { return "\(request.origin)\(path)" }
-            return "\(self.runtime.publicOrigin)/oauth2/sign_out?\(Form([back]).encoded)"
+            return path == .root ? self.signOutAddress(at: request.origin, state: text) : "\(request.origin)\(path)"
         }
         var form = Form()
         if let hint = session.idToken, hint.count <= Endpoints.maxHintLength {
@@ -115,7 +140,7 @@ extension Endpoints {
             form.append("client_id", provider.relyingParty.clientID)
         }
         form.append("post_logout_redirect_uri", "\(self.runtime.publicOrigin)/oauth2/sign_out")
-        form.append(back.name, back.value)
+        form.append("state", text)
         let query = endpoint.query.map { $0.isEmpty ? form.encoded : "\($0)&\(form.encoded)" } ?? form.encoded
         return "\(WebURL(origin: endpoint.origin, path: endpoint.path, query: query))"
     }

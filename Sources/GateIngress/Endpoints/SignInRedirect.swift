@@ -74,7 +74,7 @@ struct SignInRedirect {
         cookies: CookieHeader,
         otherAccount: Bool
     ) -> Response {
-        let binding = SessionTransferBinding(from: self.runtime.random)
+        let binding = BrowserBinding(from: self.runtime.random)
         let request = SessionTransferRequest(origin: origin, path: path, binding: binding, now: self.runtime.clock.now)
         let sealed = Form.Field("request", request.sealed(by: self.runtime.sealer))
         let query = Form([sealed] + (otherAccount ? [.selectAccount] : [])).encoded

@@ -77,6 +77,7 @@ actor RuntimeBuilder {
             admissions: AdmissionFingerprints(admissions, earlier: self.firstAdmissions ?? admissions),
             recheck: configuration.sessions.recheck,
             minIdleTimeout: configuration.apps.compactMap(\.sessionLimits.idle).min(),
+            clock: self.clock,
             random: self.random
         )
         let keys = material.assertion

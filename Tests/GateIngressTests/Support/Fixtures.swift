@@ -71,6 +71,11 @@ final class SwitchedStore: SessionStore {
         try await self.memory.removeFamily(family)
     }
 
+    func trimFamily(_ family: [UInt8], to limit: Int, keeping kept: Set<[UInt8]>) async throws(Failure) {
+        try self.note("trimFamily")
+        try await self.memory.trimFamily(family, to: limit, keeping: kept)
+    }
+
     func removeExpired(at now: Instant, idle: Duration) async throws(Failure) -> Int {
         try self.note("removeExpired")
         return try await self.memory.removeExpired(at: now, idle: idle)

@@ -67,6 +67,7 @@ struct GatewayFixture {
                 admissions: admissions,
                 recheck: recheck,
                 minIdleTimeout: apps.compactMap(\.sessionLimits.idle).min(),
+                clock: self.clock.clock,
                 random: random
             ),
             sealer: sealer,

@@ -2,11 +2,10 @@
 
 package import GateCore
 
-/// Binds a session transfer to one browser.
+/// Binds a sealed text that travels through a URL to the browser that began, a session transfer or a sign-out.
 ///
-/// The app's host sets a cookie with 256 random bits before it redirects to the gateway's host; the request and the
-/// code carry their hash.
-package struct SessionTransferBinding: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
+/// The host where it began sets a cookie with 256 random bits; the text carries their hash.
+package struct BrowserBinding: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
     private let bytes: [UInt8]
 
     /// A fresh binding.
@@ -23,11 +22,11 @@ package struct SessionTransferBinding: Sendable, Hashable, CustomStringConvertib
     /// The value of the cookie: 43 characters of base64url.
     package var text: String { Base64URL.encode(self.bytes) }
 
-    /// The hash that request and code carry.
+    /// The hash that the sealed text carries; of no use without the bits, so all purposes have the same.
     package var hash: [UInt8] { digest("handover/binding", self.bytes) }
 
-    /// Eight hexadecimal digits for the name of the cookie, so that concurrent transfers have separate cookies.
-    package var tag: String { SessionTransferBinding.tag(of: self.hash) }
+    /// Eight hexadecimal digits for the name of the cookie, so that concurrent session transfers have separate cookies.
+    package var tag: String { BrowserBinding.tag(of: self.hash) }
 
     /// A placeholder instead of the value.
     package var description: String { "<binding>" }
