@@ -116,7 +116,7 @@ package final class Rechecks: Sendable {
         self.failed.withLock { $0[family] = nil }
     }
 
-    /// Whether a provider is not asked at the moment; else nil.
+    /// For how long a provider is not asked; nil if it may be.
     package func pause(of provider: String) -> Duration? {
         let now = self.now
         return self.breakers.withLock { $0[provider]?.pause(at: now) }
