@@ -46,6 +46,8 @@ package struct ProviderDefinition: Sendable {
     package let clockLeeway: Duration
     /// How long a key is used after it was last seen in the provider's key set.
     package let keyRetention: Duration
+    /// The shortest time between two re-checks of a user that the provider takes; zero for any.
+    package let recheckPause: Duration
     /// The calls that may be made with the access token; ``wantedCalls(for:made:)`` selects those that are needed.
     package let apiCalls: [APICall]
     /// The fields that each of ``apiCalls`` and ``lookups`` carries.

@@ -47,6 +47,7 @@ package struct RecheckPolicy: Sendable, Hashable {
         guard session.grant?.refreshToken != nil, let expiry = session.grant?.accessExpiry else { return .confirmed }
         // A provider that issues tokens for minutes ends its own session unless they are refreshed.
         let lifetime = expiry.since(confirmed)
+        guard lifetime > .zero else { return .confirmed }
         let refresh = confirmed.advanced(by: max(lifetime - RecheckPolicy.advance, lifetime * 3 / 4, .seconds(60)))
         return now >= refresh ? .due : .confirmed
     }
@@ -59,10 +60,12 @@ package struct RecheckPolicy: Sendable, Hashable {
     /// - Parameters:
     ///   - now: When the provider confirmed the user.
     ///   - isPartial: Whether it could not say everything; then it is asked again sooner.
-    /// - Returns: That time, or an earlier one.
-    package func confirmation(at now: Instant, isPartial: Bool) -> Instant {
-        guard isPartial, let interval else { return now }
-        return now.advanced(by: min(interval, RecheckPolicy.partialValidity) - interval)
+    ///   - pause: How long the provider must not be asked again about this user.
+    /// - Returns: That time; an earlier or a later one to be asked sooner or not so soon.
+    package func confirmation(at now: Instant, isPartial: Bool, pause: Duration) -> Instant {
+        guard let interval else { return now }
+        let wanted = isPartial ? min(interval, RecheckPolicy.partialValidity) : interval
+        return now.advanced(by: max(wanted, pause) - interval)
     }
 
     /// How long a session may be served before its state is looked at again.

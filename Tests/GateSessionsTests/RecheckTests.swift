@@ -67,12 +67,22 @@ import Testing
     }
 
     @Test func `what was confirmed in part is asked for again after five minutes`() {
-        let counted = self.policy.confirmation(at: noon, isPartial: true)
+        let counted = self.policy.confirmation(at: noon, isPartial: true, pause: .zero)
         #expect(self.policy.state(of: self.session(confirmed: counted), at: noon.plus(299)) != .overdue)
         #expect(self.policy.state(of: self.session(confirmed: counted), at: noon.plus(300)) == .overdue)
-        #expect(self.policy.confirmation(at: noon, isPartial: false) == noon)
+        #expect(self.policy.confirmation(at: noon, isPartial: false, pause: .zero) == noon)
         let short = RecheckPolicy(interval: .seconds(60), maxStale: .zero)
-        #expect(short.confirmation(at: noon, isPartial: true) == noon)
+        #expect(short.confirmation(at: noon, isPartial: true, pause: .zero) == noon)
+    }
+
+    @Test(arguments: [(86_400, 86_400), (0, 3600), (60, 3600)] as [(Int64, Int64)])
+    func `a provider is not asked about a user before its pause is over`(pause: Int64, due: Int64) {
+        let counted = self.policy.confirmation(at: noon, isPartial: false, pause: .seconds(pause))
+        var grant = ProviderGrant()
+        (grant.refreshToken, grant.accessExpiry) = (Secret(text: "rt"), noon.plus(3600))
+        let session = self.session(confirmed: counted, grant: grant)
+        #expect(self.policy.state(of: session, at: noon.plus(due - 301)) == .confirmed)
+        #expect(self.policy.state(of: session, at: noon.plus(due)) == .overdue)
     }
 
     @Test func `a grant is kept in the sealed record and nowhere else`() async throws {

@@ -159,14 +159,14 @@ extension SessionLookUp {
         switch await self.ask(provider, about: session, grant) {
         case .success(.confirmed(let signIn)):
             self.runtime.rechecks.succeeded(provider.id)
-            return await self.store(signIn, in: stored, result: "confirmed", isPartial: false)
+            return await self.store(signIn, of: provider, in: stored, isPartial: false)
         case .success(.partial(let signIn, let failure)):
             if RelyingParty.isOutage(failure) {
                 self.failed(failure, provider)
             } else {
                 self.runtime.rechecks.succeeded(provider.id)
             }
-            return await self.store(signIn, in: stored, result: "partial", isPartial: true)
+            return await self.store(signIn, of: provider, in: stored, isPartial: true)
         case .success(.refreshed(let grant, let failure)):
             var change = GateSessions.SignIn(profile: session.profile)
             change.grant = grant
@@ -240,15 +240,16 @@ extension SessionLookUp {
 
     private func store(
         _ signIn: GateOpenID.SignIn,
+        of provider: RuntimeProvider,
         in stored: StoredSession,
-        result: String,
         isPartial: Bool
     ) async -> RecheckOutcome {
-        self.runtime.metrics.rechecked(signIn.profile.provider, result: result)
+        self.runtime.metrics.rechecked(provider.id, result: isPartial ? "partial" : "confirmed")
         var change = GateSessions.SignIn(signIn)
         self.runtime.keepGroups(of: &change.profile)
         let policy = self.runtime.sessions.recheck
-        let confirmed = policy.confirmation(at: self.runtime.clock.now, isPartial: isPartial)
+        let pause = provider.relyingParty.definition.recheckPause
+        let confirmed = policy.confirmation(at: self.runtime.clock.now, isPartial: isPartial, pause: pause)
         return await self.store(change, in: stored, confirmed: confirmed)
     }
 

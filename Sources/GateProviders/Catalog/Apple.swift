@@ -34,6 +34,9 @@ extension CatalogEntry {
             scopes: ["openid", "name", "email"],
             clientAuthentication: .signedSecret,
             responseMode: .formPost,
+            // A refresh token may be verified once a day; more may be throttled.
+            // https://developer.apple.com/documentation/signinwithapplerestapi/verifying-a-user
+            recheckPause: .seconds(86_400),
             chains: self.appleChains
         )
     }

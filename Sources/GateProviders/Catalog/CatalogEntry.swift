@@ -17,6 +17,7 @@ struct CatalogEntry: Sendable {
     var accountChoice: Form.Field?
     var signatureAlgorithms: Set<SignatureAlgorithm> = [.rs256]
     var keyRetention = Duration.seconds(3600)
+    var recheckPause = Duration.zero
     /// What the paths of API calls are appended to, without a trailing slash; nil if there is no API.
     var apiBase: String?
     var apiHeaders: [Form.Field] = []

@@ -34,6 +34,7 @@ extension ProviderDefinition {
         self.maxConnections = settings.maxConnections ?? ProviderDefinition.standardConnections
         self.clockLeeway = settings.clockLeeway ?? .seconds(60)
         self.keyRetention = entry.keyRetention
+        self.recheckPause = entry.recheckPause
         self.mapping = ProfileMapping(
             provider: settings.id,
             issuer: entry.issuer,
