@@ -213,13 +213,15 @@ package struct SessionManager: Sendable {
     /// When this returns, it is removed from the store and the caches. If it throws, the session may still be live.
     ///
     /// - Parameter ticket: The ticket of any session of the family.
-    /// - Returns: The session with the ID token of its family; nil if it does not exist.
+    /// - Returns: The session with the ID token and the grant of its family; nil if it does not exist.
     /// - Throws: If the store is unavailable, or over the limit of tickets without a tag.
     package func end(_ ticket: Ticket) async throws(Failure) -> Session? {
         guard let record = try await self.record(of: ticket) else { return nil }
         var session = self.open(record, with: ticket)
         if let origin = session?.origin, let first = try? await self.store.record(for: origin.storeKey) {
-            session?.idToken = self.open(first, with: origin)?.idToken
+            let first = self.open(first, with: origin)
+            session?.idToken = first?.idToken
+            session?.grant = first?.grant
         }
         try await self.endFamily(record.family)
         return session

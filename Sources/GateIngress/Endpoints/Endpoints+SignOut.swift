@@ -68,6 +68,7 @@ extension Endpoints {
         if let ended {
             self.runtime.metrics.signedOut()
             self.runtime.log.signedOut(ended.profile.user, session: ended.id, others: others)
+            self.runtime.revokeTokens(of: ended)
         }
         var response = Rendering.redirect(to: self.afterwards(request, ended, isEverywhere: others != nil))
         response.addCookie(GatewayCookie.session(at: request.origin).deletion)

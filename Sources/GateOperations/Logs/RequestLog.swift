@@ -151,6 +151,17 @@ package struct RequestLog: Sendable {
         )
     }
 
+    /// The user has signed out, but the provider has not revoked the tokens of the session.
+    package func tokensNotRevoked(_ failure: Failure, provider: String, session: String) {
+        self.logger.warning(
+            "tokens not revoked",
+            metadata: [
+                "code": "\(failure.code)", "provider": "\(provider)", "session": "\(session)",
+                "detail": "\(RequestLog.plain(failure.detail))",
+            ]
+        )
+    }
+
     /// The result of a re-check could not be stored, so the next one finds an outdated refresh token.
     package func grantLost(_ failure: Failure, user: String, session: String) {
         self.logger.error(

@@ -34,6 +34,8 @@ extension CatalogEntry {
             scopes: ["openid", "name", "email"],
             clientAuthentication: .signedSecret,
             responseMode: .formPost,
+            // It ends the user's association with the app.
+            revokesTokens: false,
             chains: self.appleChains
         )
     }
