@@ -18,6 +18,8 @@ package struct SessionManager: Sendable {
     private let admissions: AdmissionFingerprints?
     /// The shortest idle time-out of an app; nil if no app has one.
     private let minIdleTimeout: Duration?
+    /// How many sign-ins of a user may be live; nil for any number.
+    let maxPerUser: Int?
     private let untaggedTickets = UntaggedTicketLimiter()
     let notBefore = NotBeforeTimes()
     let register: UserRegister
@@ -37,6 +39,7 @@ package struct SessionManager: Sendable {
     ///   - admissions: The settings by which providers admit users; nil to ignore them.
     ///   - recheck: When the provider is asked again about a user.
     ///   - minIdleTimeout: The shortest idle time-out of an app; nil if no app has one.
+    ///   - maxPerUser: How many sign-ins of a user may be live; nil for any number.
     ///   - random: The source of tickets and ids.
     package init(
         store: any SessionStore,
@@ -46,6 +49,7 @@ package struct SessionManager: Sendable {
         admissions: AdmissionFingerprints? = nil,
         recheck: RecheckPolicy = .never,
         minIdleTimeout: Duration? = nil,
+        maxPerUser: Int? = nil,
         random: RandomBytes = .system
     ) {
         self.store = store
@@ -55,6 +59,7 @@ package struct SessionManager: Sendable {
         self.admissions = admissions
         self.recheck = recheck
         self.minIdleTimeout = minIdleTimeout
+        self.maxPerUser = maxPerUser
         self.random = random
         self.register = UserRegister(store: store, sealer: sealer)
     }
@@ -344,7 +349,7 @@ extension SessionManager {
 
 extension SessionManager {
     /// The record of a ticket; the rate of look-ups of tickets without a tag is limited.
-    private func record(of ticket: Ticket) async throws(Failure) -> SessionRecord? {
+    func record(of ticket: Ticket) async throws(Failure) -> SessionRecord? {
         if ticket.isUntagged { try self.untaggedTickets.admit() }
         return try await self.store.record(for: ticket.storeKey)
     }

@@ -33,6 +33,24 @@ import Testing
         #expect(Fixture.remarks(Fixture.smallest(app: "    \(app)", rest: rest)) == ["error: \(message)"])
     }
 
+    @Test func `an app's re-checks may be more or less frequent than those of all apps, with their max_stale`() throws {
+        #expect(try Fixture.app().recheck == nil)
+        let rest = "sessions: { recheck: 1h, max_stale: 5m }"
+        for (text, interval) in [("5m", Duration.seconds(300)), ("2h", .seconds(7200)), ("never", nil)] {
+            let file = Fixture.smallest(app: "    recheck: \(text)", rest: rest)
+            let app = try #require(try Fixture.configuration(file).apps.first)
+            #expect(app.recheck == RecheckPolicy(interval: interval, maxStale: .seconds(300)))
+        }
+    }
+
+    @Test func `a user has any number of sign-ins unless the file has a limit`() throws {
+        #expect(try Fixture.configuration(Fixture.smallest()).sessions.maxPerUser == nil)
+        let text = Fixture.smallest(rest: "sessions: { max_per_user: 3 }")
+        #expect(try Fixture.configuration(text).sessions.maxPerUser == 3)
+        let none = Fixture.smallest(rest: "sessions: { max_per_user: 0 }")
+        #expect(Fixture.remarks(none).count == 1 && Fixture.remarks(none).first?.hasPrefix("error: ") == true)
+    }
+
     @Test func `browsers keep session cookies if the file sets it`() throws {
         #expect(try Fixture.configuration(Fixture.smallest()).sessions.cookie == .session)
         let text = Fixture.smallest(rest: "sessions: { cookie: persistent }")

@@ -187,11 +187,18 @@ extension Endpoints {
         known.profile = profile
         known.device = request.userAgent.flatMap { DeviceSummary.text(of: $0) }
         let host = self.runtime.publicOrigin.host
-        guard
-            let issued = try await self.runtime.sessions.issue(known, host: host, now: request.now, spending: once)
-        else { throw spent }
-        let replaced = attempt.replacedTicket.flatMap { Ticket(Array($0.utf8)) }
-        if let old = request.ticket ?? replaced { _ = try? await self.runtime.sessions.end(old) }
+        let old = request.ticket ?? attempt.replacedTicket.flatMap { Ticket(Array($0.utf8)) }
+        let signedIn = try await self.runtime.sessions.issue(
+            known,
+            host: host,
+            now: request.now,
+            spending: once,
+            replacing: old
+        )
+        guard let signedIn else { throw spent }
+        let issued = signedIn.issued
+        if let old { _ = try? await self.runtime.sessions.end(old) }
+        self.runtime.log.tooManySignIns(of: profile.user, ended: signedIn.ended, failure: signedIn.failure)
         self.begun(issued)
         self.runtime.metrics.signIn(provider: profile.provider, result: "ok")
         self.runtime.log.signedIn(profile, session: issued.session.id)
