@@ -145,6 +145,9 @@ struct ConfigurationBuilder {
                 idle: app.value.idleTimeout?.value,
                 lifetime: app.value.lifetime?.value
             )
+            made.recheck = app.value.recheck.map { interval in
+                RecheckPolicy(interval: interval, maxStale: self.recheck.maxStale)
+            }
             made.sendsForwarded = app.value.forwarded ?? false
             settings.append(made)
         }

@@ -10,7 +10,7 @@ package struct SessionManager: Sendable {
     package let store: any SessionStore
     /// The lifetimes of sessions.
     package let lifetimes: SessionLifetimes
-    /// When the provider is asked again about a user.
+    /// When the provider is asked again about a user, on apps that have no other policy.
     package let recheck: RecheckPolicy
     private let random: RandomBytes
     let sealer: Sealer
@@ -202,10 +202,16 @@ package struct SessionManager: Sendable {
     }
 
     /// For how long a session may be served without another look at the store, if it is not used again.
-    package func remaining(_ session: Session, now: Instant) -> Duration {
+    ///
+    /// - Parameters:
+    ///   - session: The session.
+    ///   - policy: When the provider is asked again, where the session is served.
+    ///   - now: The time.
+    /// - Returns: How long; zero or less if it may not.
+    package func remaining(_ session: Session, under policy: RecheckPolicy, now: Instant) -> Duration {
         let idle = session.lastSeen.advanced(by: self.lifetimes.idle)
         let end = min(idle, session.created.advanced(by: self.lifetimes.absolute)).since(now)
-        return min(end, self.recheck.validity(of: session, at: now))
+        return min(end, policy.validity(of: session, at: now))
     }
 
     /// The time until a session ends however often it is used.

@@ -26,7 +26,7 @@ import Testing
                     + "which ends sessions for all apps"
             ),
             ("idle_timeout: 119s", "", "'119s' is out of range; it must be 2m to 3650d"),
-            ("recheck: 1h", "", "'recheck' is not supported yet; remove it"),
+            ("recheck: 0s", "", "'0s' is out of range; it must be 1s to 3650d"),
         ]
     )
     func `an app's lifetimes are no longer than those of all apps`(app: String, rest: String, message: String) {

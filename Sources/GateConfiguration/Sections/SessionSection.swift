@@ -126,7 +126,7 @@ extension Mapping<SessionDraft> {
             Key(
                 "recheck",
                 \.recheck,
-                .duration(.seconds(1)...(.seconds(3650 * 86_400)), or: "never"),
+                .recheck,
                 .init(default: .duration(.seconds(3600))),
                 "How long the provider's word holds. Before a session is served for longer, the gateway asks the "
                     + "provider whether the user may still sign in, and reads the profile again; `never` to ask at "
@@ -218,6 +218,11 @@ extension Mapping<AssertionDraft> {
             }
         }
     )
+}
+
+extension Shape<Duration?> {
+    /// How long the provider's word holds.
+    static let recheck = Shape.duration(.seconds(1)...(.seconds(3650 * 86_400)), or: "never")
 }
 
 extension Shape<StoreSettings> {

@@ -40,6 +40,7 @@ struct GatewayFixture {
         without gone: Set<String> = [],
         log: RequestLog? = nil,
         admissions: AdmissionFingerprints? = nil,
+        recheck: RecheckPolicy = .never,
         provider: (inout ProviderSettings) -> Void = { _ in },
         app: (inout AppSettings) -> Void = { _ in }
     ) throws {
@@ -60,6 +61,7 @@ struct GatewayFixture {
                 lifetimes: SessionLifetimes(idle: .seconds(3600), absolute: .seconds(8 * 3600)),
                 feed: self.feed,
                 admissions: admissions,
+                recheck: recheck,
                 minIdleTimeout: apps.compactMap(\.sessionLimits.idle).min(),
                 random: random
             ),
