@@ -33,11 +33,9 @@ struct ConfigurationBuilder {
             idle: self.draft.sessions?.idleTimeout?.value ?? sessions.lifetimes.idle,
             absolute: self.draft.sessions?.lifetime?.value ?? sessions.lifetimes.absolute
         )
-        sessions.recheck = RecheckPolicy(
-            interval: self.draft.sessions?.recheck ?? sessions.recheck.interval,
-            maxStale: self.draft.sessions?.maxStale ?? sessions.recheck.maxStale
-        )
+        sessions.recheck = self.recheck
         sessions.cookie = self.draft.sessions?.cookie ?? sessions.cookie
+        sessions.maxPerUser = self.draft.sessions?.maxPerUser
         let keys = self.draft.assertion?.keys ?? FileAccess.resolve("keys", in: gateway.stateFolder)
         var assertion = AssertionSettings(keysFolder: keys)
         assertion.lifetime = self.draft.assertion?.lifetime ?? assertion.lifetime
@@ -69,6 +67,15 @@ struct ConfigurationBuilder {
         settings.limits.connections.exempt = settings.trustedProxies
         settings.drain = draft.drain
         return settings
+    }
+
+    /// The re-checks of apps that have no interval of their own.
+    private var recheck: RecheckPolicy {
+        let standard = SessionSettings.defaultRecheck
+        return RecheckPolicy(
+            interval: self.draft.sessions?.recheck ?? standard.interval,
+            maxStale: self.draft.sessions?.maxStale ?? standard.maxStale
+        )
     }
 
     private func listener(_ draft: ListenerDraft) -> ListenerSettings? {
@@ -138,6 +145,9 @@ struct ConfigurationBuilder {
                 idle: app.value.idleTimeout?.value,
                 lifetime: app.value.lifetime?.value
             )
+            made.recheck = app.value.recheck.map { interval in
+                RecheckPolicy(interval: interval, maxStale: self.recheck.maxStale)
+            }
             made.sendsForwarded = app.value.forwarded ?? false
             settings.append(made)
         }

@@ -18,8 +18,8 @@ enum Verdict {
     case respond(status: Int)
     /// The route does not take the method.
     case wrongMethod(RuntimeRoute)
-    /// The session of this ticket has to be looked up first.
-    case needsSession(Ticket)
+    /// The session of this ticket has to be looked up for this route first.
+    case needsSession(Ticket, RuntimeRoute)
     /// The route needs a session that the request does not have.
     case signInNeeded(RuntimeRoute)
     /// The session has to be confirmed by a sign-in with this provider, without a page of the provider if possible.
@@ -83,7 +83,7 @@ struct RequestPath {
         }
         guard !isOpen else { return .forwarded(route, identity: nil) }
         switch self.session(of: request, on: route, lookup: lookup) {
-        case .unknown(let ticket): return .needsSession(ticket)
+        case .unknown(let ticket): return .needsSession(ticket, route)
         case .unavailable(let failure): return .refused(failure)
         case .none: return .signInNeeded(route)
         case .needsUser(let provider):
@@ -184,7 +184,8 @@ extension RequestPath {
         let text = value.extracting(range)
         guard let key = CookieKey(text) else { return .none }
         let cached = self.loop.sessions.session(key, host: request.authority.host, now: self.loop.tick)
-        if let cached, route?.isCurrent(cached.session, now: self.loop.now) ?? true { return .found(cached) }
+        let isCurrent = route.flatMap { cached?.isCurrent(on: $0, runtime: self.runtime, now: self.loop.now) } ?? true
+        if let cached, isCurrent { return .found(cached) }
         switch lookup {
         case .unavailable(let failure): return .unavailable(failure)
         case .needsUser(let provider): return .needsUser(provider: provider)

@@ -28,6 +28,8 @@ package struct ProviderDefinition: Sendable {
     package let responseMode: ResponseMode
     /// Whether the authorization request is sent ahead, RFC 9126.
     package let pushesAuthorization: Bool
+    /// Whether tokens are revoked when the user signs out, where the metadata have an endpoint for it; RFC 7009.
+    package let revokesTokens: Bool
     /// What is added to the authorization request.
     package let authorizationParameters: [Form.Field]
     /// What makes the provider offer another account than the one it knows; nil if nothing does.

@@ -54,10 +54,12 @@ package enum ProviderSetting: String, Sendable, CaseIterable {
     case clockLeeway = "clock_leeway"
     /// Whether the authorization request is sent ahead.
     case pushedAuthorization = "pushed_authorization"
+    /// Whether tokens are revoked when the user signs out.
+    case revokeTokens = "revoke_tokens"
 
     /// What every OpenID Connect provider has.
     package static let openID: Set<ProviderSetting> = [
-        .nonce, .pushedAuthorization, .idTokenAlgorithms, .clockLeeway, .keysMaxStale,
+        .nonce, .pushedAuthorization, .idTokenAlgorithms, .clockLeeway, .keysMaxStale, .revokeTokens,
     ]
 
     /// What a provider has besides whose tokens its operators shape.

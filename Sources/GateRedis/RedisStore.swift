@@ -411,6 +411,49 @@ extension RedisStore {
         return Set(live.map { families[$0] })
     }
 
+    /// The sign-ins with a label, those first that end first.
+    package func signIns(labeled label: [UInt8], limit: Int) async throws(Failure) -> [StoredSignIn] {
+        let start = RedisCursor(score: [UInt8(ascii: "0")], member: [])
+        let families = try await self.members(of: Self.name("l", label), from: start, count: limit).members
+        let replies = try await self.client.replies(
+            to: families.flatMap { family in
+                [
+                    RedisCommand("SMEMBERS").with(Self.name("f", family)),
+                    RedisCommand("EXISTS").with(Self.name("r", family)),
+                ]
+            },
+            inPartsOf: Self.step
+        )
+        let live = families.indices.filter { replies[2 * $0 + 1] == .integer(0) }
+        let keys = live.flatMap { index in
+            (replies[2 * index].values ?? []).compactMap(\.bytes).prefix(Self.maxTimesOfFamily).map {
+                (families[index], $0)
+            }
+        }
+        let times = try await self.client.replies(
+            to: keys.map { ["c", "u", "e"].reduce(RedisCommand("HMGET").with(Self.name("s", $0.1))) { $0.with($1) } },
+            inPartsOf: Self.step
+        )
+        return StoredSignIn.of(
+            zip(keys, times).compactMap { (key, times) -> StoredSignIn? in
+                let numbers = times.values?.compactMap(\.number) ?? []
+                guard numbers.count == 3 else { return nil }
+                let seen = Instant(seconds: numbers[1])
+                return StoredSignIn(
+                    family: key.0,
+                    key: key.1,
+                    created: Instant(seconds: numbers[0]),
+                    lastSeen: max(seen, self.uses.lastUse(of: key.1) ?? seen),
+                    expires: Instant(seconds: numbers[2])
+                )
+            }
+        )
+    }
+
+    /// Of how many records of a family the last use is read: a use of any other is one of the first as well, which is
+    /// among them unless a user has opened apps on more hosts.
+    private static let maxTimesOfFamily = 64
+
     /// Some records, by when they expire; without those that another release has written in another form.
     package func records(from cursor: [UInt8], limit: Int) async throws(Failure) -> StorePage<SessionRecord> {
         let page = try await self.members(of: Self.byExpiry, from: self.cursor(cursor), count: limit)

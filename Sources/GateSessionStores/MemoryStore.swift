@@ -176,6 +176,14 @@ package final class MemoryStore: SessionStore {
         }
     }
 
+    /// The sign-ins with a label.
+    package func signIns(labeled label: [UInt8], limit: Int) async throws(Failure) -> [StoredSignIn] {
+        let found = try self.use { (state) throws(Failure) in
+            (state.labels[label] ?? []).compactMap { state.records[$0].map(StoredSignIn.init) }
+        }
+        return Array(StoredSignIn.of(found).sorted { $0.created < $1.created }.prefix(limit))
+    }
+
     /// Some records, by their keys.
     package func records(from cursor: [UInt8], limit: Int) async throws(Failure) -> StorePage<SessionRecord> {
         try self.use { (state) throws(Failure) in MemoryStore.page(of: state.records, from: cursor, limit: limit) }

@@ -228,6 +228,25 @@ extension SQLiteStore {
         return Set(found.map { Array($0) }).subtracting(self.revocations.families)
     }
 
+    /// The sign-ins with a label, by its index; uses that are not written yet count for the record that was used last.
+    package func signIns(labeled label: [UInt8], limit: Int) async throws(Failure) -> [StoredSignIn] {
+        let found = try await self.read { database in
+            // With max(), SQLite takes the other columns from the record that has it.
+            let query = try database.cachedStatement(
+                sql: """
+                    SELECT family, key, created, max(seen) AS seen, expires FROM label JOIN session USING (key)
+                    WHERE label = ? GROUP BY family ORDER BY created LIMIT ?
+                    """
+            )
+            return try Row.fetchAll(query, arguments: [Data(label), limit]).map(StoredSignIn.init(row:))
+        }
+        return found.filter { !self.revocations.contains($0.family) }.map { signIn in
+            var signIn = signIn
+            if let seen = self.lastSeen.lastUse(of: signIn.key) { signIn.lastSeen = max(signIn.lastSeen, seen) }
+            return signIn
+        }
+    }
+
     /// Some records, by their keys.
     package func records(from cursor: [UInt8], limit: Int) async throws(Failure) -> StorePage<SessionRecord> {
         let page = try await self.page(limit) { database, count in
@@ -563,6 +582,18 @@ extension SessionRecord {
         )
         self.labels = SessionRecord.labels(in: Array(row["labels"] as Data))
         self.card = Array(row["card"] as Data)
+    }
+}
+
+extension StoredSignIn {
+    fileprivate init(row: Row) {
+        self.init(
+            family: Array(row["family"] as Data),
+            key: Array(row["key"] as Data),
+            created: Instant(seconds: row["created"]),
+            lastSeen: Instant(seconds: row["seen"]),
+            expires: Instant(seconds: row["expires"])
+        )
     }
 }
 

@@ -35,6 +35,11 @@ package struct RecheckPolicy: Sendable, Hashable {
         case stale
     }
 
+    /// When a re-check begins while the session is served; a tenth of a short interval is enough for it.
+    private func begin(_ interval: Duration, after confirmed: Instant) -> Instant {
+        confirmed.advanced(by: interval - min(RecheckPolicy.advance, interval / 10))
+    }
+
     /// The state of a session.
     package func state(of session: Session, at now: Instant) -> State {
         guard let interval else { return .confirmed }
@@ -42,8 +47,7 @@ package struct RecheckPolicy: Sendable, Hashable {
         let end = confirmed.advanced(by: interval)
         if now >= end.advanced(by: self.maxStale) { return .stale }
         if now >= end { return .overdue }
-        let early = min(RecheckPolicy.advance, interval / 10)
-        if now >= end.advanced(by: .zero - early) { return .due }
+        if now >= self.begin(interval, after: confirmed) { return .due }
         guard session.grant?.refreshToken != nil, let expiry = session.grant?.accessExpiry else { return .confirmed }
         // A provider that issues tokens for minutes ends its own session unless they are refreshed.
         let lifetime = expiry.since(confirmed)
@@ -71,8 +75,25 @@ package struct RecheckPolicy: Sendable, Hashable {
     /// How long a session may be served before its state is looked at again.
     func validity(of session: Session, at now: Instant) -> Duration {
         guard let interval else { return .seconds(Int64.max) }
-        let end = (session.confirmed ?? session.created).advanced(by: interval)
+        let confirmed = session.confirmed ?? session.created
+        let begin = self.begin(interval, after: confirmed)
+        // A cached session must not be served past the time at which a re-check can begin in the background.
+        guard now >= begin else { return begin.since(now) }
+        let end = confirmed.advanced(by: interval)
         guard now >= end else { return end.since(now) }
         return min(RecheckPolicy.staleValidity, end.advanced(by: self.maxStale).since(now))
+    }
+
+    /// Whether a session that was looked up under another policy may be served under this one without another look-up.
+    ///
+    /// - Parameters:
+    ///   - other: The policy of the look-up, for which the session is still valid.
+    ///   - session: The session.
+    ///   - now: The time.
+    /// - Returns: Whether it may.
+    package func accepts(lookUpUnder other: RecheckPolicy, of session: Session, at now: Instant) -> Bool {
+        guard let interval else { return true }
+        if let checked = other.interval, checked <= interval { return true }
+        return now < self.begin(interval, after: session.confirmed ?? session.created)
     }
 }

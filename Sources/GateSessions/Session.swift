@@ -98,7 +98,12 @@ package struct SessionLifetimes: Sendable, Hashable {
 
     /// The remaining lifetime of a record that is not used again; zero or less if it has expired.
     package func remaining(_ record: SessionRecord, at now: Instant) -> Duration {
-        let end = min(record.expires, record.created.advanced(by: self.absolute))
-        return min(end, record.lastSeen.advanced(by: self.idle)).since(now)
+        self.remaining(StoredSignIn(record), at: now)
+    }
+
+    /// The same of a sign-in.
+    func remaining(_ signIn: StoredSignIn, at now: Instant) -> Duration {
+        let end = min(signIn.expires, signIn.created.advanced(by: self.absolute))
+        return min(end, signIn.lastSeen.advanced(by: self.idle)).since(now)
     }
 }

@@ -65,6 +65,16 @@ extension SessionManager {
         try? await self.store.unlock(stored.reservation, owner: stored.owner)
     }
 
+    /// What became of a silent sign-in.
+    package enum Confirmation: Sendable {
+        /// It is in the session that the browser has.
+        case confirmed
+        /// The session has ended, or comes from another session at the provider, by which the provider would end it.
+        case otherSession
+        /// The single-use value was spent before.
+        case spent
+    }
+
     /// Stores the result of a silent sign-in of the same user in the session that the browser has.
     ///
     /// The sessions of the family on other hosts go on, and so does its lifetime: nobody has proved to be the user again.
@@ -73,17 +83,27 @@ extension SessionManager {
     ///   - ticket: The browser's ticket.
     ///   - signIn: The result.
     ///   - now: The time.
-    /// - Returns: Whether it is stored; false if the session has ended, or comes from another session at the provider,
-    ///   by which the provider would end it.
+    ///   - once: The single-use value that it spends, unless it is for another session.
+    /// - Returns: What became of it.
     /// - Throws: If the store is unavailable.
-    package func confirm(_ ticket: Ticket, with signIn: SignIn, now: Instant) async throws(Failure) -> Bool {
+    package func confirm(
+        _ ticket: Ticket,
+        with signIn: SignIn,
+        now: Instant,
+        spending once: SingleUse
+    ) async throws(Failure) -> Confirmation {
+        var isSpent = false
         for _ in 0..<SessionManager.maxReplacements {
-            guard let stored = try await self.stored(ticket) else { return false }
+            guard let stored = try await self.stored(ticket) else { return .otherSession }
             guard stored.session.profile.label == signIn.profile.label,
                 stored.session.providerSession == signIn.providerSession,
                 stored.session.subjectClaim == signIn.subjectClaim
-            else { return false }
-            if try await self.update(stored, with: signIn, confirmed: now) { return true }
+            else { return .otherSession }
+            if !isSpent {
+                guard try await self.spend(once) else { return .spent }
+                isSpent = true
+            }
+            if try await self.update(stored, with: signIn, confirmed: now) { return .confirmed }
         }
         throw SessionManager.busy
     }

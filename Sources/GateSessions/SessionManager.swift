@@ -10,7 +10,7 @@ package struct SessionManager: Sendable {
     package let store: any SessionStore
     /// The lifetimes of sessions.
     package let lifetimes: SessionLifetimes
-    /// When the provider is asked again about a user.
+    /// When the provider is asked again about a user, on apps that have no other policy.
     package let recheck: RecheckPolicy
     let random: RandomBytes
     let sealer: Sealer
@@ -18,6 +18,8 @@ package struct SessionManager: Sendable {
     private let admissions: AdmissionFingerprints?
     /// The shortest idle time-out of an app; nil if no app has one.
     private let minIdleTimeout: Duration?
+    /// How many sign-ins of a user may be live; nil for any number.
+    let maxPerUser: Int?
     private let untaggedTickets = UntaggedTicketLimiter()
     let notBefore = NotBeforeTimes()
     let signOuts: RecentSignOuts
@@ -38,6 +40,7 @@ package struct SessionManager: Sendable {
     ///   - admissions: The settings by which providers admit users; nil to ignore them.
     ///   - recheck: When the provider is asked again about a user.
     ///   - minIdleTimeout: The shortest idle time-out of an app; nil if no app has one.
+    ///   - maxPerUser: How many sign-ins of a user may be live; nil for any number.
     ///   - clock: The time, to order sign-ins and sign-outs; all else is measured by the time that a call names.
     ///   - random: The source of tickets and ids.
     package init(
@@ -48,6 +51,7 @@ package struct SessionManager: Sendable {
         admissions: AdmissionFingerprints? = nil,
         recheck: RecheckPolicy = .never,
         minIdleTimeout: Duration? = nil,
+        maxPerUser: Int? = nil,
         clock: WallClock = .system,
         random: RandomBytes = .system
     ) {
@@ -58,6 +62,7 @@ package struct SessionManager: Sendable {
         self.admissions = admissions
         self.recheck = recheck
         self.minIdleTimeout = minIdleTimeout
+        self.maxPerUser = maxPerUser
         self.random = random
         self.signOuts = RecentSignOuts(clock: clock)
         self.register = UserRegister(store: store, sealer: sealer)
@@ -212,10 +217,16 @@ package struct SessionManager: Sendable {
     }
 
     /// For how long a session may be served without another look at the store, if it is not used again.
-    package func remaining(_ session: Session, now: Instant) -> Duration {
+    ///
+    /// - Parameters:
+    ///   - session: The session.
+    ///   - policy: When the provider is asked again, where the session is served.
+    ///   - now: The time.
+    /// - Returns: How long; zero or less if it may not.
+    package func remaining(_ session: Session, under policy: RecheckPolicy, now: Instant) -> Duration {
         let idle = session.lastSeen.advanced(by: self.lifetimes.idle)
         let end = min(idle, session.created.advanced(by: self.lifetimes.absolute)).since(now)
-        return min(end, self.recheck.validity(of: session, at: now))
+        return min(end, policy.validity(of: session, at: now))
     }
 
     /// The time until a session ends however often it is used.
@@ -228,13 +239,15 @@ package struct SessionManager: Sendable {
     /// When this returns, it is removed from the store and the caches. If it throws, the session may still be live.
     ///
     /// - Parameter ticket: The ticket of any session of the family.
-    /// - Returns: The session with the ID token of its family; nil if it does not exist.
+    /// - Returns: The session with the ID token and the grant of its family; nil if it does not exist.
     /// - Throws: If the store is unavailable, or over the limit of tickets without a tag.
     package func end(_ ticket: Ticket) async throws(Failure) -> Session? {
         guard let record = try await self.record(of: ticket) else { return nil }
         var session = self.open(record, with: ticket)
         if let origin = session?.origin, let first = try? await self.store.record(for: origin.storeKey) {
-            session?.idToken = self.open(first, with: origin)?.idToken
+            let first = self.open(first, with: origin)
+            session?.idToken = first?.idToken
+            session?.grant = first?.grant
         }
         try await self.endFamily(record.family)
         return session
@@ -363,7 +376,7 @@ extension SessionManager {
 
 extension SessionManager {
     /// The record of a ticket; the rate of look-ups of tickets without a tag is limited.
-    private func record(of ticket: Ticket) async throws(Failure) -> SessionRecord? {
+    func record(of ticket: Ticket) async throws(Failure) -> SessionRecord? {
         if ticket.isUntagged { try self.untaggedTickets.admit() }
         return try await self.store.record(for: ticket.storeKey)
     }

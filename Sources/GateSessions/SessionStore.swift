@@ -52,6 +52,52 @@ package struct SessionRecord: Sendable, Hashable {
     }
 }
 
+/// A sign-in in a store: a family with the times of its records.
+package struct StoredSignIn: Sendable, Hashable {
+    /// The hash of the family.
+    package var family: [UInt8]
+    /// The key of one of its records.
+    package var key: [UInt8]
+    /// When the user signed in.
+    package var created: Instant
+    /// When one of its sessions was last used, in steps of a minute.
+    package var lastSeen: Instant
+    /// When its sessions expire at the latest.
+    package var expires: Instant
+
+    /// The sign-ins of some records.
+    package static func of(_ records: some Sequence<StoredSignIn>) -> [StoredSignIn] {
+        var found: [[UInt8]: StoredSignIn] = [:]
+        for record in records {
+            let known = found[record.family]
+            var next = known ?? record
+            next.lastSeen = max(next.lastSeen, record.lastSeen)
+            found[record.family] = next
+        }
+        return Array(found.values)
+    }
+
+    /// The sign-in of one record.
+    package init(_ record: SessionRecord) {
+        self.init(
+            family: record.family,
+            key: record.key,
+            created: record.created,
+            lastSeen: record.lastSeen,
+            expires: record.expires
+        )
+    }
+
+    /// A sign-in of these parts.
+    package init(family: [UInt8], key: [UInt8], created: Instant, lastSeen: Instant, expires: Instant) {
+        self.family = family
+        self.key = key
+        self.created = created
+        self.lastSeen = lastSeen
+        self.expires = expires
+    }
+}
+
 /// A value in a store that is not a session, found by its kind and key.
 package struct StoreEntry: Sendable, Hashable {
     /// What an entry is for.
@@ -157,6 +203,9 @@ package protocol SessionStore: Sendable {
     /// The families of the records that have a label.
     func families(labeled label: [UInt8]) async throws(Failure) -> Set<[UInt8]>
 
+    /// The sign-ins whose records have a label, in no particular order; the oldest where there are more than `limit`.
+    func signIns(labeled label: [UInt8], limit: Int) async throws(Failure) -> [StoredSignIn]
+
     /// Some records: at most `limit`, from `cursor` on; an empty cursor is the start.
     ///
     /// A record that is inserted or removed meanwhile may be missing; any other is in exactly one page.
@@ -257,6 +306,9 @@ package enum StoreEvent: Sendable, Equatable {
 extension SessionStore {
     /// A store of a single gateway has no others to notify.
     package func reportChange(ofFamily family: [UInt8]) async throws(Failure) {}
+
+    /// A store without an index of labels knows none.
+    package func signIns(labeled label: [UInt8], limit: Int) async throws(Failure) -> [StoredSignIn] { [] }
 
     /// A store without a file has no such failure.
     package func fileFailure() -> StoreFileFailure? { nil }

@@ -167,14 +167,6 @@ package struct Key<Owner: Sendable>: Sendable {
         self.init(name, field, shape.located, traits, summary)
     }
 
-    /// A key that is planned and not supported yet, and therefore rejected.
-    package init(unsupported name: String, _ summary: String) {
-        let schema: JSON = ["not": [:], "description": .string("Not supported yet: \(summary)")]
-        self.init(name, kind: "not supported yet", schema: schema, [], Traits(), summary) { node, _, reading in
-            reading.error("'\(name)' is not supported yet; remove it", at: node.owner)
-        }
-    }
-
     /// Reads the value into the owner.
     package func read(_ node: YAMLNode, into owner: inout Owner, _ reading: inout DecodingContext) {
         self.body(node, &owner, &reading)

@@ -51,6 +51,7 @@ def make_lines(gateway, count):
 
 @pytest.mark.parametrize("target", ["/dev/full", " >(exec true)"], ids=["full", "closed"])
 def test_y_03_a_log_that_cannot_be_written_does_not_end_the_gateway(make, target):
+    """R-61: on a full disk the lines are dropped and counted, and requests, reloads and sign-ins go on."""
     gateway = make(to(target))
     make_lines(gateway, 20)
     eventually(lambda: gateway.metric(f'{DROPPED}{{reason="write_failed"}}') >= 20, "the lines are counted")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Re-checks: the provider is asked again whether a user may still sign in, once for all requests and gateways."""
 
+import sqlite3
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -29,10 +30,11 @@ def start(tmp_path, realm, app):
     """Starts a gateway whose sessions hold for a second, unless a test sets something else."""
     made = []
 
-    def make(apps=None, **sessions):
+    def make(apps=None, others=None, **sessions):
         apps = apps or {"echo": {"path": "/", "upstream": app.address, "allow": "signed_in"}}
         settings = {"store": "memory:", "recheck": "1s", "max_stale": "1h", **sessions}
-        one = Gateway(tmp_path / f"g{len(made)}", {"mock": oidc(realm.issuer)}, apps, sessions=settings)
+        providers = {"mock": oidc(realm.issuer), **(others or {})}
+        one = Gateway(tmp_path / f"g{len(made)}", providers, apps, sessions=settings)
         made.append(one)
         return one.start()
 
@@ -79,7 +81,7 @@ def test_new_claims_reach_the_app_and_the_rules(start, realm, app):
 
 @pytest.mark.parametrize("refresh", [True, False])
 def test_a_user_who_is_disabled_is_out_at_the_next_recheck(start, realm, refresh):
-    """By the refresh token, or else by the access token: both end the session, not only one response."""
+    """A-14: by `invalid_grant`, or else by 401 for the access token; both end the session, not only one response."""
     realm.issues_refresh = refresh
     gateway = start()
     browser = signed_in(gateway)
@@ -92,7 +94,7 @@ def test_a_user_who_is_disabled_is_out_at_the_next_recheck(start, realm, refresh
 
 
 def test_one_refresh_for_a_hundred_requests(start, realm):
-    """A provider that rotates refresh tokens sees each of them once, however many requests come at the same time."""
+    """T-14: a provider that rotates refresh tokens sees each of them once, however many requests come at the same time."""
     realm.issues_refresh = True
     gateway = start(recheck="2s")
     ticket = signed_in(gateway).ticket()
@@ -127,7 +129,7 @@ def test_r_40_an_error_of_the_provider_ends_no_session(start, realm, response):
 
 
 def test_a_provider_that_hangs_delays_a_request_for_three_seconds_at_most(start, realm):
-    """R-43: the session is served although no response has come."""
+    """R-43 A-14: the session is served although no response has come."""
     realm.issues_refresh = True
     gateway = start()
     ticket = signed_in(gateway).ticket()
@@ -215,3 +217,75 @@ def test_rechecks_can_be_off(start, realm):
     ticket = signed_in(gateway).ticket()
     realm.disabled.add("ada")
     assert get(gateway, ticket).status == 200 and gateway.metric(CONFIRMED) == 0
+
+
+def test_an_app_has_rechecks_of_its_own(start, realm, app):
+    """Others cause none; what it learns holds for all."""
+    realm.issues_refresh = True
+    entry = {"upstream": app.address, "allow": "signed_in"}
+    apps = {"echo": {"path": "/", **entry}, "strict": {"path": "/strict", **entry, "recheck": "1s"}}
+    gateway = start(apps, recheck="never")
+    ticket = signed_in(gateway).ticket()
+
+    def asks_again():
+        asked = realm.count("token")
+        eventually(
+            lambda: get(gateway, ticket, "/strict").status == 200 and realm.count("token") > asked, "the app asks"
+        )
+
+    def has_new_name():
+        assert get(gateway, ticket, "/named").status == 200
+        return app.seen("/named")[-1].get("X-Forwarded-Name") == "Ada Byron"
+
+    asks_again()
+    realm.user = {**realm.user, "name": "Ada Byron"}
+    asks_again()
+    eventually(has_new_name, "the other app has the new name", 40)
+    realm.disabled.add("ada")
+    eventually(lambda: get(gateway, ticket, "/strict").status == 401, "the provider ends the session")
+    until_status(gateway, ticket, 401)
+
+
+def test_t_14_a_crash_between_the_response_and_the_write_signs_the_user_out(start, realm):
+    """The provider has rotated the refresh token and the gateway has lost the new one: the user signs in again."""
+    realm.issues_refresh = True
+    gateway = start(store="sqlite:sessions.db")
+    browser = signed_in(gateway)
+    ticket = browser.ticket()
+    hold = realm.holds["token"] = threading.Event()
+    asked = realm.count("token")
+    eventually(lambda: get(gateway, ticket).status == 200 and realm.count("token") > asked, "a re-check is in progress")
+    gateway.kill()
+    del realm.holds["token"]
+    before = dict(realm.grants)
+    hold.set()
+    eventually(lambda: realm.grants and realm.grants.keys() != before.keys(), "the provider has rotated the token")
+    # The reservation of the gateway that has crashed ends after 40 seconds.
+    with sqlite3.connect(gateway.folder / "sessions.db") as database:
+        assert database.execute("DELETE FROM lock").rowcount == 1
+    gateway.start()
+    until_status(gateway, ticket, 401)
+    assert "session ended by provider" in gateway.log
+    assert browser.sign_in("mock", "/x").status == 200
+
+
+def test_r_42_rechecks_with_one_provider_do_not_wait_for_another(start, realm, provider_server):
+    """One provider never responds and 40 of its users wait for it; users of the other one are confirmed meanwhile."""
+    with provider_server.realm("r-42").fresh() as other:
+        other.issues_refresh = realm.issues_refresh = True
+        gateway = start(others={"other": oidc(other.issuer)})
+        waiting = [signed_in(gateway).ticket() for _ in range(40)]
+        browser = Browser(gateway)
+        assert browser.sign_in("other", "/x").status == 200
+        realm.holds["token"] = threading.Event()
+        with ThreadPoolExecutor(40) as pool:
+            stuck = [pool.submit(get, gateway, ticket) for ticket in waiting]
+            eventually(lambda: realm.count("token") > len(waiting), "re-checks wait for the provider", 10)
+            asked = other.count("token")
+            while other.count("token") < asked + 2:
+                assert get(gateway, browser.ticket()).status == 200
+            assert all(one.result().status == 200 for one in stuck), "served while they are not stale"
+        realm.holds.pop("token").set()
+        assert gateway.metric('gatehouse_session_rechecks_total{provider="other",result="confirmed"}') >= 2
+        # No request of this provider's user has waited in vain.
+        assert gateway.metric('gatehouse_stale_sessions_total{provider="other"') == 0

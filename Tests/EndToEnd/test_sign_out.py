@@ -6,13 +6,15 @@ The rows of the logout plans of the OpenID Foundation's conformance suite for re
 
 import json
 import secrets
+import threading
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
 from support.browser import Browser, forms
-from support.gateway import NO_LIMITS, Gateway, oidc
-from support.provider import SHARED_KEYS
+from support.gateway import ENVIRONMENT, NO_LIMITS, Gateway, oidc
+from support.processes import eventually
+from support.provider import SHARED_KEYS, basic
 from support.raw import request
 from support.tokens import Key, now, token
 from support.upstream import Upstream
@@ -498,3 +500,62 @@ def test_a_front_channel_logout_that_does_not_name_the_session_ends_nothing(quer
     page = frame(browser, staff, **query)
     assert page.status == 200 and page.all("set-cookie") == [] and is_signed_in(own_gateway, browser)
     assert frame(Browser(own_gateway), staff).body == page.body
+
+
+REVOCATIONS = "gatehouse_token_revocations_total"
+
+
+@pytest.fixture
+def revoking(own_gateway, staff):
+    """The realm of `staff`, which revokes tokens; the gateway starts again, because it caches the metadata."""
+    own_gateway.stop()
+    staff.metadata["revocation_endpoint"] = f"{staff.issuer}/revoke"
+    staff.documents["revoke"] = (200, {}, b"")
+    staff.issues_refresh = True
+    own_gateway.start()
+    return staff
+
+
+def revoked(realm):
+    return [one for one in realm.requests if one["path"] == "revoke"]
+
+
+def test_a_sign_out_revokes_the_refresh_token_at_the_provider(own_gateway, revoking, sign_in):
+    """Once, with the client authentication of the token endpoint, and the app's own host does it as well."""
+    browser, origin = sign_in(), f"http://own.localhost:{own_gateway.port}"
+    assert browser.visit(f"{origin}/x").status == 200
+    (token,) = revoking.grants
+    assert browser.sign_out(origin=origin).status == 303
+    eventually(lambda: own_gateway.metric(f'{REVOCATIONS}{{provider="staff",result="ok"}}') == 1, "it is revoked")
+    (sent,) = revoked(revoking)
+    assert sent["form"]["token"] == token and sent["form"]["token_type_hint"] == "refresh_token"
+    assert basic(sent["fields"]["Authorization"]) == ("gatehouse", ENVIRONMENT["TEST_CLIENT_SECRET"])
+
+
+@pytest.mark.parametrize("response", ["silence", (503, {}, b"down"), (400, {}, b'{"error": "invalid_request"}')])
+def test_a_sign_out_does_not_depend_on_the_revocation(response, own_gateway, revoking, sign_in):
+    """It ends before the provider has responded; a failure is a line without the token, and a metric."""
+    hold = threading.Event()
+    if response == "silence":
+        revoking.holds["revoke"] = hold
+    else:
+        revoking.documents["revoke"] = response
+    browser = sign_in()
+    ticket = browser.ticket()
+    (token,) = revoking.grants
+    assert browser.sign_out().status == 303
+    assert not is_signed_in(own_gateway, browser, ticket)
+    eventually(lambda: len(revoked(revoking)) == 1, "the provider is asked")
+    if response != "silence":
+        failed = f'{REVOCATIONS}{{provider="staff",result="provider.'
+        eventually(lambda: own_gateway.metric(failed) == 1, "the failure is counted")
+        assert "tokens not revoked code=provider." in own_gateway.log
+    hold.set()
+    assert token not in own_gateway.log
+
+
+def test_a_back_channel_logout_revokes_nothing(own_gateway, revoking, sign_in):
+    browser = sign_in(sid="s1")
+    assert back_channel(own_gateway, logout_token(revoking, sid="s1")).status == 200
+    assert not is_signed_in(own_gateway, browser)
+    assert not revoked(revoking) and own_gateway.metric(REVOCATIONS) == 0

@@ -26,11 +26,29 @@ import Testing
                     + "which ends sessions for all apps"
             ),
             ("idle_timeout: 119s", "", "'119s' is out of range; it must be 2m to 3650d"),
-            ("recheck: 1h", "", "'recheck' is not supported yet; remove it"),
+            ("recheck: 0s", "", "'0s' is out of range; it must be 1s to 3650d"),
         ]
     )
     func `an app's lifetimes are no longer than those of all apps`(app: String, rest: String, message: String) {
         #expect(Fixture.remarks(Fixture.smallest(app: "    \(app)", rest: rest)) == ["error: \(message)"])
+    }
+
+    @Test func `an app's re-checks may be more or less frequent than those of all apps, with their max_stale`() throws {
+        #expect(try Fixture.app().recheck == nil)
+        let rest = "sessions: { recheck: 1h, max_stale: 5m }"
+        for (text, interval) in [("5m", Duration.seconds(300)), ("2h", .seconds(7200)), ("never", nil)] {
+            let file = Fixture.smallest(app: "    recheck: \(text)", rest: rest)
+            let app = try #require(try Fixture.configuration(file).apps.first)
+            #expect(app.recheck == RecheckPolicy(interval: interval, maxStale: .seconds(300)))
+        }
+    }
+
+    @Test func `a user has any number of sign-ins unless the file has a limit`() throws {
+        #expect(try Fixture.configuration(Fixture.smallest()).sessions.maxPerUser == nil)
+        let text = Fixture.smallest(rest: "sessions: { max_per_user: 3 }")
+        #expect(try Fixture.configuration(text).sessions.maxPerUser == 3)
+        let none = Fixture.smallest(rest: "sessions: { max_per_user: 0 }")
+        #expect(Fixture.remarks(none).count == 1 && Fixture.remarks(none).first?.hasPrefix("error: ") == true)
     }
 
     @Test func `browsers keep session cookies if the file sets it`() throws {

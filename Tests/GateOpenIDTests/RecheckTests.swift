@@ -13,7 +13,11 @@ import Testing
     private let userinfoURL = "\(ProviderFixture.issuer)/userinfo"
 
     init() throws {
-        self.fixture = try ProviderFixture()
+        self.init(try ProviderFixture())
+    }
+
+    private init(_ fixture: ProviderFixture) {
+        self.fixture = fixture
     }
 
     /// A user who has signed in, with a refresh token or without.
@@ -119,7 +123,7 @@ import Testing
     @Test(arguments: [
         ("invalid_grant", 400), ("bad_refresh_token", 200), ("interaction_required", 400), ("access_denied", 403),
     ])
-    func `an error about the user ends the session`(error: String, status: Int) async throws {
+    func `A-14 an error about the user ends the session`(error: String, status: Int) async throws {
         let user = try await self.signedIn()
         self.fixture.transport.stub(self.tokenURL, status, (["error": .string(error)] as JSON).text)
         #expect(await self.result(user) == "ended, provider.grant_ended")
@@ -131,7 +135,7 @@ import Testing
         ("server_error", 500, "provider.unavailable"), ("not_invalid_grant", 503, "provider.unavailable"),
         ("slow_down", 429, "provider.unavailable"),
     ])
-    func `an error about the gateway or the provider ends no session`(
+    func `A-14 an error about the gateway or the provider ends no session`(
         error: String,
         status: Int,
         code: String
@@ -139,6 +143,32 @@ import Testing
         let user = try await self.signedIn()
         self.fixture.transport.stub(self.tokenURL, status, (["error": .string(error)] as JSON).text)
         #expect(await self.result(user) == "not asked, \(code)")
+    }
+
+    @Test(
+        arguments: [
+            (-90, nil, nil, "confirmed"), (90, nil, "id_token.issued_at", "refreshed, id_token.issued_at"),
+            (90, 120, nil, "confirmed"), (-90, 0, nil, "confirmed"),
+        ] as [(Int64, Int64?, String?, String)]
+    )
+    func `R-44 a provider whose clock differs by 90 seconds ends no session, and signs users in within clock_leeway`(
+        skew: Int64,
+        leeway: Int64?,
+        rejection: String?,
+        result: String
+    ) async throws {
+        var settings = ProviderFixture.settings()
+        settings.clockLeeway = leeway.map { .seconds($0) }
+        let fixture = try ProviderFixture(settings)
+        let (_, attempt) = try await fixture.begin()
+        let there = fixture.clock.now.seconds + skew
+        let claims: [String: JSON?] = ["iat": .int(there), "exp": .int(there + 300)]
+        try fixture.issue(for: attempt, claims)
+        #expect(await fixture.rejection(fixture.callback(attempt), attempt) == rejection)
+        let test = RecheckTests(fixture)
+        let user = try await test.signedIn()
+        try test.issue(refreshToken: "rt-2", claims)
+        #expect(await test.result(user) == result)
     }
 
     @Test func `tokens about another user end the session`() async throws {

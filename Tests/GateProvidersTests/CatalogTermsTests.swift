@@ -38,6 +38,16 @@ import Testing
         }
     }
 
+    @Test func `tokens are not revoked where that ends more than one sign-in, unless the file wants it`() throws {
+        for type in ProviderType.all {
+            let endsMore = [.google, .apple, .keycloak, .auth0].contains(type)
+            #expect(try ProviderDefinition(settings(type)).revokesTokens == !endsMore, "\(type.name)")
+            var own = settings(type)
+            own.revokesTokens = endsMore
+            #expect(try ProviderDefinition(own).revokesTokens == endsMore, "\(type.name)")
+        }
+    }
+
     @Test func `a provider without ID tokens names no algorithm, and most others name one`() throws {
         let all = SignatureAlgorithm.standard
         for type in ProviderType.all {

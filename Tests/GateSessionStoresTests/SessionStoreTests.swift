@@ -135,6 +135,42 @@ func record(_ number: UInt8, family: UInt8 = 0, sealed: [UInt8]? = nil) -> Sessi
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `the sign-ins of a label have the times of their records, and only the oldest are read`(
+        kind: StoreKind
+    ) async throws {
+        let store = try await OpenStore(kind)
+        let label = [UInt8](repeating: 5, count: 32)
+        for number: UInt8 in 1...6 {
+            // Two records each in the families 1 to 3, of which the third is the oldest.
+            var one = record(number, family: (number + 1) / 2)
+            one.created = noon.plus(one.family[0] == 3 ? -60 : Int64(one.family[0]))
+            one.expires = one.created.advanced(by: .seconds(1000))
+            one.lastSeen = noon.plus(Int64(number))
+            one.labels = [label]
+            try await store.store.insert(one)
+        }
+        var other = record(9, family: 9)
+        other.labels = [[UInt8](repeating: 6, count: 32)]
+        try await store.store.insert(other)
+        func found(_ limit: Int) async throws -> [UInt8: StoredSignIn] {
+            let all = try await store.store.signIns(labeled: label, limit: limit)
+            return Dictionary(all.map { ($0.family[0], $0) }) { first, _ in first }
+        }
+        let all = try await found(10)
+        #expect(Set(all.keys) == [1, 2, 3])
+        #expect(all[1]?.created == noon.plus(1) && all[1]?.lastSeen == noon.plus(2))
+        #expect(all[3]?.created == noon.plus(-60) && all[3]?.expires == noon.plus(940))
+        for signIn in all.values {
+            let record = try await store.store.record(for: signIn.key)
+            #expect(record?.family == signIn.family)
+        }
+        #expect(try await Set(found(2).keys) == [1, 3])
+        try await store.store.removeFamily([UInt8](repeating: 3, count: 32))
+        #expect(try await Set(found(2).keys) == [1, 2])
+        #expect(try await store.store.signIns(labeled: [], limit: 10).isEmpty)
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `a family is removed as a whole, others stay`(kind: StoreKind) async throws {
         let store = try await OpenStore(kind)
         for number: UInt8 in 1...4 {

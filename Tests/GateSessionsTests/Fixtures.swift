@@ -144,6 +144,11 @@ final class ScriptedStore: SessionStore {
         try self.read { Set($0.records.values.filter { $0.labels.contains(label) }.map(\.family)) }
     }
 
+    func signIns(labeled label: [UInt8], limit: Int) async throws(Failure) -> [StoredSignIn] {
+        let found = try self.read { $0.records.values.filter { $0.labels.contains(label) }.map(StoredSignIn.init) }
+        return Array(StoredSignIn.of(found).sorted { $0.created < $1.created }.prefix(limit))
+    }
+
     func records(from cursor: [UInt8], limit: Int) async throws(Failure) -> StorePage<SessionRecord> {
         try self.read { StorePage(items: Array($0.records.values), next: nil) }
     }

@@ -61,9 +61,44 @@ import Testing
         let manager = fixture.manager(recheck: self.policy)
         var session = self.session(confirmed: noon)
         session.lastSeen = noon.plus(3590)
-        #expect(manager.remaining(session, now: noon.plus(3590)) == .seconds(10))
-        #expect(manager.remaining(session, now: noon.plus(3601)) == .seconds(5))
-        #expect(manager.remaining(session, now: noon.plus(4497)) == .seconds(3))
+        #expect(manager.remaining(session, under: self.policy, now: noon.plus(3590)) == .seconds(10))
+        #expect(manager.remaining(session, under: self.policy, now: noon.plus(3601)) == .seconds(5))
+        #expect(manager.remaining(session, under: self.policy, now: noon.plus(4497)) == .seconds(3))
+    }
+
+    @Test(arguments: [(3600, 300), (300, 30), (10, 1)] as [(Int64, Int64)])
+    func `a cached session is looked up again when its re-check can begin in the background`(
+        interval: Int64,
+        early: Int64
+    ) {
+        let policy = RecheckPolicy(interval: .seconds(interval), maxStale: .seconds(900))
+        let session = self.session(confirmed: noon)
+        #expect(policy.validity(of: session, at: noon) == .seconds(interval - early))
+        let begin = noon.plus(interval - early)
+        #expect(policy.state(of: session, at: begin) == .due)
+        #expect(policy.validity(of: session, at: begin) == .seconds(early))
+    }
+
+    @Test(
+        arguments: [
+            // What is looked up for an app counts for all with the same or a longer interval.
+            (3600, 3600, 9999, true), (3600, 300, 9999, true), (nil, 300, 9999, true), (nil, nil, 9999, true),
+            // Else until it is due for the other app.
+            (300, 3600, 269, true), (300, 3600, 270, false), (300, nil, 269, true), (300, nil, 270, false),
+        ] as [(Int64?, Int64?, Int64, Bool)]
+    )
+    func `what one app has looked up is served by another until that one's re-check is due`(
+        own: Int64?,
+        other: Int64?,
+        seconds: Int64,
+        isServed: Bool
+    ) {
+        func policy(_ interval: Int64?) -> RecheckPolicy {
+            RecheckPolicy(interval: interval.map { .seconds($0) }, maxStale: .seconds(900))
+        }
+        let session = self.session(confirmed: noon)
+        let now = noon.plus(seconds)
+        #expect(policy(own).accepts(lookUpUnder: policy(other), of: session, at: now) == isServed)
     }
 
     @Test func `what was confirmed in part is asked for again after five minutes`() {

@@ -21,6 +21,8 @@ package struct AppSettings: Sendable, Hashable {
     package var sendsForwarded = false
     /// Lifetimes of sessions that are shorter than those of all apps.
     package var sessionLimits = SessionLimits()
+    /// When the provider is asked again about users of this app; nil if it is as for all apps.
+    package var recheck: RecheckPolicy?
 
     /// Puts the parts together.
     package init(route: Route, action: AppAction, headers: [HeaderSetting] = []) {
@@ -218,6 +220,7 @@ struct AppDraft: Sendable {
     var publicRules: [Located<PublicRule>]?
     var idleTimeout: Located<Duration>?
     var lifetime: Located<Duration>?
+    var recheck: Duration??
     var headers: [Named<IdentityField>]?
     var forwarded: Bool?
     /// The settings that are read in place; keys that are not written leave the defaults.
@@ -313,7 +316,14 @@ extension Mapping<AppDraft> {
             .init(default: .words("`sessions.lifetime`"), example: "8h"),
             "A shorter lifetime of sessions for this app: longer after the sign-in, the app needs a new one."
         ),
-        Key(unsupported: "recheck", "how often the provider is asked again about users of this app."),
+        Key(
+            "recheck",
+            \.recheck,
+            .recheck,
+            .init(default: .words("`sessions.recheck`"), example: "5m"),
+            "How long the provider's word holds for this app, shorter or longer than for others; with `never` the app causes no "
+                + "re-check. See [sessions.md](sessions.md#re-checks)."
+        ),
     ]
 
     private static let identityKeys: [Key<AppDraft>] = [

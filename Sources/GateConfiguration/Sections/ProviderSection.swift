@@ -41,6 +41,7 @@ struct ProviderDraft: Sendable {
     var maxConnections: Int?
     var requiresIssuer: Bool?
     var pushesAuthorization: Bool?
+    var revokesTokens: Bool?
     var authorizationParameters: [Named<String>]?
     var tls: ProviderTLSDraft?
     var proxy: WebURL?
@@ -171,6 +172,7 @@ extension ProviderDraft {
         settings.maxConnections = self.maxConnections
         settings.requiresIssuer = self.requiresIssuer
         settings.pushesAuthorization = self.pushesAuthorization ?? false
+        settings.revokesTokens = self.revokesTokens
         settings.authorizationParameters = (self.authorizationParameters ?? []).map { Form.Field($0.name, $0.value) }
         settings.caFile = self.tls?.caFile
         settings.pins = self.tls?.pins?.policy
@@ -506,6 +508,14 @@ extension Mapping<ProviderDraft> {
             .flag,
             .of(.pushedAuthorization, default: .value(false)),
             "Whether the gateway pushes the authorization request to the provider (RFC 9126)."
+        ),
+        Key(
+            "revoke_tokens",
+            \.revokesTokens,
+            .flag,
+            .of(.revokeTokens, default: .words("that of the type"), example: false),
+            "Whether the gateway revokes the refresh or access token when the user signs out (RFC 7009), if the provider's "
+                + "metadata have a `revocation_endpoint`. See [sign-out.md](sign-out.md#tokens-at-the-provider)."
         ),
         Key(
             "max_connections",

@@ -15,6 +15,8 @@ package struct SessionSettings: Sendable, Hashable {
     package var recheck = SessionSettings.defaultRecheck
     /// How long browsers keep the session cookie.
     package var cookie = SessionCookie.session
+    /// How many sign-ins of a user may be live; nil for any number.
+    package var maxPerUser: Int?
 
     /// Settings with the default lifetimes.
     package init(store: StoreSettings) {
@@ -72,6 +74,7 @@ struct SessionDraft: Sendable {
     var recheck: Duration??
     var maxStale: Duration?
     var cookie: SessionCookie?
+    var maxPerUser: Int?
 }
 
 /// `assertion` as the file has it.
@@ -123,7 +126,7 @@ extension Mapping<SessionDraft> {
             Key(
                 "recheck",
                 \.recheck,
-                .duration(.seconds(1)...(.seconds(3650 * 86_400)), or: "never"),
+                .recheck,
                 .init(default: .duration(.seconds(3600))),
                 "How long the provider's word holds. Before a session is served for longer, the gateway asks the "
                     + "provider whether the user may still sign in, and reads the profile again; `never` to ask at "
@@ -144,6 +147,14 @@ extension Mapping<SessionDraft> {
                 .init(default: "session", example: "persistent"),
                 "How long browsers keep the cookie: for the browser `session`, which ends when the browser closes unless it "
                     + "restores its tabs, or `persistent`, until the session has lasted for `lifetime`."
+            ),
+            Key(
+                "max_per_user",
+                \.maxPerUser,
+                .number(1...1000),
+                .init(default: .words("no limit"), example: 3),
+                "How many sign-ins a user may have at a time, over all gateways on one store. A further one ends the oldest. See "
+                    + "[sessions.md](sessions.md#sign-ins-of-a-user)."
             ),
         ],
         check: { sessions, written, reading in
@@ -207,6 +218,11 @@ extension Mapping<AssertionDraft> {
             }
         }
     )
+}
+
+extension Shape<Duration?> {
+    /// How long the provider's word holds.
+    static let recheck = Shape.duration(.seconds(1)...(.seconds(3650 * 86_400)), or: "never")
 }
 
 extension Shape<StoreSettings> {

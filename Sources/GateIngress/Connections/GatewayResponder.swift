@@ -109,9 +109,9 @@ extension GatewayResponder {
         case .respond(let status): self.respond(Response(status))
         case .signInNeeded(let route): self.invite(request, to: route)
         case .recheckNeeded(let route, let provider): self.invite(request, to: route, silentlyWith: provider)
-        case .needsSession(let ticket):
+        case .needsSession(let ticket, let route):
             self.holdBody()
-            self.lookUp(ticket)
+            self.lookUp(ticket, for: route)
         case .endpoint:
             self.isForEndpoint = true
             if request.expectsContinue, !self.isRequestComplete { connection.sendContinue() }
@@ -375,23 +375,27 @@ extension GatewayResponder {
         }
     }
 
-    private func lookUp(_ ticket: Ticket) {
+    private func lookUp(_ ticket: Ticket, for route: RuntimeRoute) {
         guard let request else { return }
         let host = request.authority.host
         // A form or a part of another page cannot be led over the provider and be repeated afterwards.
         let mayAskUser =
             (request.method == .get || request.method == .head)
             && ClientKind(request).wantsPage && EndpointRequest.isNavigation(request)
-        let lookUp = SessionLookUp(runtime: self.runtime)
+        let lookUp = SessionLookUp(runtime: self.runtime, route: route)
         self.wait(counting: \.lookUps, upTo: GatewayResponder.maxLookUps) {
             await lookUp.result(for: ticket, host: host, mayAskUser: mayAskUser)
         } then: { responder, result in
-            responder.resume(ticket, result)
+            responder.resume(ticket, result, under: lookUp.policy)
         }
     }
 
     /// The store has responded: the request path runs again with the result.
-    private func resume(_ ticket: Ticket, _ result: Result<SessionLookUp.Found, Failure>) {
+    private func resume(
+        _ ticket: Ticket,
+        _ result: Result<SessionLookUp.Found, Failure>,
+        under recheck: RecheckPolicy
+    ) {
         guard let request else { return }
         let path = RequestPath(runtime: self.runtime, loop: self.loop)
         switch result {
@@ -402,7 +406,7 @@ extension GatewayResponder {
             self.carryOut(path.verdict(for: request, over: self.tls, lookup: lookup))
         case .success(let found):
             if case .session(let session) = found {
-                self.loop.remember(session, of: ticket, in: self.runtime.sessions)
+                self.loop.remember(session, of: ticket, in: self.runtime.sessions, under: recheck)
             }
             self.carryOut(path.verdict(for: request, over: self.tls, lookup: .done))
         }

@@ -23,7 +23,7 @@ extension Endpoints {
         else { throw Failure(.sessionTransferRequest, "the request is not ours or too old") }
         let route = self.route(host: wanted.origin.host, path: wanted.path, now: request.now)
         let here = ReturnPath("/oauth2/handover?\(Form([Form.Field("request", text)]).encoded)") ?? .root
-        let found = try await self.confirmedSession(of: request, mayAskUser: request.isNavigation)
+        let found = try await self.confirmedSession(of: request, to: route, mayAskUser: request.isNavigation)
         if case .needsUser(let session) = found, self.runtime.accepts(session.provider, on: route) {
             let redirect = SignInRedirect(runtime: self.runtime)
             return Rendering.redirect(to: redirect.silentAddress(here, provider: session.provider))

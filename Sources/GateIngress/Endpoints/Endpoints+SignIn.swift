@@ -201,35 +201,28 @@ extension Endpoints {
         known.began = request.arrival
         known.device = request.userAgent.flatMap { DeviceSummary.text(of: $0) }
         if attempt.isSilent, let ticket = request.ticket {
-            guard try await self.runtime.sessions.spend(once) else { throw spent }
-            if try await self.runtime.sessions.confirm(ticket, with: known, now: request.now) {
+            switch try await self.runtime.sessions.confirm(ticket, with: known, now: request.now, spending: once) {
+            case .confirmed:
                 self.runtime.metrics.rechecked(profile.provider, result: "confirmed")
                 return self.response(ending: attempt)
+            case .spent: throw spent
+            case .otherSession: break
             }
-            return try await self.response(ending: attempt, with: self.issue(known, request), request)
         }
         let host = self.runtime.publicOrigin.host
-        guard
-            let issued = try await self.runtime.sessions.issue(known, host: host, now: request.now, spending: once)
-        else { throw spent }
-        return await self.response(ending: attempt, with: issued, request)
-    }
-
-    private func issue(_ signIn: GateSessions.SignIn, _ request: EndpointRequest) async throws(Failure) -> IssuedSession
-    {
-        try await self.runtime.sessions.issue(signIn, host: self.runtime.publicOrigin.host, now: request.now)
-    }
-
-    /// Gives the browser its new session in place of the one that it had.
-    private func response(
-        ending attempt: Attempt,
-        with issued: IssuedSession,
-        _ request: EndpointRequest
-    ) async -> Response {
-        let replaced = attempt.replacedTicket.flatMap { Ticket(Array($0.utf8)) }
-        if let old = request.ticket ?? replaced { _ = try? await self.runtime.sessions.end(old) }
+        let old = request.ticket ?? attempt.replacedTicket.flatMap { Ticket(Array($0.utf8)) }
+        let signedIn = try await self.runtime.sessions.issue(
+            known,
+            host: host,
+            now: request.now,
+            spending: once,
+            replacing: old
+        )
+        guard let signedIn else { throw spent }
+        let issued = signedIn.issued
+        if let old { _ = try? await self.runtime.sessions.end(old) }
+        self.runtime.log.tooManySignIns(of: profile.user, ended: signedIn.ended, failure: signedIn.failure)
         self.begun(issued)
-        let profile = issued.session.profile
         self.runtime.metrics.signIn(provider: profile.provider, result: "ok")
         self.runtime.log.signedIn(profile, session: issued.session.id)
         var response = self.response(ending: attempt)

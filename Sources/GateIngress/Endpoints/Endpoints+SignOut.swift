@@ -85,6 +85,7 @@ extension Endpoints {
         if let ended {
             self.runtime.metrics.signedOut()
             self.runtime.log.signedOut(ended.profile.user, session: ended.id, others: others)
+            self.runtime.revokeTokens(of: ended)
         }
         let binding = BrowserBinding(from: self.runtime.random)
         let next = self.afterwards(request, ended, isEverywhere: others != nil, binding)

@@ -101,10 +101,14 @@ struct Endpoints: Sendable {
         return try await self.runtime.sessions.session(for: ticket, host: request.origin.host, now: request.now)
     }
 
-    /// The session of the browser on the host that was asked, confirmed by its provider if that is due.
-    func confirmedSession(of request: EndpointRequest, mayAskUser: Bool) async throws(Failure) -> SessionLookUp.Found {
+    /// The session of the browser on the host that was asked, confirmed by its provider if that is due where it goes to.
+    func confirmedSession(
+        of request: EndpointRequest,
+        to route: RuntimeRoute? = nil,
+        mayAskUser: Bool
+    ) async throws(Failure) -> SessionLookUp.Found {
         guard let ticket = request.ticket else { return .none }
-        let lookUp = SessionLookUp(runtime: self.runtime)
+        let lookUp = SessionLookUp(runtime: self.runtime, route: route)
         return try await lookUp.session(for: ticket, host: request.origin.host, mayAskUser: mayAskUser)
     }
 

@@ -64,7 +64,8 @@ final class TunnelAuthorization {
     private func nextCheck(for session: Session?, on route: RuntimeRoute) -> TimeAmount {
         guard let session else { return TunnelAuthorization.interval }
         let now = self.loop.clock.now
-        let whole = self.loop.runtime.sessions.remaining(session, now: now)
+        let runtime = self.loop.runtime
+        let whole = runtime.sessions.remaining(session, under: runtime.recheck(on: route), now: now)
         let left = route.sessionLimits.map { min(whole, $0.remaining(session, at: now)) } ?? whole
         return min(TunnelAuthorization.interval, .seconds(max(0, left.components.seconds) + 1))
     }
@@ -72,8 +73,8 @@ final class TunnelAuthorization {
     private func decide(lookup: SessionLookup?, then report: @escaping (TunnelDecision) -> Void) {
         let path = RequestPath(runtime: self.loop.runtime, loop: self.loop)
         switch path.verdict(for: self.request, over: self.tls, lookup: lookup) {
-        case .needsSession(let ticket) where lookup == nil:
-            self.lookUp(ticket, then: report)
+        case .needsSession(let ticket, let route) where lookup == nil:
+            self.lookUp(ticket, for: route, then: report)
         case .forwarded(let route, _) where route.name == self.route.name:
             guard let rule = route.webSocket, rule.admits(self.request) else { return report(.denied) }
             let session = self.session == nil ? nil : path.liveSession(of: self.request)
@@ -83,8 +84,12 @@ final class TunnelAuthorization {
         }
     }
 
-    private func lookUp(_ ticket: Ticket, then report: @escaping (TunnelDecision) -> Void) {
-        let lookUp = SessionLookUp(runtime: self.loop.runtime)
+    private func lookUp(
+        _ ticket: Ticket,
+        for route: RuntimeRoute,
+        then report: @escaping (TunnelDecision) -> Void
+    ) {
+        let lookUp = SessionLookUp(runtime: self.loop.runtime, route: route)
         let host = self.request.authority.host
         let loop = self.loop.loop
         let bound = NIOLoopBound((self, report), eventLoop: loop)
@@ -93,7 +98,7 @@ final class TunnelAuthorization {
             let result = await lookUp.result(for: ticket, host: host, mayAskUser: false)
             loop.execute {
                 let (authorization, report) = bound.value
-                authorization.resume(ticket, result, then: report)
+                authorization.resume(ticket, result, under: lookUp.policy, then: report)
             }
         }
     }
@@ -101,6 +106,7 @@ final class TunnelAuthorization {
     private func resume(
         _ ticket: Ticket,
         _ result: Result<SessionLookUp.Found, Failure>,
+        under recheck: RecheckPolicy,
         then report: (TunnelDecision) -> Void
     ) {
         self.loop.lookUps -= 1
@@ -109,7 +115,7 @@ final class TunnelAuthorization {
         guard case .success(let found) = result else { return report(.unknown) }
         self.loop.advance(to: .now())
         if case .session(let session) = found {
-            self.loop.remember(session, of: ticket, in: self.loop.runtime.sessions)
+            self.loop.remember(session, of: ticket, in: self.loop.runtime.sessions, under: recheck)
         }
         withoutActuallyEscaping(report) { self.decide(lookup: .done, then: $0) }
     }

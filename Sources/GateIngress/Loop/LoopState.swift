@@ -135,13 +135,25 @@ final class LoopState {
     }
 
     /// Caches a session that was read from the store or written to it.
-    func remember(_ session: Session, of ticket: Ticket, in manager: SessionManager) {
+    ///
+    /// - Parameters:
+    ///   - session: The session.
+    ///   - ticket: Its ticket.
+    ///   - manager: What has read or issued it.
+    ///   - recheck: The policy under which it was looked up; nil for that of all apps.
+    func remember(
+        _ session: Session,
+        of ticket: Ticket,
+        in manager: SessionManager,
+        under recheck: RecheckPolicy? = nil
+    ) {
         // The look-up may have begun under a configuration that has been replaced since.
         guard self.runtime.sessions.admits(session) else { return }
         guard self.runtime.sessions.ticket(ticket.text.utf8, host: session.host) != nil else { return }
         guard let key = CookieKey(Array(ticket.text.utf8).span) else { return }
-        let left = manager.remaining(session, now: self.clock.now)
-        self.sessions.insert(session, for: key, freshFor: .seconds(left.components.seconds), now: .now())
+        let recheck = recheck ?? manager.recheck
+        let left = manager.remaining(session, under: recheck, now: self.clock.now).components.seconds
+        self.sessions.insert(session, for: key, under: recheck, freshFor: .seconds(left), now: .now())
     }
 
     /// Puts another configuration in force; requests that have begun keep theirs.

@@ -78,12 +78,25 @@ final class SessionCache {
     }
 
     /// Caches a session of the store, at most until it expires.
-    func insert(_ session: Session, for key: CookieKey, freshFor: TimeAmount, now: NIODeadline) {
+    ///
+    /// - Parameters:
+    ///   - session: The session.
+    ///   - key: Its cookie.
+    ///   - recheck: The policy under which it was looked up.
+    ///   - freshFor: How long it may be served.
+    ///   - now: The time.
+    func insert(
+        _ session: Session,
+        for key: CookieKey,
+        under recheck: RecheckPolicy = .never,
+        freshFor: TimeAmount,
+        now: NIODeadline
+    ) {
         guard !self.ended.contains(session.familyKey, now: now) else { return }
         if self.entries.count >= SessionCache.capacity { self.evict(now: now) }
         let hasChanged = self.changed.contains(session.familyKey, now: now)
         let validity = min(freshFor, hasChanged ? SessionCache.freshnessAfterChange : SessionCache.freshness)
-        self.entries[key] = CachedSession(session, freshUntil: now + validity)
+        self.entries[key] = CachedSession(session, under: recheck, freshUntil: now + validity)
         self.families[session.familyKey, default: []].insert(key)
     }
 
@@ -143,6 +156,8 @@ enum RouteAuthorization {
 /// A session with what was decided about it; confined to one event loop.
 final class CachedSession {
     let session: Session
+    /// The policy of the app for which it was looked up.
+    private let recheck: RecheckPolicy
     let freshUntil: NIODeadline
     private var authorizations: [Int: (route: RuntimeRoute, authorization: RouteAuthorization, refreshAt: Instant)] =
         [:]
@@ -150,9 +165,16 @@ final class CachedSession {
     private var last: (route: RuntimeRoute, authorization: RouteAuthorization, refreshAt: Instant)?
     private static let maxAuthorizations = 64
 
-    init(_ session: Session, freshUntil: NIODeadline) {
+    init(_ session: Session, under recheck: RecheckPolicy, freshUntil: NIODeadline) {
         self.session = session
+        self.recheck = recheck
         self.freshUntil = freshUntil
+    }
+
+    /// Whether a route accepts it as it is: by its age and use, and without asking the provider before.
+    func isCurrent(on route: RuntimeRoute, runtime: RuntimeConfiguration, now: Instant) -> Bool {
+        guard route.isCurrent(self.session, now: now) else { return false }
+        return runtime.recheck(on: route).accepts(lookUpUnder: self.recheck, of: self.session, at: now)
     }
 
     /// The authorization on a route with the identity lines, which are refreshed at half their lifetime.

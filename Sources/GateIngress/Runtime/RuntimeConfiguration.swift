@@ -162,6 +162,9 @@ package final class RuntimeConfiguration: Sendable {
         self.accepted(by: route).contains { $0.id == provider }
     }
 
+    /// When the provider is asked again on a route; nil for an endpoint of the gateway.
+    func recheck(on route: RuntimeRoute?) -> RecheckPolicy { route?.recheck ?? self.sessions.recheck }
+
     /// The route of a place on a host; nil for an endpoint of the gateway.
     func route(host: String, path: ReturnPath) -> RuntimeRoute? {
         let bytes = Array(path.value.utf8.prefix { $0 != UInt8(ascii: "?") })

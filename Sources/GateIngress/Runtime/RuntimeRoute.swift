@@ -52,6 +52,8 @@ package final class RuntimeRoute: Sendable {
     let isInMaintenance: Bool
     /// The lifetimes of sessions on this app; nil if they are those of all apps.
     let sessionLimits: SessionLimits?
+    /// When the provider is asked again about users of this app; nil if it is as for all apps.
+    let recheck: RecheckPolicy?
 
     /// A route of a configuration.
     ///
@@ -84,6 +86,7 @@ package final class RuntimeRoute: Sendable {
         self.passesEarlyHints = app.traffic.passesEarlyHints
         self.isInMaintenance = app.traffic.isInMaintenance
         self.sessionLimits = app.sessionLimits.isEmpty ? nil : app.sessionLimits
+        self.recheck = app.recheck
     }
 
     /// The upstream of routes that are not forwarded; no request uses it.

@@ -8,6 +8,14 @@ internal import GateSessions
 /// Finds the session of a ticket, and has it confirmed by its provider when that is due.
 struct SessionLookUp: Sendable {
     let runtime: RuntimeConfiguration
+    /// When the provider is asked again, on the app that is used.
+    let policy: RecheckPolicy
+
+    /// The look-up for a route, or for an endpoint of the gateway.
+    init(runtime: RuntimeConfiguration, route: RuntimeRoute? = nil) {
+        self.runtime = runtime
+        self.policy = runtime.recheck(on: route)
+    }
 
     /// How long a request waits for a re-check.
     static let patience = Duration.seconds(3)
@@ -40,7 +48,7 @@ struct SessionLookUp: Sendable {
         let sessions = self.runtime.sessions
         let now = self.runtime.clock.now
         guard let session = try await sessions.session(for: ticket, host: host, now: now) else { return .none }
-        let state = sessions.recheck.state(of: session, at: now)
+        let state = self.policy.state(of: session, at: now)
         guard state != .confirmed else { return .session(session) }
         let recheck = self.runtime.rechecks.recheck(of: session.familyKey) { await self.recheck(session, ticket) }
         guard state != .due else { return .session(session) }
@@ -49,7 +57,7 @@ struct SessionLookUp: Sendable {
             let now = self.runtime.clock.now
             guard let changed = try await sessions.session(for: ticket, host: host, now: now) else { return .none }
             // What changed may be something else: tokens only, or the idle time.
-            let state = sessions.recheck.state(of: changed, at: now)
+            let state = self.policy.state(of: changed, at: now)
             guard state == .stale else { return .session(changed) }
             let failure = self.runtime.rechecks.recentFailure(of: changed.familyKey)
             let detail = "the session changed meanwhile, and is not confirmed"
@@ -104,7 +112,7 @@ extension SessionLookUp {
             guard let stored = try await sessions.stored(ticket) else { return .changed }
             let now = self.runtime.clock.now
             // Another gateway may have been first.
-            guard sessions.recheck.state(of: stored.session, at: now) != .confirmed else { return .changed }
+            guard self.policy.state(of: stored.session, at: now) != .confirmed else { return .changed }
             guard let grant = stored.session.grant, grant.isUsable(at: now) else {
                 // A provider that is down would show the user nothing.
                 if let wait = self.runtime.rechecks.pause(of: provider.id) { return self.paused(provider, wait) }
@@ -207,7 +215,7 @@ extension SessionLookUp {
         _ grant: ProviderGrant
     ) async -> Result<RecheckResult, Failure> {
         let user = RecheckedUser(grant: grant, profile: session.profile, idToken: session.idToken)
-        let isStale = self.runtime.sessions.recheck.state(of: session, at: self.runtime.clock.now) == .stale
+        let isStale = self.policy.state(of: session, at: self.runtime.clock.now) == .stale
         let looksUpGroups = self.runtime.needsGroups(of: provider.id)
         let work = Task { () -> Result<RecheckResult, Failure> in
             do throws(Failure) {
@@ -247,7 +255,7 @@ extension SessionLookUp {
         self.runtime.metrics.rechecked(provider.id, result: isPartial ? "partial" : "confirmed")
         var change = GateSessions.SignIn(signIn)
         self.runtime.keepGroups(of: &change.profile)
-        let policy = self.runtime.sessions.recheck
+        let policy = self.policy
         let pause = provider.relyingParty.definition.recheckPause
         let confirmed = policy.confirmation(at: self.runtime.clock.now, isPartial: isPartial, pause: pause)
         return await self.store(change, in: stored, confirmed: confirmed)

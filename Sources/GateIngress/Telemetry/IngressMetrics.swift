@@ -45,6 +45,12 @@ package struct IngressMetrics: Sendable {
         unit: "requests",
         help: "Logouts that providers requested, by channel (back or front) and result: ok or the code of the failure"
     )
+    private static let revocations = MetricSeries.counter(
+        "gatehouse_token_revocations_total",
+        labels: ["provider", "result"],
+        unit: "revocations",
+        help: "Revocations of tokens at the provider after a sign-out, by result: ok or the code of the failure"
+    )
     private static let droppedGroups = MetricSeries.counter(
         "gatehouse_groups_cut_total",
         labels: ["provider"],
@@ -68,7 +74,7 @@ package struct IngressMetrics: Sendable {
     /// All metrics of this module.
     package static let all = [
         requests, requestDuration, rejected, irregularHeaderNames, signIns, signOuts, providerLogouts, rechecks,
-        staleSessions, droppedGroups,
+        staleSessions, revocations, droppedGroups,
     ]
 
     /// The counters of the process.
@@ -107,6 +113,11 @@ package struct IngressMetrics: Sendable {
     /// A provider requested a logout; those through the front channel count if a session ended.
     func providerLogout(provider: String, channel: String, result: String) {
         IngressMetrics.providerLogouts.counter(provider, channel, result).increment()
+    }
+
+    /// The provider was asked to revoke the tokens of a session.
+    func tokensRevoked(provider: String, result: String) {
+        IngressMetrics.revocations.counter(provider, result).increment()
     }
 
     /// A user has more groups than a session keeps.

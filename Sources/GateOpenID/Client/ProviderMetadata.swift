@@ -13,6 +13,8 @@ struct ProviderMetadata: Sendable, Equatable {
     let keys: WebURL?
     let userinfo: WebURL?
     let endSession: WebURL?
+    /// Where tokens are revoked, RFC 7009; nil if the provider does not offer it.
+    let revocation: WebURL?
     let requiresCallbackIssuer: Bool
     let clientAuthentication: ProviderDefinition.ClientAuthentication
     /// What assertions are signed with; without meaning where none are made.
@@ -33,6 +35,7 @@ struct ProviderMetadata: Sendable, Equatable {
         self.keys = nil
         self.userinfo = nil
         self.endSession = nil
+        self.revocation = nil
         self.requiresCallbackIssuer = definition.requiresCallbackIssuer ?? false
         self.clientAuthentication = try choice.method(nil)
         self.assertionAlgorithm = try choice.algorithm(for: self.clientAuthentication, nil)
@@ -69,6 +72,8 @@ struct ProviderMetadata: Sendable, Equatable {
             definition.usesSecretForTokens ? try reader.optional("jwks_uri") : try reader.required("jwks_uri")
         self.userinfo = try reader.optional("userinfo_endpoint")
         self.endSession = try reader.optional("end_session_endpoint", byBrowser: true)
+        // Without it no sign-in fails, so a malformed one counts as absent.
+        self.revocation = try? reader.optional("revocation_endpoint")
         self.requiresCallbackIssuer =
             definition.requiresCallbackIssuer
             ?? (document["authorization_response_iss_parameter_supported"]?.bool == true)

@@ -38,6 +38,8 @@ package final class RelyingParty: Sendable {
     let pushes: ConcurrencyLimiter
     /// Limits re-checks to half of the connections, so that sign-ins have the other half.
     let rechecks: ConcurrencyLimiter
+    /// The revocations of tokens, which no user waits for.
+    let revocations: RevocationQueue
 
     /// The code flow with one provider.
     ///
@@ -78,6 +80,7 @@ package final class RelyingParty: Sendable {
         self.queue = SignInQueue(slots: definition.maxConnections)
         self.pushes = ConcurrencyLimiter(limit: max(1, definition.maxConnections / 2))
         self.rechecks = ConcurrencyLimiter(limit: max(1, definition.maxConnections / 2))
+        self.revocations = RevocationQueue(connections: definition.maxConnections)
         let discovery = RelyingParty.discovery(definition, choice, call, clock, report)
         self.discovery = discovery
         let published =
@@ -266,7 +269,7 @@ extension RelyingParty {
     ///
     /// Secrets that were sent are removed, in case the provider repeats them.
     func advice(_ metadata: ProviderMetadata, sent form: Form, _ authorization: String?) -> ClientAdvice {
-        let names: Set = ["code", "code_verifier", "refresh_token", "client_secret", "client_assertion"]
+        let names: Set = ["code", "code_verifier", "refresh_token", "token", "client_secret", "client_assertion"]
         let credentials = authorization.map { String($0.drop { $0 != " " }.dropFirst()) }
         let sent = form.fields.filter { names.contains($0.name) }.map(\.value) + [credentials].compactMap(\.self)
         return ClientAdvice(

@@ -109,6 +109,24 @@ package struct RequestLog: Sendable {
         self.logger.info("signed out", metadata: metadata)
     }
 
+    /// A sign-in ended older ones of the user, because there are more than `sessions.max_per_user`.
+    ///
+    /// - Parameters:
+    ///   - user: The user.
+    ///   - ended: The session of each sign-in that has ended; nil where it is not known.
+    ///   - failure: Why there are still more than that; nil if there are not.
+    package func tooManySignIns(of user: String, ended: [String?], failure: Failure?) {
+        for session in ended { self.signedOut(user, session: session ?? "unknown", by: "max_per_user") }
+        guard let failure else { return }
+        self.logger.warning(
+            "too many sign-ins of a user",
+            metadata: [
+                "user": "\(RequestLog.plain(user))", "code": "\(failure.code)",
+                "detail": "\(RequestLog.plain(failure.detail)); the next sign-in of the user ends the oldest",
+            ]
+        )
+    }
+
     /// A provider's logout token ended the sessions of some sign-ins; without any it is logged as well.
     package func signedOut(by provider: String, subject: String?, session: String?, count: Int) {
         var metadata: Logger.Metadata = [
@@ -146,6 +164,17 @@ package struct RequestLog: Sendable {
             "re-checks fail",
             metadata: [
                 "code": "\(failure.code)", "provider": "\(provider)", "failures": "\(failures)",
+                "detail": "\(RequestLog.plain(failure.detail))",
+            ]
+        )
+    }
+
+    /// The user has signed out, but the provider has not revoked the tokens of the session.
+    package func tokensNotRevoked(_ failure: Failure, provider: String, session: String) {
+        self.logger.warning(
+            "tokens not revoked",
+            metadata: [
+                "code": "\(failure.code)", "provider": "\(provider)", "session": "\(session)",
                 "detail": "\(RequestLog.plain(failure.detail))",
             ]
         )

@@ -37,6 +37,8 @@ extension CatalogEntry {
             // A refresh token may be verified once a day; more may be throttled.
             // https://developer.apple.com/documentation/signinwithapplerestapi/verifying-a-user
             recheckPause: .seconds(86_400),
+            // It ends the user's association with the app.
+            revokesTokens: false,
             chains: self.appleChains
         )
     }

@@ -16,6 +16,8 @@ extension ProviderType {
         var entry = try CatalogEntry.found(by: settings, buttonText: "Sign in with Auth0")
         if let issuer = settings.issuer, !issuer.hasSuffix("/") { entry.issuer = .exact("\(issuer)/") }
         entry.chains[.groups] = nil
+        // Depending on the tenant, the whole grant of the user to the app goes with it.
+        entry.revokesTokens = false
         return entry
     }
 }

@@ -12,6 +12,11 @@ struct CatalogEntry: Sendable {
     var pkce = ProviderDefinition.PKCERule.required
     var nonce = ProviderDefinition.NonceRule.required
     var responseMode = ProviderDefinition.ResponseMode.query
+    /// Whether tokens are revoked at sign-out.
+    ///
+    /// Not where the provider revokes more than what this sign-in was given: the user's consent, or the tokens of the
+    /// user's other browsers, whose sessions would end at their re-check.
+    var revokesTokens = true
     var authorizationParameters: [Form.Field] = []
     /// What makes the provider offer another account than the one it knows; nil if nothing does.
     var accountChoice: Form.Field?

@@ -39,6 +39,8 @@ extension CatalogEntry {
             trust: EmailTrust(authority: .domainsAndTenants(["gmail.com", "googlemail.com"]))
         )
         entry.apiBase = self.apiBase(settings, else: "https://cloudidentity.googleapis.com")
+        // It withdraws the user's consent, and with it the tokens of all browsers.
+        entry.revokesTokens = false
         if let domain = settings.hostedDomains.first {
             let hint = settings.hostedDomains.count == 1 ? domain : "*"
             entry.authorizationParameters.append(Form.Field("hd", hint))

@@ -17,6 +17,8 @@ extension ProviderType {
     ) { (settings) throws(Failure) in
         var entry = try CatalogEntry.found(by: settings, buttonText: "Sign in with Keycloak")
         entry.pkce = .auto
+        // Keycloak removes the consent and the client's part of all sessions of the user.
+        entry.revokesTokens = false
         entry.signatureAlgorithms = SignatureAlgorithm.standard
         entry.chains[.roles] = CatalogEntry.claim("/realm_access/roles")
         return entry

@@ -24,6 +24,7 @@ extension ProviderDefinition {
         self.nonce = settings.nonce ?? entry.nonce
         self.responseMode = settings.responseMode ?? entry.responseMode
         self.pushesAuthorization = settings.pushesAuthorization
+        self.revokesTokens = settings.revokesTokens ?? entry.revokesTokens
         self.authorizationParameters = ProviderDefinition.parameters(settings, entry)
         self.accountChoice = entry.accountChoice
         self.signatureAlgorithms = settings.signatureAlgorithms.map { Set($0) } ?? entry.signatureAlgorithms

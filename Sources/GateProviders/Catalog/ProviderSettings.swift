@@ -76,6 +76,8 @@ package struct ProviderSettings: Sendable, Hashable {
     package var requiresIssuer: Bool?
     /// Whether the authorization request is sent ahead, RFC 9126.
     package var pushesAuthorization = false
+    /// Whether tokens are revoked when the user signs out; nil for the type's own rule.
+    package var revokesTokens: Bool?
     /// What is added to the authorization request, over the type's own parameters.
     package var authorizationParameters: [Form.Field] = []
     /// A PEM file with the only certificates to trust for this provider; nil for the system's.

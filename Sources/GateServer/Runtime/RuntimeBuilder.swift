@@ -77,6 +77,7 @@ actor RuntimeBuilder {
             admissions: AdmissionFingerprints(admissions, earlier: self.firstAdmissions ?? admissions),
             recheck: configuration.sessions.recheck,
             minIdleTimeout: configuration.apps.compactMap(\.sessionLimits.idle).min(),
+            maxPerUser: configuration.sessions.maxPerUser,
             clock: self.clock,
             random: self.random
         )

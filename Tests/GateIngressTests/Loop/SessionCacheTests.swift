@@ -143,7 +143,7 @@ import Testing
     @Test func `identity lines are cached for half of the assertion's lifetime`() async throws {
         let gateway = try GatewayFixture()
         let issued = try await gateway.session(of: .staff())
-        let session = CachedSession(issued.session, freshUntil: .distantFuture)
+        let session = CachedSession(issued.session, under: .never, freshUntil: .distantFuture)
         let route = try gateway.route("wiki")
         func lines(at now: Instant) throws -> ByteBuffer? {
             guard case .admitted(let lines) = try session.authorization(on: route, runtime: gateway.runtime, now: now)

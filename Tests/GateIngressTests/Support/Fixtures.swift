@@ -108,6 +108,11 @@ final class SwitchedStore: SessionStore {
         return try await self.memory.families(labeled: label)
     }
 
+    func signIns(labeled label: [UInt8], limit: Int) async throws(Failure) -> [StoredSignIn] {
+        try self.note("signIns")
+        return try await self.memory.signIns(labeled: label, limit: limit)
+    }
+
     func records(from cursor: [UInt8], limit: Int) async throws(Failure) -> StorePage<SessionRecord> {
         try self.note("records")
         return try await self.memory.records(from: cursor, limit: limit)

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import GateOpenID
+internal import GateOperations
+internal import GateSessions
+
+extension RuntimeConfiguration {
+    /// Has the provider revoke the tokens of a session that its user has ended, in the background.
+    ///
+    /// The sign-out neither waits for it nor depends on it.
+    func revokeTokens(of session: Session) {
+        guard let grant = session.grant, let provider = self.provider(session.provider) else { return }
+        Task {
+            do throws(Failure) {
+                guard case .revoked = try await provider.relyingParty.revoke(grant) else { return }
+                self.metrics.tokensRevoked(provider: provider.id, result: "ok")
+            } catch {
+                self.metrics.tokensRevoked(provider: provider.id, result: error.code)
+                self.log.tokensNotRevoked(error, provider: provider.id, session: session.id)
+            }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import GateCore
+
+/// A new session, and the user's sign-ins that it has ended because there were too many.
+package struct LimitedSignIn: Sendable {
+    /// The new session.
+    package let issued: IssuedSession
+    /// The ids of a session of each sign-in that has ended; nil where the store does not have it.
+    package var ended: [String?] = []
+    /// Why more could not be ended; the next sign-in ends them.
+    package var failure: Failure?
+}
+
+// MARK: The limit of sign-ins of a user
+
+extension SessionManager {
+    /// The maximum number of sign-ins that one sign-in ends.
+    static let maxEndedAtOnce = 64
+    /// The maximum number of sign-ins of a user that are looked at.
+    private static let maxSignIns = 1000
+    /// How long a gateway that stops meanwhile holds up the other sign-ins of the user at the most.
+    private static let turnTime = Duration.seconds(10)
+    /// How often another sign-in of the same user is waited for.
+    private static let maxWaits = 20
+    private static let wait = Duration.milliseconds(50)
+
+    /// Issues a session after a sign-in and ends the oldest sign-ins of the user that are over the limit.
+    ///
+    /// One sign-in of a user takes its turn after the other, so that all gateways together keep the limit and none ends a
+    /// newer sign-in than its own. Where a turn does not come within a second, the sign-in goes on: one more may be left
+    /// then, until the next one.
+    ///
+    /// - Parameters:
+    ///   - signIn: The result of the sign-in.
+    ///   - host: The host of the cookie.
+    ///   - now: The time.
+    ///   - once: The single-use value that the sign-in spends.
+    ///   - old: The ticket of the session that the caller ends because this one replaces it; it does not count.
+    /// - Returns: The session; nil if the value was spent before.
+    /// - Throws: If the store is unavailable; then there is no session.
+    package func issue(
+        _ signIn: SignIn,
+        host: String,
+        now: Instant,
+        spending once: SingleUse,
+        replacing old: Ticket?
+    ) async throws(Failure) -> LimitedSignIn? {
+        guard let maxPerUser else {
+            return try await self.issue(signIn, host: host, now: now, spending: once).map { LimitedSignIn(issued: $0) }
+        }
+        let turn = digest("session/limit", signIn.profile.label.hash)
+        let hasTurn = try await self.takeTurn(turn, now: now)
+        do throws(Failure) {
+            let before = try await self.liveSignIns(of: signIn.profile, but: old, now: now)
+            var result = try await self.issue(signIn, host: host, now: now, spending: once).map {
+                LimitedSignIn(issued: $0)
+            }
+            await self.end(before.prefix(max(0, before.count + 1 - maxPerUser)), in: &result)
+            if hasTurn { await self.endTurn(turn) }
+            return result
+        } catch {
+            if hasTurn { await self.endTurn(turn) }
+            throw error
+        }
+    }
+
+    /// The live sign-ins of a user, the oldest first.
+    private func liveSignIns(
+        of user: Profile,
+        but old: Ticket?,
+        now: Instant
+    ) async throws(Failure) -> [StoredSignIn] {
+        var replaced: [UInt8]?
+        // One that cannot be found counts, and the caller ends it anyway.
+        if let old { replaced = (try? await self.record(of: old))?.family }
+        let found = try await self.store.signIns(labeled: user.label.hash, limit: SessionManager.maxSignIns)
+        return found.filter { $0.family != replaced && self.lifetimes.remaining($0, at: now) > .zero }
+            .sorted { $0.created < $1.created }
+    }
+
+    private func end(_ surplus: ArraySlice<StoredSignIn>, in result: inout LimitedSignIn?) async {
+        guard result != nil else { return }
+        for signIn in surplus.prefix(SessionManager.maxEndedAtOnce) {
+            do throws(Failure) {
+                let record = try await self.store.record(for: signIn.key)
+                try await self.endFamily(signIn.family)
+                result?.ended.append(record.flatMap { SessionCard(of: $0, by: self.sealer)?.id })
+            } catch {
+                result?.failure = error
+                return
+            }
+        }
+    }
+
+    private func takeTurn(_ turn: [UInt8], now: Instant) async throws(Failure) -> Bool {
+        for _ in 0..<SessionManager.maxWaits {
+            if try await self.store.lock(turn, at: now, for: SessionManager.turnTime) { return true }
+            try? await Task.sleep(for: SessionManager.wait)
+        }
+        return false
+    }
+
+    private func endTurn(_ turn: [UInt8]) async {
+        // One that cannot be ended ends by itself.
+        try? await self.store.unlock(turn)
+    }
+}
