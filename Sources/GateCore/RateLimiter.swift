@@ -2,12 +2,11 @@
 
 /// A token bucket per key, such as a client network, in bounded memory.
 ///
-/// A bucket is one number, the time at which it will be full again (the generic cell rate algorithm of ITU-T I.371). The
-/// table has two halves; when the younger is full, the older is dropped, so recently seen keys are kept.
+/// The table has two halves; when the younger is full, the older is dropped, so recently seen keys are kept.
 package struct RateLimiter<Client: Hashable & Sendable>: Sendable {
     private let half: Int
-    private var young: [Client: Duration] = [:]
-    private var old: [Client: Duration] = [:]
+    private var young: [Client: TokenBucket] = [:]
+    private var old: [Client: TokenBucket] = [:]
 
     /// Creates a limiter that tracks at most `capacity` keys.
     package init(capacity: Int) {
@@ -26,29 +25,30 @@ package struct RateLimiter<Client: Hashable & Sendable>: Sendable {
     /// - Returns: Nil if there was a token; else the time until there is one.
     package mutating func take(_ client: Client, perMinute: Int, at now: Duration) -> Duration? {
         guard perMinute > 0 else { return nil }
-        let full = max(self.moment(of: client) ?? now, now)
-        let step = Duration.seconds(60) / perMinute
-        let excess = full - now - step * (perMinute - 1)
-        guard excess <= .zero else { return excess }
-        self.remember(client, full + step)
+        var bucket = self.bucket(of: client) ?? TokenBucket()
+        if let wait = bucket.take(RateLimiter.rate(perMinute), at: now) { return wait }
+        self.remember(client, bucket)
         return nil
     }
 
     /// The time until a client's bucket has a token; nil if it has one.
     package func wait(of client: Client, perMinute: Int, at now: Duration) -> Duration? {
-        guard perMinute > 0, let full = self.moment(of: client) else { return nil }
-        let excess = full - now - (Duration.seconds(60) / perMinute) * (perMinute - 1)
-        return excess > .zero ? excess : nil
+        guard perMinute > 0 else { return nil }
+        return self.bucket(of: client)?.wait(RateLimiter.rate(perMinute), at: now)
     }
 
-    private func moment(of client: Client) -> Duration? { self.young[client] ?? self.old[client] }
+    private static func rate(_ perMinute: Int) -> TokenBucket.Rate {
+        TokenBucket.Rate(perMinute, in: .seconds(60), burst: perMinute)
+    }
 
-    private mutating func remember(_ client: Client, _ moment: Duration) {
+    private func bucket(of client: Client) -> TokenBucket? { self.young[client] ?? self.old[client] }
+
+    private mutating func remember(_ client: Client, _ bucket: TokenBucket) {
         if self.young.count >= self.half, self.young[client] == nil {
             self.old = self.young
             self.young = [:]
         }
         self.old[client] = nil
-        self.young[client] = moment
+        self.young[client] = bucket
     }
 }

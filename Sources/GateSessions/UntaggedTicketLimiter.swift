@@ -10,7 +10,9 @@ final class UntaggedTicketLimiter: Sendable {
     /// The sustained number of look-ups per second.
     static let perSecond = 200
 
-    private let full = Mutex(Duration.zero)
+    private static let rate = TokenBucket.Rate(perSecond, in: .seconds(1), burst: burst)
+
+    private let bucket = Mutex(TokenBucket())
     private let began = ContinuousClock.now
 
     /// Admits one look-up.
@@ -18,14 +20,7 @@ final class UntaggedTicketLimiter: Sendable {
     /// - Throws: `session.bare_tickets` over the limit; the session may exist.
     func admit() throws(Failure) {
         let now = self.began.duration(to: .now)
-        let isAdmitted = self.full.withLock { full in
-            let step = Duration.seconds(1) / UntaggedTicketLimiter.perSecond
-            let moment = max(full, now)
-            guard moment - now <= step * (UntaggedTicketLimiter.burst - 1) else { return false }
-            full = moment + step
-            return true
-        }
-        guard isAdmitted else {
+        guard self.bucket.withLock({ $0.take(UntaggedTicketLimiter.rate, at: now) }) == nil else {
             let detail = "over \(UntaggedTicketLimiter.perSecond) look-ups a second of tickets without a tag"
             throw Failure(.sessionUntaggedTickets, detail)
         }

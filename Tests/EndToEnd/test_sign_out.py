@@ -441,7 +441,7 @@ def test_invalid_logout_tokens_are_limited_for_each_client(limited, realm):
         assert lost.status == 400
 
 
-def test_replays_of_valid_logout_tokens_are_no_failures(limited, realm):
+def test_replays_of_valid_logout_tokens_do_not_count_as_failures(limited, realm):
     """A provider repeats a token whose response was lost; that delays no other logout."""
     with limited(3) as gateway:
         browser = Browser(gateway)

@@ -44,7 +44,8 @@ final class ScriptedStore: SessionStore {
         var locks: [[UInt8]: (owner: [UInt8], end: Instant)] = [:]
         /// How many families are removed at once, and the maximum so far.
         var removals = (now: 0, most: 0)
-        var entryReads = 0
+        /// The reads of entries by kind: the register of users reads its own in the background.
+        var entryReads: [StoreEntry.Kind: Int] = [:]
         var touches = 0
         var readsFail = false
         var writesFail = false
@@ -187,7 +188,7 @@ final class ScriptedStore: SessionStore {
     func entry(_ kind: StoreEntry.Kind, _ key: [UInt8], at now: Instant) async throws(Failure) -> StoreEntry? {
         try self.state.withLock { (state) throws(Failure) in
             guard !state.entriesFail, !state.readsFail else { throw self.outage }
-            state.entryReads += 1
+            state.entryReads[kind, default: 0] += 1
             return state.entries[kind]?[key].flatMap { now < $0.expires ? $0 : nil }
         }
     }

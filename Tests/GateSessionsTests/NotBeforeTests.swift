@@ -58,7 +58,7 @@ import Testing
     {
         let fixture = SessionFixture()
         let issued = try await fixture.signedIn()
-        func reads() -> Int { fixture.store.state.withLock(\.entryReads) }
+        func reads() -> Int { fixture.store.state.withLock { $0.entryReads[.notBefore, default: 0] } }
         #expect(try await self.isLive(issued, in: fixture.manager, at: noon))
         let first = reads()
         for second in Int64(0)..<5 {

@@ -124,7 +124,7 @@ import Testing
         for expected in [1, 2] {
             self.store.state.withLock { $0.spent = [] }
             _ = try await self.issue(self.signIn("ada", "s1"))
-            #expect(self.store.state.withLock(\.entryReads) == expected)
+            #expect(self.store.state.withLock { $0.entryReads[.signOut] } == expected)
             try await self.signOut(.everywhere)
             self.clock.advance(by: RecentSignOuts.lifetime.components.seconds)
         }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateCore
 internal import Synchronization
 
 /// Bounds how many lines about rejected requests the log gets: a token bucket for each kind.
@@ -19,7 +20,7 @@ package final class LogLimiter: Sendable {
     }
 
     private struct Bucket {
-        var full = Duration.zero
+        var tokens = TokenBucket()
         var suppressed = 0
     }
 
@@ -27,6 +28,8 @@ package final class LogLimiter: Sendable {
     package static let burst = 200
     /// How many of one kind may come in a second for long.
     package static let perSecond = 20
+
+    private static let rate = TokenBucket.Rate(perSecond, in: .seconds(1), burst: burst)
 
     private let buckets = Mutex<[Key: Bucket]>([:])
     private let began: ContinuousClock.Instant
@@ -57,13 +60,10 @@ package final class LogLimiter: Sendable {
         let suppressed: Int? = self.buckets.withLock { buckets in
             var bucket = buckets[key] ?? Bucket()
             defer { buckets[key] = bucket }
-            let step = Duration.seconds(1) / LogLimiter.perSecond
-            let full = max(bucket.full, now)
-            guard full - now <= step * (LogLimiter.burst - 1) else {
+            guard bucket.tokens.take(LogLimiter.rate, at: now) == nil else {
                 bucket.suppressed += 1
                 return nil
             }
-            bucket.full = full + step
             defer { bucket.suppressed = 0 }
             return bucket.suppressed
         }

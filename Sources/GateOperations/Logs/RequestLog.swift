@@ -25,33 +25,32 @@ package struct RequestLog: Sendable {
     package func refused(_ failure: Failure, incident: String, isPage: Bool, provider: String? = nil) {
         // Maintenance is the operator's decision: no warning, and no use of the limit of real rejections.
         let isMaintenance = failure.reason == .routeMaintenance
-        let kind = isMaintenance ? "maintenance" : failure.kind.rawValue
-        let key = LogLimiter.Key(kind: kind, isPage: isPage)
-        guard let hidden = self.limiter.admit(key) else { return }
-        var metadata: Logger.Metadata = [
-            "code": "\(failure.code)", "kind": "\(failure.kind.rawValue)", "incident": "\(incident)",
-            "detail": "\(RequestLog.plain(failure.detail))",
-        ]
-        metadata["provider"] = provider.map { "\($0)" }
-        if hidden > 0 { metadata["suppressed"] = "\(hidden)" }
-        self.logger.log(
-            level: isMaintenance ? .info : RequestLog.level(of: failure.kind),
-            "refused",
-            metadata: metadata
-        )
+        let key = LogLimiter.Key(kind: isMaintenance ? "maintenance" : failure.kind.rawValue, isPage: isPage)
+        self.refused(key, isMaintenance ? .info : RequestLog.level(of: failure.kind)) {
+            var metadata = RequestLog.metadata(failure)
+            metadata["kind"] = "\(failure.kind.rawValue)"
+            metadata["incident"] = "\(incident)"
+            metadata["provider"] = provider.map { "\($0)" }
+            return metadata
+        }
     }
 
     /// Bytes that are not a valid request were rejected.
     package func refusedBytes(_ rejection: WireRejection, incident: String, isPage: Bool) {
-        guard let hidden = self.limiter.admit(LogLimiter.Key(kind: "noRequest", isPage: isPage)) else {
-            return
+        self.refused(LogLimiter.Key(kind: "noRequest", isPage: isPage), .info) {
+            [
+                "code": "\(rejection.reason.code)", "kind": "\(Failure.Kind.malformedRequest.rawValue)",
+                "incident": "\(incident)", "status": "\(rejection.status)",
+            ]
         }
-        var metadata: Logger.Metadata = [
-            "code": "\(rejection.reason.code)", "kind": "\(Failure.Kind.malformedRequest.rawValue)",
-            "incident": "\(incident)", "status": "\(rejection.status)",
-        ]
+    }
+
+    /// Writes a line about a rejection unless its kind is over its limit; the next one has how many were suppressed.
+    private func refused(_ key: LogLimiter.Key, _ level: Logger.Level, metadata: () -> Logger.Metadata) {
+        guard let hidden = self.limiter.admit(key) else { return }
+        var metadata = metadata()
         if hidden > 0 { metadata["suppressed"] = "\(hidden)" }
-        self.logger.info("refused", metadata: metadata)
+        self.logger.log(level: level, "refused", metadata: metadata)
     }
 
     /// A handshake for a WebSocket was forwarded as a plain request.
@@ -69,10 +68,7 @@ package struct RequestLog: Sendable {
     package func upstreamFailed(_ failure: Failure, app: String, requestID: String) {
         self.logger.warning(
             "upstream failed",
-            metadata: [
-                "code": "\(failure.code)", "app": "\(app)", "request": "\(requestID)",
-                "detail": "\(RequestLog.plain(failure.detail))",
-            ]
+            metadata: RequestLog.metadata(failure, ["app": "\(app)", "request": "\(requestID)"])
         )
     }
 
@@ -141,9 +137,7 @@ package struct RequestLog: Sendable {
     package func logoutNotRemembered(_ failure: Failure, provider: String) {
         self.logger.warning(
             "logout token not remembered",
-            metadata: [
-                "code": "\(failure.code)", "provider": "\(provider)", "detail": "\(RequestLog.plain(failure.detail))",
-            ]
+            metadata: RequestLog.metadata(failure, ["provider": "\(provider)"])
         )
     }
 
@@ -162,10 +156,7 @@ package struct RequestLog: Sendable {
     package func recheckFailed(_ failure: Failure, provider: String, failures: Int) {
         self.logger.warning(
             "re-checks fail",
-            metadata: [
-                "code": "\(failure.code)", "provider": "\(provider)", "failures": "\(failures)",
-                "detail": "\(RequestLog.plain(failure.detail))",
-            ]
+            metadata: RequestLog.metadata(failure, ["provider": "\(provider)", "failures": "\(failures)"])
         )
     }
 
@@ -189,6 +180,14 @@ package struct RequestLog: Sendable {
                 "detail": "\(RequestLog.plain(failure.detail)); the user may have to sign in again",
             ]
         )
+    }
+
+    /// The code and the detail of a failure, beside what else its line has.
+    private static func metadata(_ failure: Failure, _ others: Logger.Metadata = [:]) -> Logger.Metadata {
+        var metadata = others
+        metadata["code"] = "\(failure.code)"
+        metadata["detail"] = "\(self.plain(failure.detail))"
+        return metadata
     }
 
     /// Who has to act decides.
