@@ -49,7 +49,7 @@ extension SessionManager {
         guard let maxPerUser else {
             return try await self.issue(signIn, host: host, now: now, spending: once).map { LimitedSignIn(issued: $0) }
         }
-        let turn = digest("session/limit", signIn.profile.label.hash)
+        let turn = Turn(id: digest("session/limit", signIn.profile.label.hash), owner: self.random.bytes(16))
         let hasTurn = try await self.takeTurn(turn, now: now)
         do throws(Failure) {
             let before = try await self.liveSignIns(of: signIn.profile, but: old, now: now)
@@ -93,16 +93,23 @@ extension SessionManager {
         }
     }
 
-    private func takeTurn(_ turn: [UInt8], now: Instant) async throws(Failure) -> Bool {
+    private struct Turn {
+        let id: [UInt8]
+        let owner: [UInt8]
+    }
+
+    private func takeTurn(_ turn: Turn, now: Instant) async throws(Failure) -> Bool {
         for _ in 0..<SessionManager.maxWaits {
-            if try await self.store.lock(turn, at: now, for: SessionManager.turnTime) { return true }
+            if try await self.store.lock(turn.id, owner: turn.owner, at: now, for: SessionManager.turnTime) {
+                return true
+            }
             try? await Task.sleep(for: SessionManager.wait)
         }
         return false
     }
 
-    private func endTurn(_ turn: [UInt8]) async {
+    private func endTurn(_ turn: Turn) async {
         // One that cannot be ended ends by itself.
-        try? await self.store.unlock(turn)
+        try? await self.store.unlock(turn.id, owner: turn.owner)
     }
 }

@@ -156,12 +156,15 @@ def test_an_expired_grant_leads_over_the_provider(start, realm, has_session):
     gateway = start()
     browser = signed_in(gateway)
     old = browser.ticket()
-    eventually(lambda: browser.send("GET", "/y").status == 303, "the session is due")
-    assert browser.visit("/y").status == 200
+
+    def prompts():
+        return [one["query"].get("prompt") for one in realm.requests if one["path"] == "authorize"]
+
+    # Each event loop has a cache of its own, and may serve the session for a second more.
+    eventually(lambda: browser.visit("/y").status == 200 and "none" in prompts(), "the session is due")
+    assert prompts()[-1] == ("none" if has_session else None)
     assert (browser.ticket() == old) == has_session, "C-04: a sign-in of the user has a new ticket"
-    assert get(gateway, old).status == (200 if has_session else 401)
-    prompts = [one["query"].get("prompt") for one in realm.requests if one["path"] == "authorize"]
-    assert prompts[-1] == ("none" if has_session else None) and "none" in prompts
+    eventually(lambda: get(gateway, old).status == (200 if has_session else 401), "it is the same session or has ended")
 
 
 def test_an_expired_grant_ends_for_scripts_when_it_is_stale(start, realm):

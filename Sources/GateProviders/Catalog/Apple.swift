@@ -34,11 +34,11 @@ extension CatalogEntry {
             scopes: ["openid", "name", "email"],
             clientAuthentication: .signedSecret,
             responseMode: .formPost,
+            // It ends the user's association with the app.
+            revokesTokens: false,
             // A refresh token may be verified once a day; more may be throttled.
             // https://developer.apple.com/documentation/signinwithapplerestapi/verifying-a-user
             recheckPause: .seconds(86_400),
-            // It ends the user's association with the app.
-            revokesTokens: false,
             chains: self.appleChains
         )
     }
