@@ -24,6 +24,9 @@ extension SessionManager {
 
     /// The session of a ticket, or the one that it was transferred from, as the store has it now; nil if it has ended.
     package func stored(_ ticket: Ticket) async throws(Failure) -> StoredSession? {
+        if let whole = ticket.whole {
+            return self.opened(whole).map { StoredSession(session: $0, ticket: ticket, sealed: whole.sealed) }
+        }
         guard let record = try await self.store.record(for: ticket.storeKey),
             let session = self.open(record, with: ticket)
         else { return nil }

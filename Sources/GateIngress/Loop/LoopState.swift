@@ -138,7 +138,7 @@ final class LoopState {
     func remember(_ session: Session, of ticket: Ticket, in manager: SessionManager) {
         // The look-up may have begun under a configuration that has been replaced since.
         guard self.runtime.sessions.admits(session) else { return }
-        guard let key = CookieKey(Array(ticket.text.utf8).span) else { return }
+        guard let key = CookieKey(ticket) else { return }
         let left = manager.remaining(session, now: self.clock.now)
         self.sessions.insert(session, for: key, freshFor: .seconds(left.components.seconds), now: .now())
     }

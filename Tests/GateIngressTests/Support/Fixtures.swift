@@ -5,10 +5,16 @@ import GateSessionStores
 import GateSessions
 import Synchronization
 
-/// A store in memory that can be down, and that notes what is written.
+/// A store in memory, or one that keeps no sessions, that can be down, and that notes what is written.
 final class SwitchedStore: SessionStore {
-    private let memory = MemoryStore()
+    let keepsSessions: Bool
+    private let memory: any SessionStore
     private let state = Mutex<(isDown: Bool, calls: [String])>((false, []))
+
+    init(keepsSessions: Bool = true) {
+        self.keepsSessions = keepsSessions
+        self.memory = keepsSessions ? MemoryStore() : CookieStore()
+    }
 
     var isDown: Bool {
         get { self.state.withLock { $0.isDown } }

@@ -29,7 +29,7 @@ struct GatewayFixture {
     static let gate = "gate.example.com"
 
     let clock = TestClock()
-    let store = SwitchedStore()
+    let store: SwitchedStore
     let feed = RevocationFeed()
     let providers: FakeProviders
     let runtime: RuntimeConfiguration
@@ -40,9 +40,11 @@ struct GatewayFixture {
         without gone: Set<String> = [],
         log: RequestLog? = nil,
         admissions: AdmissionFingerprints? = nil,
+        keepsSessions: Bool = true,
         provider: (inout ProviderSettings) -> Void = { _ in },
         app: (inout AppSettings) -> Void = { _ in }
     ) throws {
+        self.store = SwitchedStore(keepsSessions: keepsSessions)
         let random = RandomBytes.seeded()
         let providers = FakeProviders(clock: self.clock)
         let sealer = Sealer([Secret([UInt8](repeating: 7, count: 32))], random: random)
@@ -159,9 +161,7 @@ struct GatewayFixture {
     /// The same, known to the loop.
     func cachedSession(of profile: Profile, on host: String = GatewayFixture.gate) async throws -> Ticket {
         let issued = try await self.session(of: profile, on: host)
-        let text = Array(issued.ticket.text.utf8)
-        let found = CookieKey(text.span)
-        let key = try #require(found)
+        let key = try #require(CookieKey(issued.ticket))
         self.loop.sessions.insert(issued.session, for: key, freshFor: .seconds(30), now: .now())
         return issued.ticket
     }
