@@ -23,6 +23,7 @@ struct ConfigurationBuilder {
             RedirectCheck(apps: self.draft.apps ?? [], publicURL: publicURL).check(&reading)
             if let gateway = self.gateway { LoopCheck(gateway, apps: self.draft.apps ?? []).check(&reading) }
             SharedUpstreamCheck(apps: apps, drafts: self.draft.apps ?? []).check(&reading)
+            CookieStoreCheck(draft: self.draft, publicHost: publicURL.host).check(&reading)
         }
         guard let gateway = self.gateway else { return nil }
         var sessions = SessionSettings(

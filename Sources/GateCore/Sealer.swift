@@ -39,8 +39,19 @@ package struct Sealer: Sendable {
 
     /// Seals `plain` for one purpose; `part` is a part of the key that only the owner of a ticket has.
     package func seal(_ plain: [UInt8], for purpose: String, part: [UInt8] = []) -> [UInt8] {
+        self.seal(plain, for: purpose, part: part, salt: self.random.bytes(32))
+    }
+
+    /// Seals `plain` so that gateways with the same secret give the same bytes for the same text and purpose.
+    ///
+    /// The salt is a message authentication code of the text, so other texts have other keys; equal seals show that the
+    /// texts are equal, and nothing else. ``open(_:for:part:)`` opens them.
+    package func sealAlike(_ plain: [UInt8], for purpose: String) -> [UInt8] {
+        self.seal(plain, for: purpose, part: [], salt: self.tag(of: plain, for: "salt/\(purpose)", count: 32))
+    }
+
+    private func seal(_ plain: [UInt8], for purpose: String, part: [UInt8], salt: [UInt8]) -> [UInt8] {
         guard let key = self.keys.first else { return [] }
-        let salt = self.random.bytes(32)
         let header = [Sealer.version] + key.id + salt
         let derived = Sealer.derive(key.secret, part: part, salt: salt, purpose: purpose)
         guard

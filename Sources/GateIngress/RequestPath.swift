@@ -4,6 +4,7 @@ internal import GateCore
 internal import GateHTTP
 internal import GateHeaders
 internal import GatePolicy
+internal import GateProxy
 internal import GateSessions
 internal import GateWire
 internal import NIOCore
@@ -175,44 +176,34 @@ extension RequestPath {
     /// A cached one that the route does not accept any more is looked up again first: the browser may have a newer one from
     /// another connection.
     private func session(of request: RequestHead, on route: RuntimeRoute? = nil, lookup: SessionLookup?) -> Found {
-        guard let field = request.message.first(.cookie) else { return .none }
-        let sent = request.message.bytes
-        let value = sent.readableBytesUInt8Span.extracting(field.valueRange)
-        guard case .value(let range) = self.runtime.sessionCookie(on: request.authority.host).find(in: value) else {
-            return .none
-        }
-        let text = value.extracting(range)
-        guard let key = CookieKey(text) else { return .none }
+        guard let key = self.runtime.cookieKey(of: request) else { return .none }
         let cached = self.loop.sessions.session(key, host: request.authority.host, now: self.loop.tick)
         let isCurrent = route.flatMap { cached?.isCurrent(on: $0, runtime: self.runtime, now: self.loop.now) } ?? true
         if let cached, isCurrent { return .found(cached) }
         switch lookup {
         case .unavailable(let failure): return .unavailable(failure)
         case .needsUser(let provider): return .needsUser(provider: provider)
-        case .none:
-            let ticket = self.runtime.sessions.ticket((0..<text.count).map { text[$0] }, host: request.authority.host)
-            return ticket.map(Found.unknown) ?? .none
+        case .none: return self.runtime.ticket(of: request).map(Found.unknown) ?? .none
         case .done: return cached.map(Found.found) ?? .none
         }
     }
 
     /// The session of a request that was admitted a moment ago; nil if the cache has let go of it.
-    func liveSession(of request: RequestHead) -> Session? {
+    func liveSession(of request: RequestHead) -> Session? { self.cachedSession(of: request)?.session }
+
+    /// The same with what was decided about it.
+    func cachedSession(of request: RequestHead) -> CachedSession? {
         guard case .found(let cached) = self.session(of: request, lookup: .done) else { return nil }
-        return cached.session
+        return cached
     }
 
     /// A number for the session cookie of a request, the same in every process; 0 if absent.
     func sessionKey(of request: RequestHead) -> UInt64 {
-        guard let field = request.message.first(.cookie) else { return 0 }
-        let sent = request.message.bytes
-        let value = sent.readableBytesUInt8Span.extracting(field.valueRange)
-        guard case .value(let range) = self.runtime.sessionCookie(on: request.authority.host).find(in: value) else {
-            return 0
+        guard self.runtime.sessions.keepsSessions else {
+            // A cookie that is a session changes every minute; its family does not.
+            return self.liveSession(of: request).map { max(1, StableHash.seed(of: $0.family)) } ?? 0
         }
-        let text = value.extracting(range)
-        guard let key = CookieKey(text) else { return 0 }
-        return key.number
+        return self.runtime.cookieKey(of: request)?.number ?? 0
     }
 
     /// Whether a request that writes comes from the app's own pages.

@@ -50,9 +50,12 @@ package enum Pages {
     /// The field of the form with which a sign-out ends all sessions of the user.
     package static let everywhere = (name: "sessions", value: "all")
 
-    /// The page with the buttons that sign out, here or everywhere.
-    package static func signOut(action: String, user: PageContext.User) -> String {
-        let values = ["action": action, "field": self.everywhere.name, "all": self.everywhere.value]
+    /// The page with the buttons that sign out, here or, if that is offered, everywhere.
+    package static func signOut(action: String, user: PageContext.User, offersEverywhere: Bool = true) -> String {
+        let values: [String: Any] = [
+            "action": action, "field": self.everywhere.name, "all": self.everywhere.value,
+            "everywhere": offersEverywhere,
+        ]
         return self.render(self.signOutTemplate, title: "Sign out", self.values(of: user).merging(values) { $1 })
     }
 
@@ -143,10 +146,14 @@ package enum Pages {
             <form method="post" action="{{action}}">
             <ul class="providers">
             <li><button class="button" type="submit">Sign out</button></li>
+            {{#everywhere}}
             <li><button class="button" type="submit" name="{{field}}" value="{{all}}">Sign out everywhere</button></li>
+            {{/everywhere}}
             </ul>
             </form>
+            {{#everywhere}}
             <p class="fine">Everywhere means: in all browsers and on all devices that use this account here.</p>
+            {{/everywhere}}
 
             """
     )

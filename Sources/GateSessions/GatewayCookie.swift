@@ -16,7 +16,7 @@ package struct GatewayCookie: Sendable, Hashable {
     package static let maxAttempts = 5
 
     /// The name.
-    package let name: String
+    package private(set) var name: String
     private let isSecure: Bool
     private let seconds: Int?
     private let isCrossSite: Bool
@@ -28,7 +28,7 @@ package struct GatewayCookie: Sendable, Hashable {
         self.isCrossSite = isCrossSite && origin.isSecure
     }
 
-    /// The cookie that holds the ticket.
+    /// The cookie that holds the ticket; see also ``settings(_:replacing:)``.
     ///
     /// - Parameters:
     ///   - origin: The origin of the host.
@@ -73,6 +73,43 @@ package struct GatewayCookie: Sendable, Hashable {
 
     /// The value of the `Set-Cookie` field that makes the browser forget the cookie.
     package var deletion: String { self.line(value: "", seconds: 0) }
+
+    /// The `Set-Cookie` values that set a ticket in pieces as long as ``SplitCookie`` allows, and make the browser forget
+    /// further pieces.
+    ///
+    /// - Parameters:
+    ///   - ticket: The ticket.
+    ///   - header: The cookies of the request.
+    /// - Returns: The values; the first is that of the cookie itself.
+    package func settings(_ ticket: Ticket, replacing header: CookieHeader) -> [String] {
+        let pieces = SplitCookie.pieces(of: ticket.text)
+        let settings = pieces.enumerated().map { index, piece in self.piece(index).setting(piece) }
+        var surplus = self.pieces(in: header, from: pieces.count)
+        if ticket.isWholeSession, header.lookup(self.name) == .absent {
+            // A form that was posted from the provider's site comes without the session cookie, which has pieces maybe.
+            surplus = (pieces.count..<max(pieces.count, SplitCookie.maxPieces)).map(self.piece)
+        }
+        return settings + surplus.map(\.deletion)
+    }
+
+    /// The `Set-Cookie` values that make the browser forget the cookie and all of its pieces that it sent.
+    package func deletions(in header: CookieHeader) -> [String] {
+        [self.deletion] + self.pieces(in: header, from: 1).map(\.deletion)
+    }
+
+    /// The pieces of the cookie that a browser sent, without those before an index; some at a time.
+    private func pieces(in header: CookieHeader, from first: Int) -> [GatewayCookie] {
+        let prefix = "\(self.name)_"
+        let indices = Set(header.names(withPrefix: prefix).compactMap { Int($0.dropFirst(prefix.count).prefix(6)) })
+        return indices.filter { $0 >= first }.sorted().prefix(GatewayCookie.maxDeletions).map(self.piece)
+    }
+
+    private func piece(_ index: Int) -> GatewayCookie {
+        guard index > 0 else { return self }
+        var piece = self
+        piece.name = SplitCookie.name(of: self.name, piece: index)
+        return piece
+    }
 
     private func line(value: String, seconds: Int?) -> String {
         let age = seconds.map { "; Max-Age=\($0)" } ?? ""

@@ -26,6 +26,11 @@ extension SessionManager {
 
     /// The session of a ticket, or the one that it was transferred from, as the store has it now; nil if it has ended.
     package func stored(_ ticket: Ticket) async throws(Failure) -> StoredSession? {
+        if let whole = ticket.whole {
+            return self.opened(whole).map {
+                StoredSession(session: $0, ticket: ticket, sealed: whole.sealed, owner: self.random.bytes(16))
+            }
+        }
         guard let record = try await self.store.record(for: ticket.storeKey),
             let session = self.open(record, with: ticket)
         else { return nil }
@@ -92,6 +97,8 @@ extension SessionManager {
         now: Instant,
         spending once: SingleUse
     ) async throws(Failure) -> Confirmation {
+        // A cookie that is the session is replaced by another.
+        guard self.keepsSessions else { return .otherSession }
         var isSpent = false
         for _ in 0..<SessionManager.maxReplacements {
             guard let stored = try await self.stored(ticket) else { return .otherSession }

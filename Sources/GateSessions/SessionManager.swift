@@ -12,6 +12,8 @@ package struct SessionManager: Sendable {
     package let lifetimes: SessionLifetimes
     /// When the provider is asked again about a user, on apps that have no other policy.
     package let recheck: RecheckPolicy
+    /// Whether the store keeps the sessions; if not, each cookie is a whole session.
+    package let keepsSessions: Bool
     let random: RandomBytes
     let sealer: Sealer
     let feed: RevocationFeed
@@ -56,6 +58,7 @@ package struct SessionManager: Sendable {
         random: RandomBytes = .system
     ) {
         self.store = store
+        self.keepsSessions = store.keepsSessions
         self.sealer = sealer
         self.lifetimes = lifetimes
         self.feed = feed
@@ -71,6 +74,7 @@ package struct SessionManager: Sendable {
     /// Parses the value of a session cookie; nil unless this gateway issued it for that host, as far as is known
     /// without the store.
     package func ticket(_ text: some Collection<UInt8>, host: String) -> Ticket? {
+        guard self.keepsSessions else { return self.wholeTicket(text, host: host) }
         guard let ticket = Ticket(text) else { return nil }
         guard !ticket.isUntagged else { return ticket }
         let purpose = SessionManager.ticketPurpose(host)
@@ -96,6 +100,10 @@ package struct SessionManager: Sendable {
         now: Instant,
         spending once: SingleUse
     ) async throws(Failure) -> IssuedSession? {
+        guard self.keepsSessions else {
+            guard try await self.spend(once) else { return nil }
+            return try self.issueWhole(self.session(after: signIn, host: host, now: now))
+        }
         let fresh = try self.sealed(self.session(after: signIn, host: host, now: now))
         guard try await self.store.insert(fresh.record, spending: once.hash, until: once.expiry) else { return nil }
         do throws(Failure) {
@@ -110,6 +118,9 @@ package struct SessionManager: Sendable {
 
     /// Issues a session after a sign-in that spends no single-use value.
     package func issue(_ signIn: SignIn, host: String, now: Instant) async throws(Failure) -> IssuedSession {
+        guard self.keepsSessions else {
+            return try self.issueWhole(self.session(after: signIn, host: host, now: now))
+        }
         let issued = try await self.insert(self.session(after: signIn, host: host, now: now))
         self.register.note(signIn.profile, at: now)
         return issued
@@ -140,6 +151,7 @@ package struct SessionManager: Sendable {
     ///
     /// A transferred session has the profile of the one that it came from, and ends with it.
     package func session(for ticket: Ticket, host: String, now: Instant) async throws(Failure) -> Session? {
+        if let whole = ticket.whole { return self.session(whole, host: host, now: now) }
         for _ in 0..<SessionManager.maxReplacements {
             guard let record = try await self.record(of: ticket) else { return nil }
             guard var session = self.open(record, with: ticket), session.host == host else { return nil }
@@ -174,13 +186,19 @@ package struct SessionManager: Sendable {
         _ ticket: Ticket,
         now: Instant
     ) async throws(Failure) -> Bool {
-        let idle = now.since(record.lastSeen)
-        guard let minIdleTimeout, idle >= minIdleTimeout, idle > session.maxIdle else { return true }
+        guard let idle = self.idleToKeep(of: session, now: now) else { return true }
         session.maxIdle = idle
         let purpose = SessionManager.purpose(record.key)
         let sealed = self.sealer.seal(session.encoded, for: purpose, part: ticket.sealingPart)
         guard !sealed.isEmpty else { throw SessionManager.notSealed }
         return try await self.store.replace(record.key, ifSealed: record.sealed, by: sealed, card: record.card)
+    }
+
+    /// For how long a session was idle, if that is to be recorded in it; nil if not.
+    func idleToKeep(of session: Session, now: Instant) -> Duration? {
+        let idle = now.since(session.lastSeen)
+        guard let minIdleTimeout, idle >= minIdleTimeout, idle > session.maxIdle else { return nil }
+        return idle
     }
 
     private func noteUse(of session: inout Session, _ record: SessionRecord, now: Instant) {
@@ -242,6 +260,7 @@ package struct SessionManager: Sendable {
     /// - Returns: The session with the ID token and the grant of its family; nil if it does not exist.
     /// - Throws: If the store is unavailable, or over the limit of tickets without a tag.
     package func end(_ ticket: Ticket) async throws(Failure) -> Session? {
+        if let whole = ticket.whole { return self.end(whole) }
         guard let record = try await self.record(of: ticket) else { return nil }
         var session = self.open(record, with: ticket)
         if let origin = session?.origin, let first = try? await self.store.record(for: origin.storeKey) {
@@ -392,8 +411,12 @@ extension SessionManager {
 
     /// Whether a session is within both lifetimes; by the sealed time of creation, not by that of the record.
     private func isLive(_ session: Session, record: SessionRecord, now: Instant) -> Bool {
-        guard now < record.expires, now < session.created.advanced(by: self.lifetimes.absolute) else { return false }
-        guard now < record.lastSeen.advanced(by: self.lifetimes.idle) else { return false }
+        now < record.expires && self.isLive(session, now: now)
+    }
+
+    func isLive(_ session: Session, now: Instant) -> Bool {
+        guard now < session.created.advanced(by: self.lifetimes.absolute) else { return false }
+        guard now < session.lastSeen.advanced(by: self.lifetimes.idle) else { return false }
         return session.created <= now.advanced(by: SessionManager.clockLeeway)
     }
 
@@ -427,7 +450,7 @@ extension SessionManager {
         return (record, IssuedSession(ticket: ticket, session: session))
     }
 
-    private static var notSealed: Failure {
+    static var notSealed: Failure {
         Failure(.sessionNotSealed, "the session cannot be sealed: no gateway secret")
     }
 

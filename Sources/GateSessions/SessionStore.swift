@@ -149,6 +149,9 @@ package struct StorePage<Item: Sendable>: Sendable {
 /// Nil means that there is no such record; a store that is unavailable throws a failure of kind `overloaded`, which
 /// must never be treated as the end of a session.
 package protocol SessionStore: Sendable {
+    /// Whether it keeps sessions; one that does not has no records, and fails where one is asked to change or list them.
+    var keepsSessions: Bool { get }
+
     /// The record under a key, or nil if it does not exist.
     func record(for key: [UInt8]) async throws(Failure) -> SessionRecord?
 
@@ -304,6 +307,9 @@ package enum StoreEvent: Sendable, Equatable {
 }
 
 extension SessionStore {
+    /// A store keeps sessions.
+    package var keepsSessions: Bool { true }
+
     /// A store of a single gateway has no others to notify.
     package func reportChange(ofFamily family: [UInt8]) async throws(Failure) {}
 

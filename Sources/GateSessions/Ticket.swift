@@ -3,7 +3,7 @@
 internal import Crypto
 internal import GateCore
 
-/// The value of the session cookie: 256 random bits and a tag.
+/// The value of the session cookie: 256 random bits and a tag, or a whole session where no store keeps it.
 ///
 /// The store has only a hash of it, and the record opens only with the ticket, so a stolen database opens nothing. The
 /// tag is a message authentication code: a forged ticket is rejected without a look-up in the store.
@@ -19,11 +19,21 @@ package struct Ticket: Sendable, Hashable, CustomStringConvertible, CustomReflec
     let bytes: [UInt8]
     /// The tag; empty for a ticket of an earlier version.
     let tag: [UInt8]
+    /// The session itself where no store keeps it.
+    let whole: WholeSession?
 
     /// A ticket of 32 bytes with its tag.
     init(bytes: [UInt8], tag: [UInt8]) {
         self.bytes = bytes
         self.tag = tag
+        self.whole = nil
+    }
+
+    /// The ticket that is a whole session.
+    init(_ session: WholeSession) {
+        self.bytes = Ticket.key(ofText: Base64URL.encode(session.sealed).utf8)
+        self.tag = []
+        self.whole = session
     }
 
     /// Parses the text form; nil unless it is exactly what ``text`` returns.
@@ -36,10 +46,19 @@ package struct Ticket: Sendable, Hashable, CustomStringConvertible, CustomReflec
     }
 
     /// The value of the cookie.
-    package var text: String { Base64URL.encode(self.bytes + self.tag) }
+    package var text: String { Base64URL.encode(self.whole?.sealed ?? self.bytes + self.tag) }
+
+    /// Whether the ticket is a whole session.
+    package var isWholeSession: Bool { self.whole != nil }
+
+    /// A hash of the value of a cookie that is a whole session, 32 bytes: the key for caches.
+    package static func key(ofText text: some Sequence<UInt8>) -> [UInt8] { digest("session/cookie", text) }
+
+    /// ``key(ofText:)`` of the value; nil where a store keeps the session.
+    package var keyOfText: [UInt8]? { self.whole.map { _ in self.bytes } }
 
     /// Whether the ticket is one of an earlier version, which only the store can distinguish from a forged one.
-    package var isUntagged: Bool { self.tag.isEmpty }
+    package var isUntagged: Bool { self.tag.isEmpty && !self.isWholeSession }
 
     /// The key of the record in the store, from which the ticket cannot be derived.
     package var storeKey: [UInt8] { digest("session/key", self.bytes) }
@@ -56,6 +75,14 @@ package struct Ticket: Sendable, Hashable, CustomStringConvertible, CustomReflec
 
     /// Hides the bytes from `dump` and test output as well.
     package var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
+/// A session that no store keeps, as its cookie has it.
+struct WholeSession: Sendable, Hashable {
+    /// The session, sealed.
+    let sealed: [UInt8]
+    /// The host that it is sealed for.
+    let host: String
 }
 
 /// SHA-256 of bytes for one use, so that hashes of different uses never coincide.

@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test(arguments: [
-        "cookie:", "postgres://h", "sqlite:", "sqlite::memory:", "memory", "redis:h",
+        "cookie", "cookie:x", "postgres://h", "sqlite:", "sqlite::memory:", "memory", "redis:h",
         "redis://", "redis://h:0", "redis://h:x", "redis://h/x", "redis://h/-1", "redis://user@h", "redis://user:@h",
         "redis://a@b:c@h", "redis://user:%zz@h", "redis://h?x=1", "redis://a,b",
         "rediss://", "redis+sentinel://h", "redis+sentinel://h/", "redis+sentinel://h/a%20b", "redis+sentinel://h/m/x",

@@ -63,6 +63,19 @@ import Testing
         #expect(one[41...] != other[41...])
     }
 
+    @Test func `two gateways seal the same text alike, and another text or purpose under another key`() {
+        let seal = { (text: [UInt8], purpose: String) in Sealer([self.first]).sealAlike(text, for: purpose) }
+        let sealed = seal(self.plain, "cookie")
+        #expect(sealed == seal(self.plain, "cookie"))
+        #expect(Sealer([self.first]).open(sealed, for: "cookie") == self.plain)
+        #expect(Sealer([self.first]).open(sealed, for: "cookies") == nil)
+        for other in [seal(self.plain + [0], "cookie"), seal(self.plain, "cookies")] {
+            #expect(other[9..<41] != sealed[9..<41])
+        }
+        #expect(Sealer([self.second]).sealAlike(self.plain, for: "cookie")[9..<41] != sealed[9..<41])
+        #expect(Sealer([]).sealAlike(self.plain, for: "cookie").isEmpty)
+    }
+
     @Test func `a rotated secret opens and no longer seals`() {
         let old = Sealer([self.first]).seal(self.plain, for: "cookie")
         let rotated = Sealer([self.second, self.first])

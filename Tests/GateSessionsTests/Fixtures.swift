@@ -62,6 +62,11 @@ final class ScriptedStore: SessionStore {
     }
 
     let state = Mutex(State())
+    let keepsSessions: Bool
+
+    init(keepsSessions: Bool = true) {
+        self.keepsSessions = keepsSessions
+    }
 
     func record(for key: [UInt8]) async throws(Failure) -> SessionRecord? {
         try self.state.withLock { (state) throws(Failure) in
@@ -229,18 +234,20 @@ final class ScriptedStore: SessionStore {
 
 /// A manager over a scripted store, idle after one hour, expired after eight.
 struct SessionFixture {
-    let store = ScriptedStore()
+    let store: ScriptedStore
     let feed = RevocationFeed()
     let sealer: Sealer
     let manager: SessionManager
 
-    init(secrets: [Secret] = [gateSecret]) {
+    init(secrets: [Secret] = [gateSecret], keepsSessions: Bool = true, minIdleTimeout: Duration? = nil) {
+        self.store = ScriptedStore(keepsSessions: keepsSessions)
         self.sealer = Sealer(secrets, random: .counting())
         self.manager = SessionManager(
             store: self.store,
             sealer: self.sealer,
             lifetimes: SessionLifetimes(idle: .seconds(3600), absolute: .seconds(8 * 3600)),
             feed: self.feed,
+            minIdleTimeout: minIdleTimeout,
             random: .counting()
         )
     }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import GateCore
-import GateSessions
 import Testing
+
+@testable import GateSessions
 
 @Suite struct GatewayCookieTests {
     private let secure: Origin
@@ -31,6 +32,48 @@ import Testing
         let cookie = GatewayCookie.session(at: self.plain)
         #expect(cookie.setting("abc") == "gatehouse=abc; Path=/; HttpOnly; SameSite=Lax")
         #expect(cookie.deletion == "gatehouse=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax")
+    }
+
+    @Test func `C-01: each piece of a long value has the attributes of the cookie and is shorter than 4,000 bytes`() {
+        let cookie = GatewayCookie.session(at: self.secure, for: .seconds(604_800))
+        let ticket = self.ticket(5000)
+        let lines = cookie.settings(ticket, replacing: CookieHeader(""))
+        let attributes = "; Max-Age=604800; Path=/; Secure; HttpOnly; SameSite=Lax"
+        #expect(lines.count == 2)
+        #expect(lines.first == "__Host-gatehouse=\(ticket.text.prefix(3900))\(attributes)")
+        #expect(lines.last == "__Host-gatehouse_1=\(ticket.text.dropFirst(3900))\(attributes)")
+        #expect(lines.allSatisfy { $0.utf8.count < 4000 })
+    }
+
+    /// A whole session of this many bytes.
+    private func ticket(_ count: Int) -> Ticket {
+        Ticket(WholeSession(sealed: [UInt8](repeating: 1, count: count), host: "gate.example.com"))
+    }
+
+    @Test func `a request without the session cookie may hide pieces of it, which a new session deletes`() {
+        let cookie = GatewayCookie.session(at: self.secure)
+        let deletion = "__Host-gatehouse_1=; Max-Age=0; Path=/; Secure; HttpOnly; SameSite=Lax"
+        let header = CookieHeader("a=1")
+        #expect(cookie.settings(self.ticket(99), replacing: header).dropFirst() == [deletion])
+        #expect(cookie.settings(self.ticket(99), replacing: CookieHeader("__Host-gatehouse=x")).count == 1)
+        let stored = Ticket(bytes: [UInt8](repeating: 1, count: 32), tag: [UInt8](repeating: 2, count: 10))
+        #expect(cookie.settings(stored, replacing: header) == [cookie.setting(stored.text)])
+    }
+
+    @Test func `pieces that the browser sent and that a new value does not need are deleted, others are not`() {
+        let cookie = GatewayCookie.session(at: self.secure)
+        let header = CookieHeader(
+            "__Host-gatehouse=a; __Host-gatehouse_1=b; __Host-gatehouse_7=c; gatehouse_1=x; a_1=y"
+        )
+        let deleted = [1, 7].map { "__Host-gatehouse_\($0)=; Max-Age=0; Path=/; Secure; HttpOnly; SameSite=Lax" }
+        let short = self.ticket(99)
+        #expect(cookie.settings(short, replacing: header) == [cookie.setting(short.text)] + deleted)
+        #expect(cookie.deletions(in: header) == [cookie.deletion] + deleted)
+        #expect(cookie.deletions(in: CookieHeader("")) == [cookie.deletion])
+        let long = cookie.settings(self.ticket(3000), replacing: header)
+        #expect(long.count == 3 && long.last == deleted.last)
+        let many = CookieHeader((1...64).map { "__Host-gatehouse_\($0)=x" }.joined(separator: "; "))
+        #expect(cookie.deletions(in: many).count == 17)
     }
 
     @Test func `an attempt lasts ten minutes`() throws {

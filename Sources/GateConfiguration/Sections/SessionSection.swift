@@ -43,6 +43,8 @@ package enum StoreSettings: Sendable, Hashable {
     case redis(RedisSettings)
     /// The memory of the process; a restart signs all users out.
     case memory
+    /// The cookies of the browsers, which are whole sessions.
+    case cookie
 }
 
 /// The signed identity that apps receive.
@@ -68,6 +70,7 @@ package struct AssertionSettings: Sendable, Hashable {
 /// `sessions` as the file has it.
 struct SessionDraft: Sendable {
     var store: StoreSettings?
+    var storeMark: YAMLMark?
     var redis: RedisDraft?
     var idleTimeout: Located<Duration>?
     var lifetime: Located<Duration>?
@@ -100,7 +103,8 @@ extension Mapping<SessionDraft> {
                 .init(default: .words("`sqlite:` in `state`"), example: "memory:"),
                 "`sqlite:` and the path of a database; for several gateways `redis://user:password@host:6379/0`, "
                     + "`redis+sentinel://user:password@host1,host2/master/0` or `redis+cluster://user:password@host1,host2`, "
-                    + "each with `rediss` for TLS; or `memory:`, which is lost on a restart. See [sessions.md](sessions.md)."
+                    + "each with `rediss` for TLS; `memory:`, which is lost on a restart; or `cookie:`, which keeps sessions "
+                    + "in cookies only and [can do less](sessions.md#sessions-in-cookies). See [sessions.md](sessions.md)."
             ),
             Key(
                 "redis",
@@ -158,6 +162,7 @@ extension Mapping<SessionDraft> {
             ),
         ],
         check: { sessions, written, reading in
+            sessions.storeMark = written.keys["store"]
             if let redis = sessions.redis, let mark = written.keys["redis"], written.isSound {
                 redis.apply(to: &sessions.store, at: mark, &reading)
             }
@@ -229,7 +234,7 @@ extension Shape<StoreSettings> {
     /// A session store; a URL with a password is masked wherever the file is shown.
     static let store = Shape(
         kind,
-        schema: Schema.text(pattern: "^(memory:|sqlite:.+|rediss?(\\+sentinel|\\+cluster)?://.+)$")
+        schema: Schema.text(pattern: "^(memory:|cookie:|sqlite:.+|rediss?(\\+sentinel|\\+cluster)?://.+)$")
     ) { node, reading in
         guard let scalar = reading.scalar(node, kind: kind) else { return nil }
         // A password may be there without an @, if the host was forgotten.
@@ -258,8 +263,9 @@ extension Shape<StoreSettings> {
 extension StoreSettings {
     fileprivate static func parse(_ text: String) throws(InvalidValue) -> StoreSettings {
         guard text != "memory:" else { return .memory }
+        guard text != "cookie:" else { return .cookie }
         let scheme = text.prefix { $0 != ":" }
-        let help = "write 'sqlite:/path', 'redis://host:6379' or 'memory:'"
+        let help = "write 'sqlite:/path', 'redis://host:6379', 'cookie:' or 'memory:'"
         switch scheme {
         case "sqlite":
             let path = text.dropFirst("sqlite:".count)
@@ -274,10 +280,8 @@ extension StoreSettings {
             } catch {
                 throw InvalidValue(error.reason)
             }
-        case "cookie":
-            throw InvalidValue("is not supported yet; \(help)")
-        case "memory":
-            throw InvalidValue("is not a session store; did you mean 'memory:'?")
+        case "cookie", "memory":
+            throw InvalidValue("is not a session store; did you mean '\(scheme):'?")
         default:
             throw InvalidValue("is not a session store; \(help)")
         }

@@ -26,6 +26,7 @@ extension Failure {
         case openIDCodeRefused
         case openIDSessionTransferTooLong
         case sessionNone
+        case sessionTooLarge
         case signInRequired
         case signInReturnTooLong
         case signInReturnLost
@@ -243,6 +244,7 @@ extension Failure {
         case sessionStoreDamaged
         case sessionStoreNewer
         case sessionNotSealed
+        case sessionNotKept
         case assertionNotSigned
         case assertionNoKey
         case assertionBadKeyFile
@@ -469,6 +471,18 @@ extension Failure.Reason {
                 .signIn,
                 documentation: """
                     There is no session. `GET /oauth2/userinfo` and, for scripts, `GET /oauth2/apps` return it.
+                    """
+            )
+        case .sessionTooLarge:
+            Entry(
+                "session.too_large",
+                .internalError,
+                .signIn,
+                page: .accountTooLarge,
+                documentation: """
+                    With `sessions.store: cookie:` the session of this user does not fit into cookies, usually because of \
+                    roles, or of groups that rules name. Map fewer of them in the provider's `profile`, or use another \
+                    store; see [sessions.md](sessions.md#sessions-in-cookies).
                     """
             )
         case .signInRequired:
@@ -1923,6 +1937,18 @@ extension Failure.Reason {
             Entry("session.store_newer", .overloaded, .gateway)
         case .sessionNotSealed:
             Entry("session.not_sealed", .internalError, .gateway, documentation: "A session could not be sealed.")
+        case .sessionNotKept:
+            Entry(
+                "session.not_kept",
+                .malformedRequest,
+                .gateway,
+                page: .sessionsNotKept,
+                documentation: """
+                    With `sessions.store: cookie:` the gateway keeps no sessions, so it cannot list them or end those of \
+                    other browsers: sign-out everywhere, back-channel logout, `gatehouse sessions` and `gatehouse users`. \
+                    See [sessions.md](sessions.md#sessions-in-cookies).
+                    """
+            )
         case .assertionNotSigned:
             Entry(
                 "assertion.not_signed",
@@ -2229,6 +2255,19 @@ extension Failure.Page {
         again.
         """,
         [.signInAgain]
+    )
+    fileprivate static let accountTooLarge = Self(
+        "Your account has too much data",
+        """
+        The sign-in has worked, but what is known of your account, usually its groups and roles, does not fit into the \
+        cookies of your browser. The operator of this gateway has to change its settings.
+        """,
+        [.otherAccount]
+    )
+    fileprivate static let sessionsNotKept = Self(
+        "Not possible here",
+        "This gateway keeps no list of sessions, so it cannot end those of other browsers. Sign out in each browser.",
+        [.signOut]
     )
     fileprivate static let signInExpired = Self(
         "This sign-in took too long",

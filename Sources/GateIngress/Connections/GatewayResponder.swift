@@ -259,7 +259,8 @@ extension GatewayResponder {
             request: request,
             route: route,
             identity: identity,
-            opening: opening
+            opening: opening,
+            renewal: identity == nil ? nil : SessionRenewal(of: request, runtime: self.runtime, loop: self.loop)
         )
         self.exchange = exchange
         for body in self.held {

@@ -51,19 +51,14 @@ struct EndpointRequest: Sendable {
             .hasPrefix("application/x-www-form-urlencoded")
         self.form = isForm == true ? String(validating: body, as: UTF8.self).flatMap { Form(encoded: $0) } : nil
         self.origin = runtime.origin(of: request)
-        self.cookies = CookieHeader(
-            request.message.first(.cookie).map { Array(request.message.slice($0.valueRange)) } ?? []
-        )
+        self.cookies = CookieHeader(of: request)
         self.clientKind = ClientKind(request)
         self.now = now
         self.arrival = runtime.clock.milliseconds
         self.client = ForwardedHead.client(of: request, downstream: downstream, trusting: runtime.trustedProxies)
         self.isNavigation = EndpointRequest.isNavigation(request)
-        var ticket: Ticket?
-        if case .value(let text) = self.cookies.lookup(GatewayCookie.session(at: self.origin).name) {
-            ticket = runtime.sessions.ticket(text, host: self.origin.host)
-        }
-        self.ticket = ticket
+        // A request to another host than ours gets the origin of `public_url`, but no session.
+        self.ticket = request.authority.host == self.origin.host ? runtime.ticket(of: request) : nil
         self.userAgent = EndpointRequest.value("user-agent", of: request)
         self.secFetchSite = request.message.value(.secFetchSite)
         self.fromOrigin = request.message.value(.origin)

@@ -31,14 +31,14 @@ extension Endpoints {
         }
         guard request.clientKind.wantsPage else {
             let list = buttons.map { ["name": .string($0.text), "url": .string($0.address)] as JSON }
-            return Rendering.json(200, ["apps": .array(list)])
+            return self.renewing(session, in: Rendering.json(200, ["apps": .array(list)]), to: request)
         }
         let html = Pages.apps(
             buttons,
             user: self.runtime.user(of: session),
             signOut: "\(request.origin)/oauth2/sign_out"
         )
-        return Rendering.page(200, html)
+        return self.renewing(session, in: Rendering.page(200, html), to: request)
     }
 
     /// Leads on to an address that was too long to travel through a sign-in.

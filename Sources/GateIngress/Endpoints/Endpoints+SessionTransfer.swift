@@ -69,7 +69,9 @@ extension Endpoints {
         }
         self.begun(issued)
         var response = Rendering.redirect(to: "\(request.origin)\(code.path)")
-        response.addCookie(self.runtime.cookie(of: issued, at: request.origin, now: request.now))
+        response.addCookies(
+            self.runtime.cookies(of: issued, at: request.origin, replacing: request.cookies, now: request.now)
+        )
         if let cookie { response.addCookie(cookie.deletion) }
         return response
     }

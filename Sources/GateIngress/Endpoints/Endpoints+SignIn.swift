@@ -86,7 +86,7 @@ extension Endpoints {
             // The session that this sign-in replaces: its cookie does not come along with a form from the provider's site.
             (location, attempt) = try await provider.relyingParty.authorization(
                 returnPath: self.runtime.carried(request.returnPath, on: request.origin.host, for: request.client),
-                replacedTicket: isCrossSite ? request.ticket?.text : nil,
+                replacedTicket: isCrossSite ? request.ticket.flatMap { $0.isWholeSession ? nil : $0.text } : nil,
                 offersOtherAccounts: request.wantsOtherAccount,
                 silent: silent
             )
@@ -194,7 +194,11 @@ extension Endpoints {
             context.app = destination.name
             context.provider = profile.provider
             context.place = self.place(of: attempt.returnPath)
-            return self.runtime.rendering.response(to: failure, for: request.clientKind, context: context)
+            var page = self.runtime.rendering.response(to: failure, for: request.clientKind, context: context)
+            if attempt.isSilent, request.ticket?.isWholeSession == true {
+                page.addCookies(GatewayCookie.session(at: self.runtime.publicOrigin).deletions(in: request.cookies))
+            }
+            return page
         }
         var known = GateSessions.SignIn(signIn)
         known.profile = profile
@@ -226,7 +230,14 @@ extension Endpoints {
         self.runtime.metrics.signIn(provider: profile.provider, result: "ok")
         self.runtime.log.signedIn(profile, session: issued.session.id)
         var response = self.response(ending: attempt)
-        response.addCookie(self.runtime.cookie(of: issued, at: self.runtime.publicOrigin, now: request.now))
+        response.addCookies(
+            self.runtime.cookies(
+                of: issued,
+                at: self.runtime.publicOrigin,
+                replacing: request.cookies,
+                now: request.now
+            )
+        )
         return response
     }
 

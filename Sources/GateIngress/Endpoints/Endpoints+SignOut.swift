@@ -20,7 +20,8 @@ extension Endpoints {
         let query = path == .root ? "" : "?\(Form([Form.Field("rd", path.value)]).encoded)"
         let html = Pages.signOut(
             action: "\(request.origin)/oauth2/sign_out\(query)",
-            user: self.runtime.user(of: session)
+            user: self.runtime.user(of: session),
+            offersEverywhere: self.runtime.sessions.keepsSessions
         )
         let target = session.endSession.flatMap { WebURL($0) }.map { " \($0.origin)" } ?? ""
         let gatewaySource = self.isOnGatewayHost(request) ? "" : " \(self.runtime.publicOrigin)"
@@ -90,7 +91,7 @@ extension Endpoints {
         let binding = BrowserBinding(from: self.runtime.random)
         let next = self.afterwards(request, ended, isEverywhere: others != nil, binding)
         var response = Rendering.redirect(to: next)
-        response.addCookie(GatewayCookie.session(at: request.origin).deletion)
+        response.addCookies(GatewayCookie.session(at: request.origin).deletions(in: request.cookies))
         if ended != nil { response.addCookie(GatewayCookie.signOut(at: request.origin).setting(binding.text)) }
         // What the browser has stored of the apps of this origin. https://www.w3.org/TR/clear-site-data/
         response.head.headerFields[.clearSiteData] = "\"cache\""

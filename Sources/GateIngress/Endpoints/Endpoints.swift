@@ -124,7 +124,17 @@ struct Endpoints: Sendable {
         guard case .session(let session) = try await self.confirmedSession(of: request, mayAskUser: false) else {
             throw Failure(.sessionNone, "userinfo without a session")
         }
-        return Rendering.json(200, session.profile.json)
+        return self.renewing(session, in: Rendering.json(200, session.profile.json), to: request)
+    }
+
+    /// A response with the renewed cookie of the session, where the cookie is the session and that is due.
+    func renewing(_ session: Session, in response: Response, to request: EndpointRequest) -> Response {
+        guard let renewed = self.runtime.sessions.renewed(session, now: request.now) else { return response }
+        var response = response
+        response.addCookies(
+            self.runtime.cookies(of: renewed, at: request.origin, replacing: request.cookies, now: request.now)
+        )
+        return response
     }
 
     /// The keys that verify assertions.

@@ -47,7 +47,7 @@ struct ProviderLogoutEndpoints: Sendable {
         _ = try await uncancelled { () throws(Failure) in try await sessions.end(ticket) }
         self.runtime.metrics.providerLogout(provider: id, channel: "front", result: "ok")
         self.runtime.log.signedOut(session.profile.user, session: session.id, by: "front-channel logout")
-        page.addCookie(GatewayCookie.session(at: request.origin).deletion)
+        page.addCookies(GatewayCookie.session(at: request.origin).deletions(in: request.cookies))
         return page
     }
 

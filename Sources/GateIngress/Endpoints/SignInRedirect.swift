@@ -27,14 +27,12 @@ struct SignInRedirect {
         client: @autoclosure () -> IPAddress? = nil
     ) -> Response {
         guard ClientKind(request).wantsPage else { return self.challenge(request, route: route) }
-        let field = request.message.first(.cookie).map { Array(request.message.slice($0.valueRange)) }
-        let cookies = CookieHeader(field ?? [])
         let path = self.runtime.returnPath(of: request, on: route, client: client())
         let origin = self.runtime.origin(of: request)
         if let provider, origin.host == self.runtime.publicOrigin.host {
             return Rendering.redirect(to: self.silentAddress(path, provider: provider))
         }
-        return self.redirect(to: path, on: origin, route: route, cookies: cookies)
+        return self.redirect(to: path, on: origin, route: route, cookies: CookieHeader(of: request))
     }
 
     /// Redirects a browser to the sign-in and then back to a place on an origin of the gateway.
@@ -144,9 +142,21 @@ extension RuntimeConfiguration {
     }
 }
 
+extension CookieHeader {
+    /// The cookies of a request.
+    init(of request: RequestHead) {
+        self.init(request.message.first(.cookie).map { Array(request.message.slice($0.valueRange)) } ?? [])
+    }
+}
+
 extension Response {
     /// Adds a `Set-Cookie` field.
     mutating func addCookie(_ line: String) {
         self.head.headerFields.append(HTTPField(name: .setCookie, value: line))
+    }
+
+    /// Adds `Set-Cookie` fields.
+    mutating func addCookies(_ lines: [String]) {
+        for line in lines { self.addCookie(line) }
     }
 }

@@ -43,6 +43,8 @@ final class UpstreamExchange: UpstreamSink {
     let request: RequestHead
     /// What the client offers if it asks for a WebSocket, and why it may.
     private let opening: PendingTunnel?
+    /// Renews the cookie of the session; nil if a store keeps the session.
+    private let renewal: SessionRenewal?
     private var tunnel: Tunnel?
     /// Whether the tunnel was opened.
     private(set) var hasSwitched = false
@@ -71,7 +73,8 @@ final class UpstreamExchange: UpstreamSink {
         request: RequestHead,
         route: RuntimeRoute,
         identity: ByteBuffer?,
-        opening: PendingTunnel? = nil
+        opening: PendingTunnel? = nil,
+        renewal: SessionRenewal? = nil
     ) {
         self.delegate = delegate
         self.loop = loop
@@ -81,6 +84,7 @@ final class UpstreamExchange: UpstreamSink {
         self.upstream = loop.upstream(for: route)
         self.identity = identity
         self.opening = opening
+        self.renewal = renewal
         self.call = UpstreamRequest(request.method, framing: request.framing)
         self.call.isPatient = route.isStreaming
         self.bodyLeft = request.framing == .chunked && opening == nil ? route.maxBody : .max
@@ -249,7 +253,7 @@ extension UpstreamExchange {
         }
         let closes = self.connection.mustClose || framing == .untilClose
         let capacity = head.message.bytes.readableBytes + 512
-        let bytes = ForwardedHead.response(
+        var bytes = ForwardedHead.response(
             head,
             to: self.request,
             requestID: self.delegate.requestID,
@@ -259,6 +263,7 @@ extension UpstreamExchange {
             date: self.loop.date,
             into: self.loop.memory.acquire(capacity: capacity)
         )
+        if let lines = self.renewal?.lines(for: head, to: self.request) { bytes = self.head(bytes, with: lines) }
         self.connection.start(bytes, framing: framing, closes: closes)
     }
 

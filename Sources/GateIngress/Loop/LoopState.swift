@@ -150,7 +150,7 @@ final class LoopState {
         // The look-up may have begun under a configuration that has been replaced since.
         guard self.runtime.sessions.admits(session) else { return }
         guard self.runtime.sessions.ticket(ticket.text.utf8, host: session.host) != nil else { return }
-        guard let key = CookieKey(Array(ticket.text.utf8).span) else { return }
+        guard let key = CookieKey(ticket) else { return }
         let recheck = recheck ?? manager.recheck
         let left = manager.remaining(session, under: recheck, now: self.clock.now).components.seconds
         self.sessions.insert(session, for: key, under: recheck, freshFor: .seconds(left), now: .now())

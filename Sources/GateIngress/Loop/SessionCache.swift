@@ -7,47 +7,6 @@ internal import GateProxy
 internal import GateSessions
 internal import NIOCore
 
-/// The text of a session cookie, in a form that can be compared and hashed without allocating.
-struct CookieKey: Hashable {
-    private let words: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64)
-
-    /// Reads the 56 characters of a ticket, or the 43 of one without a tag; nil for any other length.
-    init?(_ text: Span<UInt8>) {
-        guard text.count == Ticket.textCount || text.count == Ticket.untaggedTextCount else { return nil }
-        func word(_ start: Int) -> UInt64 {
-            var value: UInt64 = 0
-            guard start < text.count else { return 0 }
-            for index in start..<min(start + 8, text.count) {
-                value = value << 8 | UInt64(text[index])
-            }
-            return value
-        }
-        self.words = (word(0), word(8), word(16), word(24), word(32), word(40), word(48))
-    }
-
-    /// A number that is the same for this cookie in every process, and never 0.
-    var number: UInt64 {
-        let words = self.words
-        return max(
-            1,
-            StableHash.mix(StableHash.mix(words.0 ^ words.3) ^ StableHash.mix(words.1 ^ words.4) ^ words.2 ^ words.5)
-        )
-    }
-
-    static func == (left: CookieKey, right: CookieKey) -> Bool {
-        let (left, right) = (left.words, right.words)
-        return left.0 == right.0 && left.1 == right.1 && left.2 == right.2 && left.3 == right.3 && left.4 == right.4
-            && left.5 == right.5 && left.6 == right.6
-    }
-
-    /// Hashes 24 of the characters: they are random, and only tickets of sessions become keys of a table.
-    func hash(into hasher: inout Hasher) {
-        hasher.combine(self.words.0)
-        hasher.combine(self.words.1)
-        hasher.combine(self.words.2)
-    }
-}
-
 /// The sessions that one event loop has seen lately; confined to that loop.
 ///
 /// An entry is valid for half a minute, then it is read from the store again, so that changes by another gateway or a
@@ -100,6 +59,9 @@ final class SessionCache {
         self.families[session.familyKey, default: []].insert(key)
     }
 
+    /// Whether a family has ended lately.
+    func hasEnded(_ family: [UInt8], now: NIODeadline = .now()) -> Bool { self.ended.contains(family, now: now) }
+
     /// Drops all sessions of a family: it has ended.
     func removeFamily(_ family: [UInt8], now: NIODeadline = .now()) {
         self.ended.insert(family, now: now)
@@ -143,6 +105,17 @@ final class SessionCache {
     }
 }
 
+extension CookieKey {
+    /// A number that is the same for this cookie in every process, and never 0.
+    var number: UInt64 {
+        let words = self.words
+        return max(
+            1,
+            StableHash.mix(StableHash.mix(words.0 ^ words.3) ^ StableHash.mix(words.1 ^ words.4) ^ words.2 ^ words.5)
+        )
+    }
+}
+
 /// The authorization of a session on a route.
 enum RouteAuthorization {
     /// The route does not accept the session's provider.
@@ -163,6 +136,8 @@ final class CachedSession {
         [:]
     /// The last authorization used; a user stays in one app for many requests.
     private var last: (route: RuntimeRoute, authorization: RouteAuthorization, refreshAt: Instant)?
+    /// When its cookie was last renewed, where the cookie is the session.
+    var renewedAt: Instant?
     private static let maxAuthorizations = 64
 
     init(_ session: Session, under recheck: RecheckPolicy, freshUntil: NIODeadline) {

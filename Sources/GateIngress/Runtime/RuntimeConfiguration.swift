@@ -10,6 +10,7 @@ internal import GatePages
 internal import GatePolicy
 package import GateSessions
 internal import GateWire
+internal import NIOCore
 
 /// One configuration, made ready to serve; a reload builds another and swaps it.
 package final class RuntimeConfiguration: Sendable {
@@ -51,7 +52,8 @@ package final class RuntimeConfiguration: Sendable {
     private let origins: [String: Origin]
     /// The domains of the apps' wildcards.
     private let domains: Set<String>
-    private let sessionScan: CookieScan
+    /// The name of the cookie is the same on all hosts, since all have the scheme of `public_url`.
+    private let sessionScan: SessionCookieScan
     private let keepsCookies: Bool
 
     /// A configuration of these parts.
@@ -94,7 +96,10 @@ package final class RuntimeConfiguration: Sendable {
         self.origins = origins
         self.domains = domains
         self.keepsCookies = parts.keepsCookies
-        self.sessionScan = CookieScan(wanted: Array(GatewayCookie.session(at: parts.publicOrigin).name.utf8))
+        self.sessionScan = SessionCookieScan(
+            name: GatewayCookie.session(at: parts.publicOrigin).name,
+            isWhole: !parts.sessions.keepsSessions
+        )
     }
 
     /// Whether a host is the gateway's own or an app's.
@@ -119,13 +124,37 @@ package final class RuntimeConfiguration: Sendable {
         return self.publicOrigin.with(host: host)
     }
 
-    /// The scan for the session cookie; its name is the same on all hosts, since all have the scheme of `public_url`.
-    func sessionCookie(on host: String) -> CookieScan { self.sessionScan }
+    /// The session cookie of a request as a key for caches; nil if it has none, or a malformed one.
+    func cookieKey(of request: RequestHead) -> CookieKey? {
+        guard let field = request.message.first(.cookie) else { return nil }
+        let sent = request.message.bytes
+        return self.sessionScan.key(in: sent.readableBytesUInt8Span.extracting(field.valueRange))
+    }
 
-    /// The `Set-Cookie` value that gives a browser a session on one of our hosts.
-    func cookie(of issued: IssuedSession, at origin: Origin, now: Instant) -> String {
+    /// The ticket in the session cookie of a request; nil unless this gateway issued it for the host.
+    func ticket(of request: RequestHead) -> Ticket? {
+        guard let field = request.message.first(.cookie) else { return nil }
+        let sent = request.message.bytes
+        let value = self.sessionScan.value(in: sent.readableBytesUInt8Span.extracting(field.valueRange))
+        return value.flatMap { self.sessions.ticket($0, host: request.authority.host) }
+    }
+
+    /// The `Set-Cookie` values that give a browser a session on one of our hosts.
+    ///
+    /// - Parameters:
+    ///   - issued: The session.
+    ///   - origin: The origin of the host.
+    ///   - header: The cookies that the browser sent.
+    ///   - now: The time.
+    /// - Returns: The values; several for a session in pieces, or to delete pieces.
+    func cookies(
+        of issued: IssuedSession,
+        at origin: Origin,
+        replacing header: CookieHeader,
+        now: Instant
+    ) -> [String] {
         let time = self.keepsCookies ? self.sessions.remainingLifetime(issued.session, now: now) : nil
-        return GatewayCookie.session(at: origin, for: time).setting(issued.ticket.text)
+        return GatewayCookie.session(at: origin, for: time).settings(issued.ticket, replacing: header)
     }
 
     /// The user of a session, as pages have it.

@@ -119,7 +119,7 @@ final class StatusReport: OperationsSource {
             "requests_in_flight": .int(Int64(await self.gateway.loops.requestsInFlight())),
             "overload": self.overload(),
             "sessions": sessions.map { .int(Int64($0)) } ?? .null,
-            "store_available": .bool(sessions != nil),
+            "store_available": .bool(sessions != nil || !state.runtime.sessions.keepsSessions),
             "store_fault": self.gateway.storeFailure().map { .string($0.rawValue) } ?? .null,
             "upstreams": .array(
                 await self.upstreamStatus().map { StatusReport.json($0.app, $0.status) }
@@ -130,7 +130,7 @@ final class StatusReport: OperationsSource {
         ]
     }
 
-    /// The number of stored sessions; nil when the store does not respond.
+    /// The number of stored sessions; nil when the store does not respond, or keeps none.
     private func sessionCount() async -> Int? {
         try? await self.gateway.state.withLock { $0.runtime }.sessions.count(now: WallClock.system.now)
     }

@@ -198,6 +198,8 @@ actor RuntimeBuilder {
         switch settings {
         case .memory:
             return MemoryStore()
+        case .cookie:
+            return CookieStore()
         case .redis(let redis):
             let feed = self.feed
             return try await RedisStore.open(

@@ -130,7 +130,8 @@ struct ExchangeFixture {
             request: head,
             route: try gateway.route("wiki"),
             identity: ByteBuffer(string: "X-Forwarded-User: staff:ada\r\n"),
-            opening: try opening(gateway, head)
+            opening: try opening(gateway, head),
+            renewal: SessionRenewal(of: head, runtime: gateway.runtime, loop: gateway.loop)
         )
     }
 

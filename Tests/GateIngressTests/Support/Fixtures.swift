@@ -5,9 +5,10 @@ import GateSessionStores
 import GateSessions
 import Synchronization
 
-/// A store in memory that can be down, and that notes what is written.
+/// A store in memory, or one that keeps no sessions, that can be down, and that notes what is written.
 final class SwitchedStore: SessionStore {
-    private let memory = MemoryStore()
+    let keepsSessions: Bool
+    private let memory: any SessionStore
     private let state = Mutex<(isDown: Bool, calls: [String])>((false, []))
     private let interruptions = Mutex<[String: @Sendable () async -> Void]>([:])
 
@@ -18,6 +19,11 @@ final class SwitchedStore: SessionStore {
 
     private func interruption(of call: String) async {
         await self.interruptions.withLock { $0.removeValue(forKey: call) }?()
+    }
+
+    init(keepsSessions: Bool = true) {
+        self.keepsSessions = keepsSessions
+        self.memory = keepsSessions ? MemoryStore() : CookieStore()
     }
 
     var isDown: Bool {

@@ -43,12 +43,13 @@ struct GatewayFixture {
         recheck: RecheckPolicy = .never,
         sharing other: GatewayFixture? = nil,
         secrets: [UInt8] = [7],
+        keepsSessions: Bool = true,
         provider: (inout ProviderSettings) -> Void = { _ in },
         app: (inout AppSettings) -> Void = { _ in }
     ) throws {
         let random = other.map { $0.runtime.random } ?? .seeded()
         self.clock = other?.clock ?? TestClock()
-        self.store = other?.store ?? SwitchedStore()
+        self.store = other?.store ?? SwitchedStore(keepsSessions: keepsSessions)
         let providers = other?.providers ?? FakeProviders(clock: self.clock)
         let sealer = Sealer(secrets.map { Secret([UInt8](repeating: $0, count: 32)) }, random: random)
         let keys = AssertionKeys(signing: try AssertionKey(from: random))
@@ -166,9 +167,7 @@ struct GatewayFixture {
     /// The same, known to the loop.
     func cachedSession(of profile: Profile, on host: String = GatewayFixture.gate) async throws -> Ticket {
         let issued = try await self.session(of: profile, on: host)
-        let text = Array(issued.ticket.text.utf8)
-        let found = CookieKey(text.span)
-        let key = try #require(found)
+        let key = try #require(CookieKey(issued.ticket))
         self.loop.sessions.insert(issued.session, for: key, freshFor: .seconds(30), now: .now())
         return issued.ticket
     }

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import GateHTTP
+internal import GateSessions
+internal import GateWire
+
+/// Renews the cookie of a session that no store keeps, with the response of an app; confined to one event loop.
+struct SessionRenewal {
+    /// How often one loop renews the same cookie at most: requests that are in progress together need one renewal, but the
+    /// response with it may be lost.
+    private static let pause = Duration.seconds(5)
+
+    private let cached: CachedSession
+    private let runtime: RuntimeConfiguration
+    private let loop: LoopState
+
+    /// The renewal with the response to a request; nil if a store keeps the sessions.
+    init?(of request: RequestHead, runtime: RuntimeConfiguration, loop: LoopState) {
+        guard !runtime.sessions.keepsSessions else { return nil }
+        let path = RequestPath(runtime: runtime, loop: loop)
+        guard let cached = path.cachedSession(of: request) else { return nil }
+        self.cached = cached
+        self.runtime = runtime
+        self.loop = loop
+    }
+
+    /// The header lines to add to a response of the app; nil if none are due.
+    ///
+    /// A session that has ended in this process meanwhile is not renewed: its cookie has been deleted or replaced.
+    func lines(for head: ResponseHead, to request: RequestHead) -> String? {
+        let now = self.loop.clock.now
+        if let last = self.cached.renewedAt, now < last.advanced(by: SessionRenewal.pause) { return nil }
+        let session = self.cached.session
+        guard let renewed = self.runtime.sessions.renewed(session, now: now) else { return nil }
+        guard !self.loop.sessions.hasEnded(session.familyKey), !SessionRenewal.isShared(head) else { return nil }
+        self.cached.renewedAt = now
+        let cookies = self.runtime.cookies(
+            of: renewed,
+            at: self.runtime.origin(of: request),
+            replacing: CookieHeader(of: request),
+            now: now
+        )
+        // A cache between gateway and browser must not give this response to others.
+        return cookies.map { "Set-Cookie: \($0)\r\n" }.joined() + "Cache-Control: private\r\n"
+    }
+
+    /// Whether the app lets a shared cache store the response; another response will renew the cookie.
+    private static func isShared(_ head: ResponseHead) -> Bool {
+        head.message.fields.contains { field in
+            guard field.name == .caching else { return false }
+            let value = head.message.text(field.valueRange).lowercased()
+            return value.contains("public") || value.contains("s-maxage")
+        }
+    }
+}

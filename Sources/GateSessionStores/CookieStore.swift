@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import GateCore
+package import GateSessions
+
+/// The store of gateways whose cookies are whole sessions: it keeps no session, only the single-use values that this
+/// process has seen.
+///
+/// Whatever would need the sessions fails with `session.not_kept`, so that nothing seems to be listed or ended that is not.
+package final class CookieStore: SessionStore {
+    private let spent = MemoryStore(capacity: 100_000)
+
+    /// A store without sessions.
+    package init() {}
+
+    /// It keeps none.
+    package var keepsSessions: Bool { false }
+
+    /// There is no record.
+    package func record(for key: [UInt8]) async throws(Failure) -> SessionRecord? { nil }
+
+    /// Fails.
+    package func insert(_ record: SessionRecord) async throws(Failure) { throw CookieStore.failure("added") }
+
+    /// Fails, and spends nothing.
+    package func insert(
+        _ record: SessionRecord,
+        spending id: [UInt8],
+        until: Instant
+    ) async throws(Failure) -> Bool {
+        throw CookieStore.failure("added")
+    }
+
+    /// Does nothing: a use is in the next cookie.
+    package func noteUse(_ key: [UInt8], at instant: Instant) {}
+
+    /// Does nothing, since there is no record.
+    package func remove(_ key: [UInt8]) async throws(Failure) {}
+
+    /// Fails.
+    package func removeFamily(_ family: [UInt8]) async throws(Failure) { throw CookieStore.failure("ended") }
+
+    /// Fails.
+    package func replace(
+        _ key: [UInt8],
+        ifSealed sealed: [UInt8],
+        by replacement: [UInt8],
+        card: [UInt8]
+    ) async throws(Failure) -> Bool {
+        throw CookieStore.failure("changed")
+    }
+
+    /// Fails.
+    package func families(labeled label: [UInt8]) async throws(Failure) -> Set<[UInt8]> {
+        throw CookieStore.failure("found by their user")
+    }
+
+    /// Fails.
+    package func records(from cursor: [UInt8], limit: Int) async throws(Failure) -> StorePage<SessionRecord> {
+        throw CookieStore.failure("listed")
+    }
+
+    /// Takes a lock among the requests of this process.
+    package func lock(
+        _ id: [UInt8],
+        owner: [UInt8],
+        at now: Instant,
+        for time: Duration
+    ) async throws(Failure) -> Bool {
+        try await self.spent.lock(id, owner: owner, at: now, for: time)
+    }
+
+    /// Ends a lock.
+    package func unlock(_ id: [UInt8], owner: [UInt8]) async throws(Failure) {
+        try await self.spent.unlock(id, owner: owner)
+    }
+
+    /// Does nothing, since there is no record.
+    package func trimFamily(_ family: [UInt8], to limit: Int, keeping kept: Set<[UInt8]>) async throws(Failure) {}
+
+    /// Fails, as ``put(_:)`` does.
+    package func replace(_ current: StoreEntry?, by entry: StoreEntry, at now: Instant) async throws(Failure) -> Bool {
+        throw CookieStore.failure("revoked")
+    }
+
+    /// Fails: a gateway that forgets it, or another one, would not know it.
+    package func put(_ entry: StoreEntry) async throws(Failure) { throw CookieStore.failure("revoked") }
+
+    /// There is no entry.
+    package func entry(
+        _ kind: StoreEntry.Kind,
+        _ key: [UInt8],
+        at now: Instant
+    ) async throws(Failure) -> StoreEntry? { nil }
+
+    /// Fails.
+    package func entries(
+        _ kind: StoreEntry.Kind,
+        from cursor: [UInt8],
+        limit: Int,
+        at now: Instant
+    ) async throws(Failure) -> StorePage<StoreEntry> {
+        throw CookieStore.failure("listed with their users")
+    }
+
+    /// Removes expired single-use values; there are no sessions.
+    package func removeExpired(at now: Instant, idle: Duration) async throws(Failure) -> Int {
+        try await self.spent.removeExpired(at: now, idle: idle)
+    }
+
+    /// Records the use of an id in this process; throws when too many are remembered.
+    package func spend(_ id: [UInt8], until: Instant) async throws(Failure) -> Bool {
+        try await self.spent.spend(id, until: until)
+    }
+
+    /// Fails.
+    package func count(at now: Instant, within lifetimes: SessionLifetimes) async throws(Failure) -> Int {
+        throw CookieStore.failure("counted")
+    }
+
+    /// Throws if the store is closed.
+    package func check() async throws(Failure) { try await self.spent.check() }
+
+    /// Forgets everything.
+    package func close() async { await self.spent.close() }
+
+    private static func failure(_ what: String) -> Failure {
+        Failure(.sessionNotKept, "sessions cannot be \(what) with 'sessions.store: cookie:', which keeps none")
+    }
+}
