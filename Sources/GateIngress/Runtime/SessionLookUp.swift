@@ -3,6 +3,7 @@
 internal import GateCore
 internal import GateOpenID
 internal import GateOperations
+internal import GateProviders
 internal import GateSessions
 
 /// Finds the session of a ticket, and has it confirmed by its provider when that is due.
