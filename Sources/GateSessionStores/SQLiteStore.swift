@@ -244,13 +244,20 @@ extension SQLiteStore {
 
     /// Adds or replaces an entry.
     package func put(_ entry: StoreEntry) async throws(Failure) {
+        try await self.put([entry])
+    }
+
+    /// Adds or replaces some entries in one transaction, which writes each page of the file once.
+    package func put(_ entries: [StoreEntry]) async throws(Failure) {
         try await self.write { database in
             let insert = try database.cachedStatement(
                 sql: "INSERT OR REPLACE INTO entry (kind, key, value, expires) VALUES (?, ?, ?, ?)"
             )
-            try insert.execute(
-                arguments: [entry.kind.rawValue, Data(entry.key), Data(entry.value), entry.expires.seconds]
-            )
+            for entry in entries {
+                try insert.execute(
+                    arguments: [entry.kind.rawValue, Data(entry.key), Data(entry.value), entry.expires.seconds]
+                )
+            }
         }
     }
 
