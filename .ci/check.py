@@ -25,6 +25,7 @@ TOOLCHAIN_IN_TESTS = TOOLCHAIN | {"Testing"}
 # The only files that may contain `unsafe`, `@safe`, `@unchecked Sendable` or `nonisolated(unsafe)`, and why.
 UNSAFE = {
     "Sources/GateYAML/YAMLEventReader.swift": "reads libyaml's events, which are C structures",
+    "Sources/GateCore/RandomBytes.swift": "calls getentropy, so that random bytes cost one system call",
     "Sources/GateCore/PrivateFile.swift": "calls open, fstat and fchmod, so that a file is never readable by others",
     "Sources/GateHTTP/HTTP2/HTTP2Callbacks.swift": "is called by libnghttp2 with pointers to frames and to our objects",
     "Sources/GateHTTP/HTTP2/HTTP2Session.swift": "owns a libnghttp2 session and lends it bytes",

@@ -52,11 +52,21 @@ extension Instant {
         let names = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
         let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
         let parts = self.date.split(separator: "-")
-        let seconds = min(max(self.seconds, 0), 253_402_300_799)
-        let pad: (Int64) -> String = { $0 < 10 ? "0\($0)" : "\($0)" }
-        let time = [seconds / 3600 % 24, seconds / 60 % 60, seconds % 60].map(pad).joined(separator: ":")
         let month = months[(Int(parts[1]) ?? 1) - 1]
-        return "\(names[Int(seconds / 86_400 % 7)]), \(parts[2]) \(month) \(parts[0]) \(time) GMT"
+        return "\(names[Int(self.bounded / 86_400 % 7)]), \(parts[2]) \(month) \(parts[0]) \(self.timeOfDay) GMT"
+    }
+
+    /// The instant as logs write it, such as `1994-11-06T08:49:37Z`; at most year 9999, at least 1970.
+    ///
+    /// RFC 3339 §5.6, `date-time`.
+    package var timestamp: String { "\(self.date)T\(self.timeOfDay)Z" }
+
+    /// The seconds within 1970 to 9999.
+    private var bounded: Int64 { min(max(self.seconds, 0), 253_402_300_799) }
+
+    private var timeOfDay: String {
+        let pad: (Int64) -> String = { $0 < 10 ? "0\($0)" : "\($0)" }
+        return "\(pad(self.bounded / 3600 % 24)):\(pad(self.bounded / 60 % 60)):\(pad(self.bounded % 60))"
     }
 
     /// Whole days from now to this instant, negative once it is past.

@@ -17,14 +17,23 @@ package struct EmailAddress: Sendable, Hashable, CustomStringConvertible {
         let sides = text.utf8.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false).map(Substring.init)
         guard text.utf8.count <= 254, sides.count == 2, let domain = Origin.normalHost(sides[1]) else { return nil }
         guard !sides[0].isEmpty, domain.contains("."), !domain.hasPrefix("[") else { return nil }
-        let illegal = Set("\"(),:;<>[\\]".unicodeScalars)
-        let plain = sides[0].unicodeScalars.allSatisfy {
-            $0.value > 0x20 && $0.value != 0x7F && !$0.properties.isWhitespace && !illegal.contains($0)
-                && $0.properties.generalCategory != .control && $0.properties.generalCategory != .format
-        }
-        guard plain else { return nil }
+        guard sides[0].unicodeScalars.allSatisfy({ EmailAddress.isPlain($0) }) else { return nil }
         self.local = String(sides[0])
         self.domain = domain
+    }
+
+    /// Whether a scalar may be in the part before the `@`: nothing invisible, and none of the special characters of
+    /// RFC 5322 §3.2.3 but the dot.
+    private static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar {
+        case "\"", "(", ")", ",", ":", ";", "<", ">", "[", "\\", "]": return false
+        // Most addresses need no look at the tables of Unicode.
+        case _ where scalar.isASCII: return scalar.value > 0x20 && scalar.value != 0x7F
+        default:
+            let properties = scalar.properties
+            let category = properties.generalCategory
+            return !properties.isWhitespace && category != .control && category != .format
+        }
     }
 
     /// The address with its domain in normal form.

@@ -72,6 +72,13 @@ package enum JSON: Sendable, Hashable {
     package func value(at pointer: String) -> JSON? {
         guard !pointer.isEmpty else { return self }
         guard pointer.utf8.first == UInt8(ascii: "/") else { return nil }
+        // Most pointers name a member of the document itself.
+        let rest = pointer.utf8.dropFirst()
+        if case .object(let members) = self,
+            !rest.contains(where: { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "~") })
+        {
+            return members[String(Substring(rest))]
+        }
         var current = self
         for step in pointer.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
             let isEscaped = step.contains(UInt8(ascii: "~"))

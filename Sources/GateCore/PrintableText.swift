@@ -27,6 +27,8 @@ package enum PrintableText {
     ///   - limit: The number of scalars after which the text is cut and `...` added.
     /// - Returns: Printable text.
     package static func escaped(_ text: some StringProtocol, limit: Int = 500) -> String {
+        // Most texts are plain.
+        if text.utf8.count <= limit, text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return String(text) }
         var shown = ""
         for (position, scalar) in text.unicodeScalars.enumerated() {
             guard position < limit else { return shown + "..." }

@@ -168,6 +168,11 @@ package struct FileState: Sendable, Hashable {
     fileprivate let seconds: Int
     fileprivate let nanoseconds: Int
 
+    /// Whether the content was written at or after a moment, in seconds since 1970.
+    package func isModified(since moment: Double) -> Bool {
+        Double(self.seconds) + Double(self.nanoseconds) / 1e9 >= moment
+    }
+
     /// Whether both are states of one file, whatever was written to it in between.
     package func isSameFile(as other: FileState) -> Bool {
         self.device == other.device && self.number == other.number

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Glibc
+
 /// Makes unpredictable bytes; passed in, so that a test can fix them.
 package struct RandomBytes: Sendable {
     private let make: @Sendable (Int) -> [UInt8]
@@ -30,10 +32,11 @@ package struct RandomBytes: Sendable {
 
     /// The operating system's generator.
     package static let system = RandomBytes { count in
-        // Eight bytes a word: each word is a system call.
+        // One system call for all bytes; `SystemRandomNumberGenerator` makes one for every eight. getentropy(3): at most 256.
+        var bytes = [UInt8](repeating: 0, count: count)
+        if count <= 256, unsafe getentropy(&bytes, count) == 0 { return bytes }
         var generator = SystemRandomNumberGenerator()
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(count)
+        bytes.removeAll(keepingCapacity: true)
         while bytes.count < count {
             var word: UInt64 = generator.next()
             for _ in 0..<min(8, count - bytes.count) {

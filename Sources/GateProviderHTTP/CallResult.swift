@@ -145,7 +145,8 @@ extension CallResult {
     private static func value(_ bytes: ArraySlice<UInt8>) -> String? {
         let isSpace: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 }
         guard bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else { return nil }
-        let trimmed = bytes.drop(while: isSpace).reversed().drop { isSpace($0) }.reversed()
-        return String(decoding: trimmed, as: UTF8.self)
+        guard let first = bytes.firstIndex(where: { !isSpace($0) }), let last = bytes.lastIndex(where: { !isSpace($0) })
+        else { return "" }
+        return String(decoding: bytes[first...last], as: UTF8.self)
     }
 }

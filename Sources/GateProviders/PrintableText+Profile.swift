@@ -6,7 +6,7 @@ internal import GateCore
 extension PrintableText {
     /// Whether every character of the text is visible or a space; two ids must not look the same.
     static func isVisible(_ text: String) -> Bool {
-        text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .format }
+        text.unicodeScalars.allSatisfy { $0.isASCII || $0.properties.generalCategory != .format }
     }
 
     /// The text if it is printable, not empty and at most `limit` bytes long; nil otherwise.

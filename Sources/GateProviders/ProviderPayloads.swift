@@ -34,15 +34,22 @@ package struct ProviderPayloads: Sendable, Hashable {
 
     /// The value a source points at, the first if it searches an array; nil if it is absent or null.
     func value(at source: ClaimSource) -> JSON? {
-        self.values(at: source).first
+        source.filter == nil ? self.plainValue(at: source) : self.values(at: source).first
+    }
+
+    private func plainValue(at source: ClaimSource) -> JSON? {
+        guard source.document != .constant else { return .string(source.pointer) }
+        let found = self.document(source.document)?.value(at: source.pointer)
+        if case .null? = found { return nil }
+        return found
     }
 
     /// All values that a source points at; of a plain pointer at most one.
     func values(at source: ClaimSource) -> [JSON] {
-        guard source.document != .constant else { return [.string(source.pointer)] }
-        let found = self.document(source.document)?.value(at: source.pointer)
-        guard let filter = source.filter else { return found.flatMap { $0 == .null ? nil : [$0] } ?? [] }
-        let elements = found.map { filter.elements(of: $0) } ?? []
+        guard let filter = source.filter, source.document != .constant else {
+            return self.plainValue(at: source).map { [$0] } ?? []
+        }
+        let elements = self.document(source.document)?.value(at: source.pointer).map { filter.elements(of: $0) } ?? []
         return elements.compactMap { $0.value(at: source.tail) }.filter { $0 != .null }
     }
 

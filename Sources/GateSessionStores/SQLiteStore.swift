@@ -294,7 +294,14 @@ extension SQLiteStore {
 
     /// Adds or replaces an entry.
     package func put(_ entry: StoreEntry) async throws(Failure) {
-        try await self.write { database in try SQLiteStore.put(entry, in: database) }
+        try await self.put([entry])
+    }
+
+    /// Adds or replaces some entries in one transaction, which writes each page of the file once.
+    package func put(_ entries: [StoreEntry]) async throws(Failure) {
+        try await self.write { database in
+            for entry in entries { try SQLiteStore.put(entry, in: database) }
+        }
     }
 
     /// Adds or replaces an entry unless there is another one than was read.

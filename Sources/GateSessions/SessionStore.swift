@@ -241,6 +241,9 @@ package protocol SessionStore: Sendable {
     /// - Throws: If the store is unavailable; then the entry may be written nevertheless.
     func replace(_ current: StoreEntry?, by entry: StoreEntry, at now: Instant) async throws(Failure) -> Bool
 
+    /// Adds or replaces some entries; after a failure some of them may be written.
+    func put(_ entries: [StoreEntry]) async throws(Failure)
+
     /// The entry of a kind and key; nil if it does not exist or has expired.
     func entry(_ kind: StoreEntry.Kind, _ key: [UInt8], at now: Instant) async throws(Failure) -> StoreEntry?
 
@@ -309,6 +312,11 @@ package enum StoreEvent: Sendable, Equatable {
 extension SessionStore {
     /// A store keeps sessions.
     package var keepsSessions: Bool { true }
+
+    /// Writes one after the other; a store that can write several at once does so.
+    package func put(_ entries: [StoreEntry]) async throws(Failure) {
+        for entry in entries { try await self.put(entry) }
+    }
 
     /// A store of a single gateway has no others to notify.
     package func reportChange(ofFamily family: [UInt8]) async throws(Failure) {}

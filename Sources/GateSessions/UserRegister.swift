@@ -23,6 +23,8 @@ final class UserRegister: Sendable {
     /// How many users may wait to be written.
     static let maxWaiting = 1024
     private static let maxElements = 100
+    /// How many users are written together, so that other writes do not wait long.
+    private static let batch = 100
     private static let delay = Duration.seconds(1)
 
     private struct State {
@@ -72,17 +74,22 @@ final class UserRegister: Sendable {
             defer { state.waiting = [:] }
             return state.waiting
         }
-        for (user, signIn) in waiting {
-            do throws(Failure) {
-                try await self.put(user, signIn.profile, at: signIn.time)
-            } catch {
-                // The register must not load a store that is unavailable: the next sign-in of each user writes it.
-                return
+        do throws(Failure) {
+            var entries: [StoreEntry] = []
+            for (user, signIn) in waiting {
+                entries.append(try await self.entry(of: user, signIn.profile, at: signIn.time))
+                guard entries.count == UserRegister.batch else { continue }
+                try await self.store.put(entries)
+                entries = []
             }
+            if !entries.isEmpty { try await self.store.put(entries) }
+        } catch {
+            // The register must not load a store that is unavailable: the next sign-in of each user writes it.
+            return
         }
     }
 
-    private func put(_ user: String, _ profile: Profile, at time: Instant) async throws(Failure) {
+    private func entry(of user: String, _ profile: Profile, at time: Instant) async throws(Failure) -> StoreEntry {
         let key = UserRegister.key(of: user)
         let known = try await self.store.entry(.user, key, at: time).flatMap(self.user)
         var profile = profile
@@ -94,13 +101,11 @@ final class UserRegister: Sendable {
         let json: JSON = [
             "v": 1, "profile": profile.sessionJSON, "first": .int(first.seconds), "last": .int(time.seconds),
         ]
-        try await self.store.put(
-            StoreEntry(
-                kind: .user,
-                key: key,
-                value: self.sealer.seal(json.encoded, for: UserRegister.purpose(key)),
-                expires: time.advanced(by: UserRegister.lifetime)
-            )
+        return StoreEntry(
+            kind: .user,
+            key: key,
+            value: self.sealer.seal(json.encoded, for: UserRegister.purpose(key)),
+            expires: time.advanced(by: UserRegister.lifetime)
         )
     }
 

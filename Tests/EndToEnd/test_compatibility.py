@@ -139,9 +139,8 @@ def test_y_01_y_02_v_02_v_05_over_http_2(sent, seen, over_http2, recorder):
 
 def test_v_02_a_link_with_two_slashes_never_leads_to_another_site(own_gateway):
     """V-02: the path that comes back after the sign-in is a path of this site."""
-    response = Browser(own_gateway).send("GET", f"{own_gateway.origin}//evil.example/x")
-    assert response.status == 303 and response.get("location").startswith(own_gateway.origin)
-    assert "rd=%2Fevil.example%2Fx" in response.get("location")
+    page = Browser(own_gateway).visit(f"{own_gateway.origin}//evil.example/x")
+    assert page.status == 200 and page.url == f"{own_gateway.origin}/evil.example/x"
 
 
 @pytest.mark.parametrize("target", [

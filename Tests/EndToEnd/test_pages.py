@@ -151,5 +151,5 @@ def test_v_03_the_sign_out_page_of_an_app_without_a_cookie_asks_the_gateway(bare
 def test_v_01_a_navigation_that_revalidates_is_sent_to_sign_in(fields, bare):
     """V-01: a cached page is not a session."""
     response = Browser(bare).send("GET", "/wiki/page", fields=fields)
-    assert response.status == 303 and "/oauth2/start/mock?rd=" in response.get("location")
+    assert response.status == 303 and "/authorize?response_type=code" in response.get("location")
     assert response.get("cache-control") == "no-store"

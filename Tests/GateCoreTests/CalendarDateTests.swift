@@ -53,6 +53,17 @@ import Testing
         #expect(Instant(seconds: seconds).httpDate == date)
     }
 
+    /// RFC 3339 §5.6.
+    @Test(
+        arguments: [
+            (784_111_777, "1994-11-06T08:49:37Z"), (0, "1970-01-01T00:00:00Z"), (951_868_799, "2000-02-29T23:59:59Z"),
+            (-1, "1970-01-01T00:00:00Z"), (.max, "9999-12-31T23:59:59Z"),
+        ] as [(Int64, String)]
+    )
+    func `an instant is written as logs write it`(seconds: Int64, date: String) {
+        #expect(Instant(seconds: seconds).timestamp == date)
+    }
+
     @Test(
         arguments: [
             (0, 0), (1, 0), (86_399, 0), (86_400, 1), (172_799, 1), (-1, -1), (-86_400, -1), (-86_401, -2),

@@ -51,6 +51,11 @@ import Testing
         let draws = (0..<200).map { _ in RandomBytes.system.bytes(13) }
         #expect((0..<13).allSatisfy { position in Set(draws.map { $0[position] }).count > 50 })
         #expect((0...17).allSatisfy { RandomBytes.system.bytes($0).count == $0 })
+        // On both sides of what one system call fills.
+        for count in [255, 256, 257, 1000] {
+            let bytes = RandomBytes.system.bytes(count)
+            #expect(bytes.count == count && bytes.suffix(32).contains { $0 != 0 } && Set(bytes).count > 100)
+        }
     }
 
     @Test func `an id begins with a letter, so that no command reads it as an option`() {

@@ -483,6 +483,19 @@ func record(_ number: UInt8, family: UInt8 = 0, sealed: [UInt8]? = nil) -> Sessi
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `entries that are put together are all there, and replace earlier ones`(kind: StoreKind) async throws {
+        let store = try await OpenStore(kind)
+        try await store.store.put(self.entry(2))
+        let entries = (UInt8(1)...3).map { number in
+            var entry = self.entry(number)
+            entry.value = [number, number]
+            return entry
+        }
+        try await store.store.put(entries)
+        #expect(Set(try await store.store.entries(.user, from: [], limit: 10, at: noon).items) == Set(entries))
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `an entry is replaced, and may last longer or less long`(kind: StoreKind) async throws {
         let store = try await OpenStore(kind)
         for seconds: Int64 in [600, 900, 300] {

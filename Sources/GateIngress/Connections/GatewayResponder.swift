@@ -107,7 +107,9 @@ extension GatewayResponder {
         case .refused(let failure): self.refuse(failure, request)
         case .wrongMethod(let route): self.refuseMethod(of: request, on: route)
         case .respond(let status): self.respond(Response(status))
-        case .signInNeeded(let route): self.invite(request, to: route)
+        case .signInNeeded(let route):
+            guard !self.beginsSignIn(request, on: route) else { return }
+            self.invite(request, to: route)
         case .recheckNeeded(let route, let provider): self.invite(request, to: route, silentlyWith: provider)
         case .needsSession(let ticket, let route):
             self.holdBody()
@@ -316,26 +318,24 @@ extension GatewayResponder {
         if let session = path.liveSession(of: request) { context.user = self.runtime.user(of: session) }
         guard let route = path.route(of: request) else { return }
         context.app = route.name
-        let client = ForwardedHead.client(
-            of: request,
-            downstream: self.downstream,
-            trusting: self.runtime.trustedProxies
-        )
-        let back = self.runtime.returnPath(of: request, on: route, client: client)
+        let back = self.runtime.returnPath(of: request, on: route, client: self.client(of: request))
         context.place = PageContext.Place(origin: self.runtime.origin(of: request), path: back)
     }
 
     /// Redirects a browser without an accepted session to the sign-in; a script gets 401.
     private func invite(_ request: RequestHead, to route: RuntimeRoute, silentlyWith provider: String? = nil) {
-        let (downstream, proxies) = (self.downstream, self.runtime.trustedProxies)
         self.respond(
             SignInRedirect(runtime: self.runtime).response(
                 for: request,
                 route: route,
                 silentlyWith: provider,
-                client: ForwardedHead.client(of: request, downstream: downstream, trusting: proxies)
+                client: self.client(of: request)
             )
         )
+    }
+
+    private func client(of request: RequestHead) -> IPAddress? {
+        ForwardedHead.client(of: request, downstream: self.downstream, trusting: self.runtime.trustedProxies)
     }
 }
 
@@ -413,16 +413,37 @@ extension GatewayResponder {
         }
     }
 
+    /// Begins the sign-in of a navigation at once where the user has nothing to choose: being redirected to the start would
+    /// cost the browser a round trip, and lead to the same response.
+    ///
+    /// - Returns: Whether it did.
+    private func beginsSignIn(_ request: RequestHead, on route: RuntimeRoute) -> Bool {
+        guard request.method == .get, request.framing == .none, ClientKind(request).wantsPage,
+            EndpointRequest.isNavigation(request),
+            let provider = SignInRedirect(runtime: self.runtime).onlyProvider(of: request, on: route)
+        else { return false }
+        let path = self.runtime.returnPath(of: request, on: route, client: self.client(of: request))
+        let start = self.endpointRequest(request).redirected(toStartOf: provider.id, returningTo: path)
+        self.respond(from: start)
+        return true
+    }
+
     private func respondFromEndpoint() {
         guard let request else { return }
-        let body = self.held.flatMap { Array($0.readableBytesView) }
-        let own = EndpointRequest(
+        self.respond(from: self.endpointRequest(request))
+    }
+
+    private func endpointRequest(_ request: RequestHead) -> EndpointRequest {
+        EndpointRequest(
             request,
-            body: body,
+            body: self.held.flatMap { Array($0.readableBytesView) },
             downstream: self.downstream,
             runtime: self.runtime,
             now: self.loop.clock.now
         )
+    }
+
+    private func respond(from own: EndpointRequest) {
         let loop = self.loop.loop
         let bound = NIOLoopBound((state: self.loop, sessions: self.runtime.sessions), eventLoop: loop)
         // Most browsers come back at once and on the same connection: the new session need not be read from the store.

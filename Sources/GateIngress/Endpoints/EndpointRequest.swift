@@ -13,9 +13,9 @@ struct EndpointRequest: Sendable {
 
     let method: RequestMethod
     /// The canonical path.
-    let path: String
+    private(set) var path: String
     /// The query; nil if it is not a form.
-    let query: Form?
+    private(set) var query: Form?
     /// The body as a form; nil if it is not one.
     let form: Form?
     /// The origin that was asked: the gateway's or an app's.
@@ -62,6 +62,14 @@ struct EndpointRequest: Sendable {
         self.userAgent = EndpointRequest.value("user-agent", of: request)
         self.secFetchSite = request.message.value(.secFetchSite)
         self.fromOrigin = request.message.value(.origin)
+    }
+
+    /// The request that a browser would send if it were redirected to the start of a sign-in.
+    func redirected(toStartOf provider: String, returningTo path: ReturnPath) -> EndpointRequest {
+        var next = self
+        next.path = "/oauth2/\(EndpointPath.start.rawValue)/\(provider)"
+        next.query = Form([Form.Field("rd", path.value)])
+        return next
     }
 
     private static func value(_ name: String, of request: RequestHead) -> String? {

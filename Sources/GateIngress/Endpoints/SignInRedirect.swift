@@ -49,6 +49,14 @@ struct SignInRedirect {
         return Rendering.redirect(to: self.signInAddress(path, route: route, otherAccount: otherAccount))
     }
 
+    /// The provider that a sign-in for a route on the gateway's host can only be with; nil if there are several, or if the
+    /// sign-in begins with a session transfer.
+    func onlyProvider(of request: RequestHead, on route: RuntimeRoute) -> RuntimeProvider? {
+        guard self.runtime.origin(of: request).host == self.runtime.publicOrigin.host else { return nil }
+        let accepted = self.runtime.accepted(by: route)
+        return accepted.count == 1 ? accepted.first : nil
+    }
+
     /// The page that offers the providers, or the only provider's own start.
     func signInAddress(_ path: ReturnPath, route: RuntimeRoute?, otherAccount: Bool = false) -> String {
         let query = Form([Form.Field("rd", path.value)] + (otherAccount ? [.selectAccount] : [])).encoded

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Foundation
 internal import GateCore
 package import Logging
 
@@ -33,13 +32,14 @@ package struct LineLogHandler: LogHandler {
 
     /// The time now in UTC, RFC 3339.
     static func stamp() -> String {
-        Date().formatted(.iso8601)
+        WallClock.system.now.timestamp
     }
 
     /// A value on one line: libraries log what they received, which must not begin a line of its own.
     private static func quoted(_ received: String) -> String {
         let value = PrintableText.escaped(received, limit: 4096)
-        guard value.isEmpty || value.contains(where: { $0 == " " || $0 == "\"" || $0 == "=" }) else { return value }
+        let needsQuotes = value.utf8.contains { $0 == 0x20 || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "=") }
+        guard value.isEmpty || needsQuotes else { return value }
         return "\"\(value.replacing("\"", with: "'"))\""
     }
 }

@@ -1,34 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
+internal import GateCore
 
 /// What differs between two states of a file.
 ///
 /// Comparing this instead of waiting for events also finds secrets that Kubernetes replaces through symlinks.
 struct FileFingerprint: Equatable, Sendable {
-    private let size: UInt64
-    private let modified: Date?
-    private let number: UInt64
+    /// Nil if there is no such file.
+    private let state: FileState?
+    private let isKnown: Bool
 
+    /// The state of the file that a path leads to, its links followed.
     init(of path: String) {
-        let target = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
-        let attributes = (try? FileManager.default.attributesOfItem(atPath: target)) ?? [:]
-        self.size = (attributes[.size] as? NSNumber)?.uint64Value ?? 0
-        self.modified = attributes[.modificationDate] as? Date
-        self.number = (attributes[.systemFileNumber] as? NSNumber)?.uint64Value ?? 0
+        // Not by way of `FileManager`, which also reads the names of owner and group from their files: twice a second,
+        // for each file of the configuration.
+        self.state = PrivateFile.state(of: path)
+        self.isKnown = true
     }
 
     private init() {
-        self.size = .max
-        self.modified = nil
-        self.number = .max
+        self.state = nil
+        self.isKnown = false
     }
 
     /// What no file has.
     static let unknown = FileFingerprint()
 
     /// Whether the file was changed at or after a moment.
-    func isChanged(since moment: Date) -> Bool { self.modified.map { $0 >= moment } ?? false }
+    func isChanged(since moment: Date) -> Bool {
+        self.state?.isModified(since: moment.timeIntervalSince1970) ?? false
+    }
 }
 
 /// The states in which the files of a configuration were when it was read.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
+internal import GateCore
 internal import Synchronization
 
 /// Memory and descriptors as Linux reports them: cgroup v2 or v1, `/proc`.
@@ -92,8 +93,7 @@ final class MachineResourceUsage: ResourceUsageSource {
     /// Linux 6.2 and later report the number as the folder's size; counting the entries costs far more.
     private var openDescriptors: Int {
         let folder = self.root + "/proc/self/fd"
-        let attributes = try? FileManager.default.attributesOfItem(atPath: folder)
-        let size = (attributes?[.size] as? NSNumber)?.intValue ?? 0
+        let size = PrivateFile.state(of: folder)?.size ?? 0
         guard size == 0 || !self.root.isEmpty else { return size }
         return (try? FileManager.default.contentsOfDirectory(atPath: folder))?.count ?? 0
     }

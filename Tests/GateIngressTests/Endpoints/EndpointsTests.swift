@@ -3,6 +3,7 @@
 import GateAssertion
 import GateCore
 import GateHTTP
+import GateHeaders
 import GateOperations
 import GateSessions
 import GateTestSupport
@@ -65,6 +66,27 @@ private let sessionCookie = "__Host-gatehouse"
         #expect(page.text.contains("/oauth2/start/staff?rd") && page.text.contains("/oauth2/start/guests?rd"))
         let single = try await browser.open("\(gate)/oauth2/sign_in?rd=%2Fwiki%2Fa")
         #expect(single.status == 303 && single.location == "\(gate)/oauth2/start/staff?rd=%2Fwiki%2Fa")
+    }
+
+    @Test func `a sign-in that begins at the app's page leads back to that page`() async throws {
+        let gateway = try GatewayFixture()
+        let browser = Browser(gateway)
+        let head = try gateway.head("GET /wiki/a?x=1", GatewayFixture.gate, "Accept: text/html\r\n")
+        let downstream = ForwardedHead.Downstream(peer: nil, peerText: "192.0.2.1", isSecure: true, isTrusted: false)
+        let own = EndpointRequest(
+            head,
+            body: [],
+            downstream: downstream,
+            runtime: gateway.runtime,
+            now: gateway.clock.now
+        )
+        let path = try #require(ReturnPath("/wiki/a?x=1"))
+        let response = await Endpoints(runtime: gateway.runtime).response(
+            to: own.redirected(toStartOf: "staff", returningTo: path)
+        )
+        browser.keep(response, host: GatewayFixture.gate)
+        let callback = try browser.callback(to: try #require(response.location), provider: "staff")
+        #expect(try await browser.open(callback).location == "\(gate)/wiki/a?x=1")
     }
 
     @Test(arguments: ["missing", "staff/x", "STAFF"])
