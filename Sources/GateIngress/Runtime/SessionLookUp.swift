@@ -12,14 +12,16 @@ struct SessionLookUp: Sendable {
     /// When the provider is asked again, on the app that is used.
     let policy: RecheckPolicy
 
+    /// How long a request waits for a re-check.
+    private let patience: Duration
+
     /// The look-up for a route, or for an endpoint of the gateway.
-    init(runtime: RuntimeConfiguration, route: RuntimeRoute? = nil) {
+    init(runtime: RuntimeConfiguration, route: RuntimeRoute? = nil, patience: Duration = .seconds(3)) {
         self.runtime = runtime
         self.policy = runtime.recheck(on: route)
+        self.patience = patience
     }
 
-    /// How long a request waits for a re-check.
-    static let patience = Duration.seconds(3)
     /// How long the calls of a re-check may take together, so that they end before the reservation of the session.
     private static let maxCallTime = Duration.seconds(30)
     /// How often the result of another gateway is looked for.
@@ -53,7 +55,7 @@ struct SessionLookUp: Sendable {
         guard state != .confirmed else { return .session(session) }
         let recheck = self.runtime.rechecks.recheck(of: session.familyKey) { await self.recheck(session, ticket) }
         guard state != .due else { return .session(session) }
-        switch await recheck?.outcome(within: SessionLookUp.patience) {
+        switch await recheck?.outcome(within: self.patience) {
         case .changed:
             let now = self.runtime.clock.now
             guard let changed = try await sessions.session(for: ticket, host: host, now: now) else { return .none }
@@ -74,7 +76,7 @@ struct SessionLookUp: Sendable {
             }
             return try self.unconfirmed(session, state, failure)
         case nil:
-            let detail = "\(session.provider) has not responded for \(SessionLookUp.patience.components.seconds) s"
+            let detail = "\(session.provider) has not responded for \(self.patience.components.seconds) s"
             return try self.unconfirmed(session, state, Failure(.providerTimeout, detail))
         }
     }
@@ -150,7 +152,7 @@ extension SessionLookUp {
 
     /// Waits for the gateway that has reserved a re-check.
     private func resultElsewhere(_ stored: StoredSession, _ ticket: Ticket) async throws(Failure) -> RecheckOutcome {
-        let end = ContinuousClock.now + SessionLookUp.patience
+        let end = ContinuousClock.now + self.patience
         while ContinuousClock.now < end {
             try? await Task.sleep(for: SessionLookUp.pollInterval)
             guard let current = try await self.runtime.sessions.stored(ticket) else { return .changed }
