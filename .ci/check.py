@@ -47,7 +47,7 @@ UNSAFE = {
     "Sources/GateServer/Gateway/SystemdNotifier.swift": "sends a datagram to the service manager's socket",
     "Sources/GateOperations/Logs/OutputDescriptor.swift": "hands bytes to write, whose failure has to be known to the byte",
     "Sources/GateServer/Overload/MachineResourceUsage+Start.swift": "reads and raises the limit of file descriptors",
-    "Sources/GateIngress/Loop/LoopExecutor.swift": "runs what the runtime hands over, which names its executor unowned",
+    "Sources/GateNet/LoopServices/LoopExecutor.swift": "runs what the runtime hands over, which names its executor unowned",
     "Sources/gatehouse/DemoCommand.swift": "calls execv",
     "Sources/GateWire/FieldScanner.swift": "looks at eight bytes of a field value at a time",
     "Sources/GateWire/HTTP2/FieldLineWriter.swift": "writes a field line in one step",

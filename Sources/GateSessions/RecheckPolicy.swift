@@ -56,14 +56,14 @@ package struct RecheckPolicy: Sendable, Hashable {
         return now >= refresh ? .due : .confirmed
     }
 
-    /// How long the word of a provider holds that could not say everything, such as the groups.
+    /// How long the word of a provider holds that could not report everything, such as the groups.
     private static let partialValidity = Duration.seconds(300)
 
     /// The time from which a confirmation counts.
     ///
     /// - Parameters:
     ///   - now: When the provider confirmed the user.
-    ///   - isPartial: Whether it could not say everything; then it is asked again sooner.
+    ///   - isPartial: Whether it could not report everything; then it is asked again sooner.
     ///   - pause: How long the provider must not be asked again about this user.
     /// - Returns: That time; an earlier or a later one to be asked sooner or not so soon.
     package func confirmation(at now: Instant, isPartial: Bool, pause: Duration) -> Instant {

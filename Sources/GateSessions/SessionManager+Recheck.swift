@@ -82,7 +82,7 @@ extension SessionManager {
 
     /// Stores the result of a silent sign-in of the same user in the session that the browser has.
     ///
-    /// The sessions of the family on other hosts go on, and so does its lifetime: nobody has proved to be the user again.
+    /// The sessions of the family on other hosts go on, and so does its lifetime: the user has not authenticated again.
     ///
     /// - Parameters:
     ///   - ticket: The browser's ticket.

@@ -192,9 +192,9 @@ def test_a_sign_out_deletes_all_pieces_in_this_browser(start, realm, own_app):
     page = browser.send("GET", "/oauth2/sign_out")
     assert [name for name, _ in forms(page)[0][3]] == [""]
     response = browser.sign_out()
-    assert response.all("set-cookie") == [
-        f"gatehouse{piece}=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax" for piece in ("", "_1")
-    ]
+    deleted = [f"gatehouse{piece}=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax" for piece in ("", "_1")]
+    # The other one binds the return from the provider to this browser.
+    assert [line for line in response.all("set-cookie") if not line.startswith("gatehouse-sign-out=")] == deleted
     assert browser.send("GET", "/x", navigates=False).status == 401
     assert get(start(), copy).status == 200
 
@@ -303,6 +303,6 @@ def test_a_browser_keeps_a_split_session_and_signs_out(start, realm, tmp_path):
         chromium.click("form button")
         chromium.until("document.body.innerText.includes('signed out')", "the page after the sign-out")
         cookies = chromium.call("Network.getCookies", urls=[gateway.origin])["cookies"]
-        assert not [cookie["name"] for cookie in cookies if cookie["name"].startswith("gatehouse")]
+        assert not {"gatehouse", "gatehouse_1"} & {cookie["name"] for cookie in cookies}
     finally:
         chromium.close()

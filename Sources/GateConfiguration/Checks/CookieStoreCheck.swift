@@ -9,8 +9,7 @@ struct CookieStoreCheck {
     let draft: FileDraft
     let publicHost: String
 
-    /// Reports apps on other hosts as errors: a sign-out could not delete the cookies that they have there. So is
-    /// `max_per_user`.
+    /// Reports `max_per_user` and apps on other hosts as errors: a sign-out could not delete the cookies that they have there.
     ///
     /// A secret of the state folder is a warning: a gateway without that folder opens none of the cookies. So is
     /// `recheck: never`, since only re-checks limit the use of a copied cookie.

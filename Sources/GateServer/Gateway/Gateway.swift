@@ -8,6 +8,7 @@ internal import GateIngress
 internal import GateNet
 internal import GateOperations
 internal import GatePolicy
+internal import GateProxy
 internal import GateSessions
 internal import GateWire
 package import Logging

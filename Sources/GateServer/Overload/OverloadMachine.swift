@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateIngress
+internal import GateNet
 internal import NIOCore
 
 /// Chooses the overload level: up at once, down when the share is five points below the threshold and a second has passed.

@@ -2,7 +2,7 @@
 
 internal import GateConfiguration
 internal import GateCore
-internal import GateIngress
+internal import GateNet
 internal import NIOCore
 internal import Synchronization
 

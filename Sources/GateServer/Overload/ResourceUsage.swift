@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateIngress
+internal import GateNet
 internal import NIOCore
 
 /// How much the gateway uses of what it may use, at one moment.

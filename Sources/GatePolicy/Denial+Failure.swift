@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateCore
-internal import GatePolicy
+package import GateCore
 
 extension Decision.Denial {
     /// The failure of a denied request.
-    func failure(of profile: Profile, app: String) -> Failure {
+    package func failure(of profile: Profile, app: String) -> Failure {
         switch self {
         case .notAllowed:
             Failure(.policyRefused, "\(profile.user) may not enter \(app)")

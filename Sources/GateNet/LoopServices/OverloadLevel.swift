@@ -47,13 +47,13 @@ package enum OverloadLevel: Int, Sendable, Comparable, CaseIterable {
     /// Whether new sign-ins are rejected.
     package var rejectsSignIns: Bool { self >= .noSignIns }
     /// Whether connections close after their next response.
-    var closesConnections: Bool { self >= .closing }
+    package var closesConnections: Bool { self >= .closing }
     /// Whether no connection is accepted.
     package var pausesAccepting: Bool { self >= .noAccept }
     /// Whether every request is rejected.
-    var rejectsRequests: Bool { self >= .noRequests }
+    package var rejectsRequests: Bool { self >= .noRequests }
     /// How many streams an HTTP/2 connection may have at most; nil for as many as are configured.
-    var maxStreams: Int? { self >= .closing ? 10 : nil }
+    package var maxStreams: Int? { self >= .closing ? 10 : nil }
 
     /// Whether a level is less severe than another.
     package static func < (left: OverloadLevel, right: OverloadLevel) -> Bool { left.rawValue < right.rawValue }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateNet
-package import GateProxy
+package import GateNet
 package import NIOCore
 
 /// Makes the upstreams of all event loops, which share the DNS cache, the health checks and the receiver of events.
@@ -23,7 +22,7 @@ package struct UpstreamFactory: Sendable {
     }
 
     /// A factory for a loop on its own, without health checks.
-    init() {
+    package init() {
         self.names = DNSCache()
         self.health = nil
         self.report = { _ in }
@@ -49,7 +48,7 @@ package struct UpstreamFactory: Sendable {
     }
 
     /// An upstream for one event loop.
-    func upstream(
+    package func upstream(
         _ upstream: LoadedUpstream,
         loop: any EventLoop,
         sweep: DeadlineSweep,

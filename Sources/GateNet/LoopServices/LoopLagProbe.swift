@@ -8,9 +8,9 @@ internal import Synchronization
 /// The loop ticks; any thread may read.
 package final class LoopLagProbe: Sendable {
     /// How often the loop ticks.
-    static let interval = TimeAmount.milliseconds(100)
+    package static let interval = TimeAmount.milliseconds(100)
     /// The lag from which a tick is logged.
-    static let alarming = TimeAmount.milliseconds(100)
+    package static let alarming = TimeAmount.milliseconds(100)
     /// The lag from which the gateway counts as overloaded.
     package static let overloadLag = TimeAmount.milliseconds(500)
     private static let kept = 100
@@ -25,8 +25,11 @@ package final class LoopLagProbe: Sendable {
     private let ticks = Mutex(Ticks())
     private let inFlight = Atomic<Int>(0)
 
+    /// Without a tick yet.
+    package init() {}
+
     /// Expects the first tick; called on the loop.
-    func begin(at now: NIODeadline) {
+    package func begin(at now: NIODeadline) {
         self.ticks.withLock { $0.due = now + LoopLagProbe.interval }
     }
 
@@ -40,7 +43,7 @@ package final class LoopLagProbe: Sendable {
     ///   - requests: How many requests of the loop are in flight.
     /// - Returns: How late it was.
     @discardableResult
-    func tick(at now: NIODeadline, requests: Int = 0) -> TimeAmount {
+    package func tick(at now: NIODeadline, requests: Int = 0) -> TimeAmount {
         self.inFlight.store(requests, ordering: .relaxed)
         return self.ticks.withLock { ticks in
             let lag = max(0, (now - ticks.due).nanoseconds)
