@@ -101,7 +101,7 @@ extension SessionManager {
         guard self.keepsSessions else { return .otherSession }
         var isSpent = false
         for _ in 0..<SessionManager.maxReplacements {
-            guard let stored = try await self.stored(ticket) else { return .otherSession }
+            guard let stored = try await self.stored(ticket) else { return isSpent ? .spent : .otherSession }
             guard stored.session.profile.label == signIn.profile.label,
                 stored.session.providerSession == signIn.providerSession,
                 stored.session.subjectClaim == signIn.subjectClaim

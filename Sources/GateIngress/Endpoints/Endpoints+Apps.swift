@@ -31,14 +31,14 @@ extension Endpoints {
         }
         guard request.clientKind.wantsPage else {
             let list = buttons.map { ["name": .string($0.text), "url": .string($0.address)] as JSON }
-            return self.renewing(session, in: Rendering.json(200, ["apps": .array(list)]), to: request)
+            return Rendering.json(200, ["apps": .array(list)])
         }
         let html = Pages.apps(
             buttons,
             user: self.runtime.user(of: session),
             signOut: "\(request.origin)/oauth2/sign_out"
         )
-        return self.renewing(session, in: Rendering.page(200, html), to: request)
+        return Rendering.page(200, html)
     }
 
     /// Leads on to an address that was too long to travel through a sign-in.

@@ -184,9 +184,29 @@ extension Endpoints {
         let once = SingleUse("attempt", attempt.id, until: attempt.expiry)
         let spent = Failure(.openIDAttemptSpent, "this callback was used before")
         let destination = self.destination(of: attempt.returnPath, now: request.now)
+        var known = GateSessions.SignIn(signIn)
+        known.profile = profile
+        known.began = request.arrival
+        known.device = request.userAgent.flatMap { DeviceSummary.text(of: $0) }
+        var confirmation = SessionManager.Confirmation.otherSession
+        if attempt.isSilent, let ticket = request.ticket {
+            confirmation = try await self.runtime.sessions.confirm(
+                ticket,
+                with: known,
+                now: request.now,
+                spending: once
+            )
+        }
+        switch confirmation {
+        case .confirmed: self.runtime.metrics.rechecked(profile.provider, result: "confirmed")
+        case .spent: throw spent
+        case .otherSession: break
+        }
         if let destination, case .denied(let denial) = destination.route.decision(for: profile) {
-            guard try await self.runtime.sessions.spend(once) else { throw spent }
-            if attempt.isSilent, let ticket = request.ticket { _ = try await self.runtime.sessions.end(ticket) }
+            // The session of other apps goes on: any link could lead the user to this one.
+            if confirmation == .otherSession {
+                guard try await self.runtime.sessions.spend(once) else { throw spent }
+            }
             let failure = denial.failure(of: profile, app: destination.name)
             self.runtime.metrics.signIn(provider: profile.provider, result: failure.code)
             var context = PageContext()
@@ -200,19 +220,7 @@ extension Endpoints {
             }
             return page
         }
-        var known = GateSessions.SignIn(signIn)
-        known.profile = profile
-        known.began = request.arrival
-        known.device = request.userAgent.flatMap { DeviceSummary.text(of: $0) }
-        if attempt.isSilent, let ticket = request.ticket {
-            switch try await self.runtime.sessions.confirm(ticket, with: known, now: request.now, spending: once) {
-            case .confirmed:
-                self.runtime.metrics.rechecked(profile.provider, result: "confirmed")
-                return self.response(ending: attempt)
-            case .spent: throw spent
-            case .otherSession: break
-            }
-        }
+        guard confirmation == .otherSession else { return self.response(ending: attempt) }
         let host = self.runtime.publicOrigin.host
         let old = request.ticket ?? attempt.replacedTicket.flatMap { Ticket(Array($0.utf8)) }
         let signedIn = try await self.runtime.sessions.issue(

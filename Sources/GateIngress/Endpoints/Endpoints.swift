@@ -124,17 +124,7 @@ struct Endpoints: Sendable {
         guard case .session(let session) = try await self.confirmedSession(of: request, mayAskUser: false) else {
             throw Failure(.sessionNone, "userinfo without a session")
         }
-        return self.renewing(session, in: Rendering.json(200, session.profile.json), to: request)
-    }
-
-    /// A response with the renewed cookie of the session, where the cookie is the session and that is due.
-    func renewing(_ session: Session, in response: Response, to request: EndpointRequest) -> Response {
-        guard let renewed = self.runtime.sessions.renewed(session, now: request.now) else { return response }
-        var response = response
-        response.addCookies(
-            self.runtime.cookies(of: renewed, at: request.origin, replacing: request.cookies, now: request.now)
-        )
-        return response
+        return Rendering.json(200, session.profile.json)
     }
 
     /// The keys that verify assertions.

@@ -4,6 +4,7 @@ internal import GateCore
 internal import GateHTTP
 internal import GateSessions
 internal import GateWire
+internal import NIOCore
 
 /// Renews the cookie of a session that no store keeps, with the response of an app; confined to one event loop.
 struct SessionRenewal {
@@ -11,7 +12,12 @@ struct SessionRenewal {
     /// response with it may be lost.
     private static let pause = Duration.seconds(5)
 
+    /// How long after its beginning a request may still renew the cookie; less than the loop remembers for which sessions
+    /// have ended.
+    private static let validity = TimeAmount.seconds(50)
+
     private let cached: CachedSession
+    private let began = NIODeadline.now()
     private let runtime: RuntimeConfiguration
     private let loop: LoopState
 
@@ -27,8 +33,10 @@ struct SessionRenewal {
 
     /// The header lines to add to a response of the app; nil if none are due.
     ///
-    /// A session that has ended in this process meanwhile is not renewed: its cookie has been deleted or replaced.
+    /// A session that has ended in this process meanwhile is not renewed: its cookie has been deleted or replaced. A
+    /// response that comes late renews none, since that is not remembered for long.
     func lines(for head: ResponseHead, to request: RequestHead) -> String? {
+        guard NIODeadline.now() - self.began < SessionRenewal.validity else { return nil }
         let now = self.loop.clock.now
         if let last = self.cached.renewedAt, now < last.advanced(by: SessionRenewal.pause) { return nil }
         let session = self.cached.session
