@@ -228,8 +228,10 @@ def redis(tmp_path):
 
 
 @pytest.fixture
-def gateways(tmp_path, realm):
+def gateways(tmp_path_factory, realm):
     """Starts gateways on one store; all have the same name."""
+    # The path of a Unix socket has 107 bytes at most, and the folder of a test has its name.
+    folder = tmp_path_factory.mktemp("g")
     app = Upstream()
     apps = {"echo": {"path": "/", "upstream": app.address, "allow": "signed_in"}}
     made = []
@@ -238,7 +240,7 @@ def gateways(tmp_path, realm):
         realm.issues_refresh = True
         for number in range(count):
             one = Gateway(
-                tmp_path / f"gateway-{len(made)}", {"mock": oidc(realm.issuer)}, apps, name=f"gateway-{number}",
+                folder / f"gateway-{len(made)}", {"mock": oidc(realm.issuer)}, apps, name=f"gateway-{number}",
                 sessions={"store": store, **sessions}
             )
             one.app = app

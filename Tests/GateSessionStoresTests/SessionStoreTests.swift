@@ -143,7 +143,7 @@ func record(_ number: UInt8, family: UInt8 = 0, sealed: [UInt8]? = nil) -> Sessi
         for number: UInt8 in 1...6 {
             // Two records each in the families 1 to 3, of which the third is the oldest.
             var one = record(number, family: (number + 1) / 2)
-            one.created = noon.plus(one.family[0] == 3 ? -60 : Int64(one.family[0]))
+            one.created = noon.plus(one.family[0] == 3 ? -60 : 100 * Int64(one.family[0]))
             one.expires = one.created.advanced(by: .seconds(1000))
             one.lastSeen = noon.plus(Int64(number))
             one.labels = [label]
@@ -158,7 +158,7 @@ func record(_ number: UInt8, family: UInt8 = 0, sealed: [UInt8]? = nil) -> Sessi
         }
         let all = try await found(10)
         #expect(Set(all.keys) == [1, 2, 3])
-        #expect(all[1]?.created == noon.plus(1) && all[1]?.lastSeen == noon.plus(2))
+        #expect(all[1]?.created == noon.plus(100) && all[1]?.lastSeen == noon.plus(2))
         #expect(all[3]?.created == noon.plus(-60) && all[3]?.expires == noon.plus(940))
         for signIn in all.values {
             let record = try await store.store.record(for: signIn.key)
