@@ -304,6 +304,7 @@ def test_one_refresh_for_a_hundred_requests_at_three_gateways(gateways, redis, r
     assert len(redeemed(realm)) == 1
 
 
+@pytest.mark.alone
 def test_a_user_who_is_disabled_is_out_at_three_gateways_within_recheck(gateways, redis, realm):
     """`invalid_grant` at one gateway ends the session at all, also where it is cached and where nothing was asked."""
     trio = gateways(3, url(redis), recheck="3s", max_stale="1h")
@@ -361,6 +362,7 @@ def operator_revokes(gateway, realm, browser):
     assert "revoked 2 sign-ins" in command(gateway, "sessions", "revoke", "--user", "mock:ada")
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("end", [sign_out_everywhere, provider_logout, operator_revokes])
 def test_the_end_of_all_sessions_of_a_user_reaches_the_other_gateway_in_a_second(end, gateways, redis, realm):
     """Also where they are cached; another user stays signed in."""
