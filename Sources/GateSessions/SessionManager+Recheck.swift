@@ -74,6 +74,8 @@ extension SessionManager {
     package enum Confirmation: Sendable {
         /// It is in the session that the browser has.
         case confirmed
+        /// It is in this session, which is the same one in another cookie.
+        case reissued(IssuedSession)
         /// The session has ended, or comes from another session at the provider, by which the provider would end it.
         case otherSession
         /// The single-use value was spent before.
@@ -97,15 +99,11 @@ extension SessionManager {
         now: Instant,
         spending once: SingleUse
     ) async throws(Failure) -> Confirmation {
-        // A cookie that is the session is replaced by another.
-        guard self.keepsSessions else { return .otherSession }
+        if let whole = ticket.whole { return try await self.reissue(whole, with: signIn, now: now, spending: once) }
         var isSpent = false
         for _ in 0..<SessionManager.maxReplacements {
             guard let stored = try await self.stored(ticket) else { return isSpent ? .spent : .otherSession }
-            guard stored.session.profile.label == signIn.profile.label,
-                stored.session.providerSession == signIn.providerSession,
-                stored.session.subjectClaim == signIn.subjectClaim
-            else { return .otherSession }
+            guard stored.session.isContinued(by: signIn) else { return .otherSession }
             if !isSpent {
                 guard try await self.spend(once) else { return .spent }
                 isSpent = true
@@ -113,6 +111,22 @@ extension SessionManager {
             if try await self.update(stored, with: signIn, confirmed: now) { return .confirmed }
         }
         throw SessionManager.busy
+    }
+
+    private func reissue(
+        _ whole: WholeSession,
+        with signIn: SignIn,
+        now: Instant,
+        spending once: SingleUse
+    ) async throws(Failure) -> Confirmation {
+        guard var session = self.session(whole, host: whole.host, now: now), session.isContinued(by: signIn) else {
+            return .otherSession
+        }
+        guard try await self.spend(once) else { return .spent }
+        session.profile = signIn.profile
+        session.idToken = signIn.idToken
+        (session.confirmed, session.lastSeen) = (now, now)
+        return .reissued(try self.issueWhole(session))
     }
 
     /// Stores the result of a re-check, unless the session has ended or changed meanwhile.
@@ -143,5 +157,13 @@ extension SessionManager {
         // The other gateways read the record again within the time that they cache it.
         try? await self.store.reportChange(ofFamily: session.familyKey)
         return true
+    }
+}
+
+extension Session {
+    /// Whether a sign-in is of the same user, from the same session at the provider.
+    fileprivate func isContinued(by signIn: SignIn) -> Bool {
+        self.profile.label == signIn.profile.label && self.providerSession == signIn.providerSession
+            && self.subjectClaim == signIn.subjectClaim
     }
 }

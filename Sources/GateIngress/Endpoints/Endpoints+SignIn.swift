@@ -188,23 +188,21 @@ extension Endpoints {
         known.profile = profile
         known.began = request.arrival
         known.device = request.userAgent.flatMap { DeviceSummary.text(of: $0) }
-        var confirmation = SessionManager.Confirmation.otherSession
+        var isConfirmed = false
+        var cookies: [String] = []
         if attempt.isSilent, let ticket = request.ticket {
-            confirmation = try await self.runtime.sessions.confirm(
-                ticket,
-                with: known,
-                now: request.now,
-                spending: once
-            )
+            let sessions = self.runtime.sessions
+            switch try await sessions.confirm(ticket, with: known, now: request.now, spending: once) {
+            case .confirmed: isConfirmed = true
+            case .reissued(let issued): (isConfirmed, cookies) = (true, self.cookies(of: issued, for: request))
+            case .spent: throw spent
+            case .otherSession: break
+            }
         }
-        switch confirmation {
-        case .confirmed: self.runtime.metrics.rechecked(profile.provider, result: "confirmed")
-        case .spent: throw spent
-        case .otherSession: break
-        }
+        if isConfirmed { self.runtime.metrics.rechecked(profile.provider, result: "confirmed") }
         if let destination, case .denied(let denial) = destination.route.decision(for: profile) {
             // The session of other apps goes on: any link could lead the user to this one.
-            if confirmation == .otherSession {
+            if !isConfirmed {
                 guard try await self.runtime.sessions.spend(once) else { throw spent }
             }
             let failure = denial.failure(of: profile, app: destination.name)
@@ -215,12 +213,14 @@ extension Endpoints {
             context.provider = profile.provider
             context.place = self.place(of: attempt.returnPath)
             var page = self.runtime.rendering.response(to: failure, for: request.clientKind, context: context)
-            if attempt.isSilent, request.ticket?.isWholeSession == true {
-                page.addCookies(GatewayCookie.session(at: self.runtime.publicOrigin).deletions(in: request.cookies))
-            }
+            page.addCookies(cookies)
             return page
         }
-        guard confirmation == .otherSession else { return self.response(ending: attempt) }
+        guard !isConfirmed else {
+            var response = self.response(ending: attempt)
+            response.addCookies(cookies)
+            return response
+        }
         let host = self.runtime.publicOrigin.host
         let old = request.ticket ?? attempt.replacedTicket.flatMap { Ticket(Array($0.utf8)) }
         let signedIn = try await self.runtime.sessions.issue(
@@ -238,15 +238,14 @@ extension Endpoints {
         self.runtime.metrics.signIn(provider: profile.provider, result: "ok")
         self.runtime.log.signedIn(profile, session: issued.session.id)
         var response = self.response(ending: attempt)
-        response.addCookies(
-            self.runtime.cookies(
-                of: issued,
-                at: self.runtime.publicOrigin,
-                replacing: request.cookies,
-                now: request.now
-            )
-        )
+        response.addCookies(self.cookies(of: issued, for: request))
         return response
+    }
+
+    /// The `Set-Cookie` values of a session on the gateway's host.
+    private func cookies(of issued: IssuedSession, for request: EndpointRequest) -> [String] {
+        let origin = self.runtime.publicOrigin
+        return self.runtime.cookies(of: issued, at: origin, replacing: request.cookies, now: request.now)
     }
 
     /// Sends the browser on to where the user wanted to go.

@@ -26,10 +26,10 @@ extension RelyingParty {
         guard self.definition.revokesTokens, let token = grant.refreshToken ?? grant.accessToken else {
             return .notOffered
         }
-        let metadata = try await self.metadata()
-        guard let endpoint = metadata.revocation else { return .notOffered }
         try await self.revocations.acquire()
         defer { self.revocations.release() }
+        let metadata = try await self.metadata()
+        guard let endpoint = metadata.revocation else { return .notOffered }
         var form = Form()
         form.append("token", token.withText { $0 })
         form.append("token_type_hint", grant.refreshToken == nil ? "access_token" : "refresh_token")

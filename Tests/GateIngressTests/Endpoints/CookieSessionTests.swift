@@ -72,16 +72,26 @@ private let name = "__Host-gatehouse"
         #expect(browser.jar[GatewayFixture.gate]?.keys.contains { $0.hasPrefix(name) } == false)
     }
 
-    @Test func `a re-check that the rules of the app deny deletes the cookie`() async throws {
+    @Test(arguments: [("ada@example.org", 303), ("ada@example.com", 403)])
+    func `a re-check puts the new profile into the same session, also if the app denies it`(
+        email: String,
+        status: Int
+    ) async throws {
         let gateway = try GatewayFixture(keepsSessions: false)
         let browser = try await self.signedIn(gateway)
+        let first = try #require(browser.begun.first).session
+        gateway.clock.advance(by: 600)
         let query = Form([Form.Field("rd", "/wiki"), .silent]).encoded
         let response = try await browser.open("\(gate)/oauth2/start/staff?\(query)")
-        var claims = Browser.ada
-        claims["email"] = "ada@example.com"
+        let claims = Browser.ada.merging(["email": .string(email), "name": "Ada Byron"]) { $1 }
         let callback = try browser.callback(to: try #require(response.location), provider: "staff", as: claims)
-        #expect(try await browser.open(callback).status == 403)
-        #expect(browser.jar[GatewayFixture.gate]?[name] == nil)
+        #expect(try await browser.open(callback).status == status)
+        let value = try #require(browser.jar[GatewayFixture.gate]?[name])
+        let sessions = gateway.runtime.sessions
+        let ticket = try #require(sessions.ticket(Array(value.utf8), host: GatewayFixture.gate))
+        let session = try await sessions.session(for: ticket, host: GatewayFixture.gate, now: gateway.clock.now)
+        #expect(session?.id == first.id && session?.created == first.created && session?.family == first.family)
+        #expect(session?.profile.email == email && session?.profile.name == "Ada Byron")
     }
 
     @Test func `userinfo renews no cookie: a sign-out in another tab may come between`() async throws {
