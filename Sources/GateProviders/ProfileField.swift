@@ -50,4 +50,12 @@ package enum ProfileField: String, Sendable, CaseIterable {
 
     /// Whether unsigned data from the browser may fill the field.
     package var takesUnsigned: Bool { self == .name || self == .givenName || self == .familyName }
+
+    /// Whether the scope `profile` of OpenID Connect asks for the field together with the name.
+    var comesWithName: Bool {
+        switch self {
+        case .givenName, .familyName, .picture, .locale: true
+        default: false
+        }
+    }
 }

@@ -15,6 +15,8 @@ package struct ProfileMapping: Sendable {
     private let overridden: Set<ProfileField>
     /// Every source that some field reads.
     package let sources: Set<ClaimSource>
+    /// The chains of the fields that read userinfo, up to that step.
+    private let beforeUserinfo: [ProfileField: [ProfileStep]]
 
     init(
         provider: String,
@@ -28,6 +30,10 @@ package struct ProfileMapping: Sendable {
         let chains = chains.merging(overrides.mapValues { $0.map(ProfileStep.claim) }) { $1 }
         self.chains = chains
         self.sources = Set(chains.values.joined().flatMap(\.sources))
+        self.beforeUserinfo = chains.compactMapValues { steps in
+            let userinfo = steps.firstIndex { $0.sources.contains { $0.document == .userinfo } }
+            return userinfo.map { Array(steps[..<$0]) }
+        }
         self.trust = trust
         self.overridden = Set(overrides.keys)
     }
@@ -71,6 +77,29 @@ package struct ProfileMapping: Sendable {
             }
         }
         return wanted
+    }
+
+    /// Whether some field has no value in the ID token and reads userinfo next.
+    ///
+    /// A provider that puts the name into ID tokens puts everything there that the scope `profile` asks for and it has: for
+    /// the parts of the name, picture and language alone, userinfo is not worth a call. OpenID Connect Core §5.4.
+    ///
+    /// - Parameters:
+    ///   - payloads: The ID token.
+    ///   - groups: Whether a rule or an app needs groups.
+    func readsUserinfo(after payloads: ProviderPayloads, groups: Bool) -> Bool {
+        let isNamed = !self.readsUserinfo(.name, after: payloads)
+        return self.beforeUserinfo.keys.contains { field in
+            guard groups || field != .groups else { return false }
+            guard !isNamed || !field.comesWithName || self.overridden.contains(field) else { return false }
+            return self.readsUserinfo(field, after: payloads)
+        }
+    }
+
+    private func readsUserinfo(_ field: ProfileField, after payloads: ProviderPayloads) -> Bool {
+        // A flag speaks of the address beside it, so userinfo has one only for an address from userinfo.
+        if field == .emailVerified, !self.readsUserinfo(.email, after: payloads) { return false }
+        return self.beforeUserinfo[field]?.allSatisfy { !$0.hasValue(for: field, in: payloads) } ?? false
     }
 
     /// The profile of the user whom these payloads describe, with the source of each field.

@@ -86,6 +86,15 @@ package struct ProviderDefinition: Sendable {
         self.mapping.sources.contains { $0.document == .userinfo }
     }
 
+    /// Whether the profile needs the userinfo response, because the ID token has no value for a field that reads it next.
+    ///
+    /// - Parameters:
+    ///   - payloads: The ID token.
+    ///   - groups: Whether a rule or an app needs groups.
+    package func readsUserinfo(after payloads: ProviderPayloads, groups: Bool) -> Bool {
+        self.mapping.readsUserinfo(after: payloads, groups: groups)
+    }
+
     /// The profile of the user whom these payloads describe, if this provider's rules admit them.
     package func profile(from payloads: ProviderPayloads) throws(Failure) -> MappedProfile {
         for rule in self.admission where !rule.admits(payloads) { throw rule.denial }

@@ -21,9 +21,10 @@ REASONS = {200: b"OK", 302: b"Found", 404: b"Not Found"}
 
 
 def claims_of(user):
+    """All that a profile reads, as providers put it into ID tokens when they are asked to: userinfo adds nothing."""
     return {
         "sub": user, "email": f"{user}@example.com", "email_verified": True, "name": user.title() + " Example",
-        "preferred_username": user
+        "preferred_username": user, "groups": ["staff"]
     }
 
 

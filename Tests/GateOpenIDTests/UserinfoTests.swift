@@ -84,6 +84,55 @@ import Testing
         )
     }
 
+    // MARK: Needed
+
+    /// An ID token with all that providers put there for the scopes `profile` and `email`, and the groups.
+    private static let full: [String: JSON?] = [
+        "name": "Ada", "preferred_username": "ada", "email": "ada@example.org", "groups": ["platform"],
+    ]
+
+    private func calls(
+        _ changes: [String: JSON?],
+        profile: [String: [String]] = [:],
+        looksUpGroups: Bool = true
+    ) async throws -> Int {
+        var settings = ProviderFixture.settings()
+        settings.profile = profile
+        let fixture = try ProviderFixture(settings)
+        let (_, attempt) = try await fixture.begin()
+        try fixture.issue(for: attempt, Self.full.merging(changes) { $1 })
+        _ = try await fixture.party.signIn(
+            callback: fixture.callback(attempt),
+            attempt: attempt,
+            looksUpGroups: looksUpGroups
+        )
+        return fixture.transport.count(Self.address)
+    }
+
+    @Test func `userinfo is not called for what the ID token has`() async throws {
+        #expect(try await self.calls([:]) == 0)
+        // A flag of userinfo would not speak of the address of the ID token.
+        #expect(try await self.calls(["email_verified": nil]) == 0)
+        #expect(try await self.calls(["groups": []]) == 0)
+    }
+
+    @Test(arguments: ["name", "preferred_username", "email", "groups"])
+    func `userinfo is called for each of these that the ID token lacks`(claim: String) async throws {
+        #expect(try await self.calls([claim: nil]) == 1)
+        #expect(try await self.calls([claim: .null]) == 1)
+    }
+
+    @Test func `groups that nobody needs are no reason to call userinfo`() async throws {
+        #expect(try await self.calls(["groups": nil], looksUpGroups: false) == 0)
+        #expect(try await self.calls(["groups": nil, "name": nil], looksUpGroups: false) == 1)
+    }
+
+    @Test func `userinfo is called for what an operator reads from there`() async throws {
+        #expect(try await self.calls([:], profile: ["picture": ["userinfo:/avatar"]]) == 1)
+        #expect(try await self.calls([:], profile: ["name": ["userinfo:/name", "id_token:/name"]]) == 1)
+        #expect(try await self.calls([:], profile: ["name": ["id_token:/name", "userinfo:/name"]]) == 0)
+    }
+
     // MARK: Down
 
     private func down(_ fixture: ProviderFixture, _ status: Int?) {

@@ -181,7 +181,8 @@ extension RelyingParty {
         let extras = recheck.user.grant.extras.flatMap { try? JSON(parsing: $0.utf8, depth: 8) }
         var payloads = ProviderPayloads(idToken: idToken?.claims, callback: extras)
         var missing: Failure?
-        switch try await self.userinfo(token.accessToken, of: idToken, expected, metadata, isProof: isProof) {
+        let isNeeded = isProof || self.definition.readsUserinfo(after: payloads, groups: recheck.looksUpGroups)
+        switch try await self.userinfo(token.accessToken, of: idToken, expected, metadata, isNeeded: isNeeded) {
         case .notNeeded: break
         case .claims(let claims):
             payloads.userinfo = claims

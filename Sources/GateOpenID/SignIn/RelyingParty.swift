@@ -361,7 +361,8 @@ extension RelyingParty {
         }
         var payloads = ProviderPayloads(idToken: idToken?.claims, callback: response.extras)
         var notes: [String] = []
-        switch try await self.userinfo(token.accessToken, of: idToken, expected, metadata) {
+        let isNeeded = self.definition.readsUserinfo(after: payloads, groups: looksUpGroups)
+        switch try await self.userinfo(token.accessToken, of: idToken, expected, metadata, isNeeded: isNeeded) {
         case .notNeeded: break
         case .claims(let claims): payloads.userinfo = claims
         case .unavailable(let failure):
@@ -453,7 +454,7 @@ extension RelyingParty {
 
     /// The result of the userinfo call.
     enum Userinfo {
-        /// No field of the profile reads it.
+        /// The ID token has all that the profile reads, or the provider has no userinfo.
         case notNeeded
         /// It is about the same subject.
         case claims(JSON)
@@ -467,7 +468,7 @@ extension RelyingParty {
         .providerQueueFull, .providerNoResources,
     ]
 
-    /// The userinfo response, fetched only if the profile reads it or `isProof`; it must be about the same subject.
+    /// The userinfo response, fetched only if it is needed; it must be about the same subject.
     ///
     /// An endpoint that is down does not fail the sign-in, because the ID token identifies the user. An endpoint that
     /// rejects the token, responds with anything but claims about this subject, or is down where the profile reads the
@@ -477,11 +478,9 @@ extension RelyingParty {
         of idToken: IDToken?,
         _ expected: IDToken.Expectation,
         _ metadata: ProviderMetadata,
-        isProof: Bool = false
+        isNeeded: Bool
     ) async throws(Failure) -> Userinfo {
-        guard let idToken, let keys = self.keys, self.definition.readsUserinfo || isProof,
-            let endpoint = metadata.userinfo
-        else { return .notNeeded }
+        guard isNeeded, let idToken, let keys = self.keys, let endpoint = metadata.userinfo else { return .notNeeded }
         let userinfo: JSON
         do throws(Failure) {
             switch try await self.call.userinfo(at: endpoint, accessToken: accessToken) {
