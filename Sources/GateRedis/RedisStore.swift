@@ -520,6 +520,19 @@ extension RedisStore {
         return Self.entry(kind, key, from: reply, at: now)
     }
 
+    /// Some entries by their keys.
+    package func entries(
+        _ kind: StoreEntry.Kind,
+        under keys: [[UInt8]],
+        at now: Instant
+    ) async throws(Failure) -> [StoreEntry] {
+        let values = try await self.client.replies(
+            to: keys.map { RedisCommand("GET").with(Self.name(kind, $0)) },
+            inPartsOf: Self.largeStep
+        )
+        return zip(keys, values).compactMap { Self.entry(kind, $0, from: $1, at: now) }
+    }
+
     /// Some entries, by when they expire; one that is replaced meanwhile may be in two pages.
     package func entries(
         _ kind: StoreEntry.Kind,
@@ -528,11 +541,7 @@ extension RedisStore {
         at now: Instant
     ) async throws(Failure) -> StorePage<StoreEntry> {
         let page = try await self.members(of: Self.index(of: kind), from: self.cursor(cursor), count: limit)
-        let values = try await self.client.replies(
-            to: page.members.map { RedisCommand("GET").with(Self.name(kind, $0)) },
-            inPartsOf: Self.largeStep
-        )
-        let items = zip(page.members, values).compactMap { Self.entry(kind, $0, from: $1, at: now) }
+        let items = try await self.entries(kind, under: page.members, at: now)
         return StorePage(items: items, next: page.next?.bytes)
     }
 

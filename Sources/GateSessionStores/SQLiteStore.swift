@@ -8,12 +8,16 @@ internal import Synchronization
 
 /// A session store in one SQLite file on this machine, for a single gateway.
 ///
-/// Calls do not block a thread of the caller: GRDB runs them on its own queues. A cancelled call throws and writes
+/// Calls do not block a thread of the caller: they run on threads of the store. A cancelled call throws and writes
 /// nothing. A look-up never waits for a write, and no call waits longer than two seconds for earlier calls.
 package final class SQLiteStore: SessionStore {
     /// The file.
     package let path: String
     private let pool: DatabasePool
+    private let writes = CallQueue("gatehouse.sessions.writes")
+    private let lookUps = CallQueue("gatehouse.sessions.look-ups")
+    /// Reads of many rows, for which no look-up waits.
+    private let scans = CallQueue("gatehouse.sessions.scans")
     private let lastSeen: LastSeenBuffer
     private let revocations: PendingRevocations
     private let file: DatabaseFile
@@ -166,7 +170,7 @@ package final class SQLiteStore: SessionStore {
         let query = """
             SELECT (SELECT COUNT(*) FROM session) - (SELECT COUNT(*) FROM session WHERE expires <= ? OR seen <= ?)
             """
-        return try await self.read { database in
+        return try await self.read(on: self.scans) { database in
             try Int.fetchOne(database, sql: query, arguments: [now.seconds, idle]) ?? 0
         }
     }
@@ -326,6 +330,17 @@ extension SQLiteStore {
         try await self.read { database in try SQLiteStore.entry(kind, key, at: now, in: database) }
     }
 
+    /// Some entries by their keys, in one read.
+    package func entries(
+        _ kind: StoreEntry.Kind,
+        under keys: [[UInt8]],
+        at now: Instant
+    ) async throws(Failure) -> [StoreEntry] {
+        try await self.read(on: self.scans) { database in
+            try keys.compactMap { try SQLiteStore.entry(kind, $0, at: now, in: database) }
+        }
+    }
+
     /// Some entries, by their keys.
     package func entries(
         _ kind: StoreEntry.Kind,
@@ -351,7 +366,7 @@ extension SQLiteStore {
         key: (Item) -> [UInt8]
     ) async throws(Failure) -> StorePage<Item> {
         let count = max(1, min(limit, Self.maxPage))
-        let found = try await self.read { try items($0, count + 1) }
+        let found = try await self.read(on: self.scans) { try items($0, count + 1) }
         let kept = Array(found.prefix(count))
         return StorePage(items: kept, next: found.count > count ? kept.last.map(key) : nil)
     }
@@ -518,13 +533,16 @@ extension SQLiteStore {
     }
 
     private func read<Value: Sendable>(
+        on queue: CallQueue? = nil,
         _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws(Failure) -> Value {
         let deadline = ContinuousClock.now + self.patience
+        let pool = self.pool
         do {
-            return try await self.pool.read { database in
+            return try await (queue ?? self.lookUps).run {
                 try SQLiteStore.checkTurn(deadline)
-                return try body(database)
+                // Each read is one statement, or several that need no common state, so it needs no transaction.
+                return try pool.unsafeRead(body)
             }
         } catch {
             throw self.failure(error)
@@ -535,18 +553,22 @@ extension SQLiteStore {
         _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws(Failure) -> Value {
         let deadline = ContinuousClock.now + self.patience
+        let pool = self.pool
         do {
-            return try await self.pool.writeWithoutTransaction { database in
+            return try await self.writes.run {
                 // Checked before the transaction, which may wait for another process.
                 try SQLiteStore.checkTurn(deadline)
-                try database.beginTransaction(.immediate)
-                do {
-                    let value = try body(database)
-                    try database.commit()
-                    return value
-                } catch {
-                    try? database.rollback()
-                    throw error
+                return try pool.writeWithoutTransaction { database in
+                    // GRDB's own transactions prepare these statements each time.
+                    try database.cachedStatement(sql: "BEGIN IMMEDIATE").execute()
+                    do {
+                        let value = try body(database)
+                        try database.cachedStatement(sql: "COMMIT").execute()
+                        return value
+                    } catch {
+                        try? database.rollback()
+                        throw error
+                    }
                 }
             }
         } catch {

@@ -247,6 +247,9 @@ package protocol SessionStore: Sendable {
     /// The entry of a kind and key; nil if it does not exist or has expired.
     func entry(_ kind: StoreEntry.Kind, _ key: [UInt8], at now: Instant) async throws(Failure) -> StoreEntry?
 
+    /// The entries of a kind under some keys, in any order; those that do not exist or have expired are left out.
+    func entries(_ kind: StoreEntry.Kind, under keys: [[UInt8]], at now: Instant) async throws(Failure) -> [StoreEntry]
+
     /// Some entries of a kind: at most `limit`, from `cursor` on; an empty cursor is the start.
     func entries(
         _ kind: StoreEntry.Kind,
@@ -316,6 +319,19 @@ extension SessionStore {
     /// Writes one after the other; a store that can write several at once does so.
     package func put(_ entries: [StoreEntry]) async throws(Failure) {
         for entry in entries { try await self.put(entry) }
+    }
+
+    /// Reads one after the other; a store that can read several at once does so.
+    package func entries(
+        _ kind: StoreEntry.Kind,
+        under keys: [[UInt8]],
+        at now: Instant
+    ) async throws(Failure) -> [StoreEntry] {
+        var found: [StoreEntry] = []
+        for key in keys {
+            if let entry = try await self.entry(kind, key, at: now) { found.append(entry) }
+        }
+        return found
     }
 
     /// A store of a single gateway has no others to notify.

@@ -27,8 +27,13 @@ final class UserRegister: Sendable {
     private static let batch = 100
     private static let delay = Duration.seconds(1)
 
+    private struct Waiting: Sendable {
+        let profile: Profile
+        let time: Instant
+    }
+
     private struct State {
-        var waiting: [String: (profile: Profile, time: Instant)] = [:]
+        var waiting: [String: Waiting] = [:]
         var isWriting = false
     }
 
@@ -47,7 +52,7 @@ final class UserRegister: Sendable {
             guard state.waiting[profile.user] != nil || state.waiting.count < UserRegister.maxWaiting else {
                 return false
             }
-            state.waiting[profile.user] = (profile, now)
+            state.waiting[profile.user] = Waiting(profile: profile, time: now)
             defer { state.isWriting = true }
             return !state.isWriting
         }
@@ -72,26 +77,35 @@ final class UserRegister: Sendable {
     func write() async {
         let waiting = self.state.withLock { state in
             defer { state.waiting = [:] }
-            return state.waiting
+            return Array(state.waiting.values)
         }
         do throws(Failure) {
-            var entries: [StoreEntry] = []
-            for (user, signIn) in waiting {
-                entries.append(try await self.entry(of: user, signIn.profile, at: signIn.time))
-                guard entries.count == UserRegister.batch else { continue }
-                try await self.store.put(entries)
-                entries = []
+            var rest = waiting[...]
+            while !rest.isEmpty {
+                try await self.write(rest.prefix(UserRegister.batch))
+                rest = rest.dropFirst(UserRegister.batch)
             }
-            if !entries.isEmpty { try await self.store.put(entries) }
         } catch {
             // The register must not load a store that is unavailable: the next sign-in of each user writes it.
             return
         }
     }
 
-    private func entry(of user: String, _ profile: Profile, at time: Instant) async throws(Failure) -> StoreEntry {
-        let key = UserRegister.key(of: user)
-        let known = try await self.store.entry(.user, key, at: time).flatMap(self.user)
+    private func write(_ signIns: ArraySlice<Waiting>) async throws(Failure) {
+        guard let now = signIns.first?.time else { return }
+        let keys = signIns.map { UserRegister.key(of: $0.profile.user) }
+        let known = Dictionary(try await self.store.entries(.user, under: keys, at: now).map { ($0.key, $0) }) { $1 }
+        try await self.store.put(
+            zip(keys, signIns).map { self.entry($0, of: $1.profile, at: $1.time, after: known[$0].flatMap(self.user)) }
+        )
+    }
+
+    private func entry(
+        _ key: [UInt8],
+        of profile: Profile,
+        at time: Instant,
+        after known: RegisteredUser?
+    ) -> StoreEntry {
         var profile = profile
         profile.picture = nil
         profile.groups = Array(profile.groups.prefix(UserRegister.maxElements))

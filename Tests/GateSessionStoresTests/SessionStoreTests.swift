@@ -313,6 +313,17 @@ func record(_ number: UInt8, family: UInt8 = 0, sealed: [UInt8]? = nil) -> Sessi
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `entries are read together by their keys, without others and expired ones`(kind: StoreKind) async throws {
+        let store = try await OpenStore(kind)
+        try await store.store.put([self.entry(1), self.entry(2), self.entry(3)])
+        let keys = [3, 9, 1].map { self.label($0) }
+        let found = try await store.store.entries(.user, under: keys, at: noon)
+        #expect(Set(found) == [self.entry(1), self.entry(3)])
+        #expect(try await store.store.entries(.user, under: [], at: noon) == [])
+        #expect(try await store.store.entries(.user, under: keys, at: noon.plus(600)) == [])
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `labels and card are part of a record`(kind: StoreKind) async throws {
         let store = try await OpenStore(kind)
         let full = self.labeled(1, family: 1, 101, 102, 103, 104)
