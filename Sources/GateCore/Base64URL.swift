@@ -19,20 +19,22 @@ package enum Base64URL {
     /// The text for some bytes; for arrays, because other modules would call the generic function through witnesses, byte by byte.
     package static func encode(_ bytes: [UInt8]) -> String {
         let alphabet = self.alphabet
-        var text: [UInt8] = []
-        text.reserveCapacity((bytes.count * 4 + 2) / 3)
-        var pending: UInt32 = 0
-        var bits: UInt32 = 0
-        for byte in bytes {
-            pending = (pending << 8 | UInt32(byte)) & 0xFFFF
-            bits += 8
-            while bits >= 6 {
-                bits -= 6
-                text.append(alphabet[Int(pending >> bits & 0x3F)])
-            }
+        var text = [UInt8](repeating: 0, count: (bytes.count * 4 + 2) / 3)
+        var (input, output) = (0, 0)
+        while input + 3 <= bytes.count {
+            let group = Int(bytes[input]) << 16 | Int(bytes[input + 1]) << 8 | Int(bytes[input + 2])
+            text[output] = alphabet[group >> 18]
+            text[output + 1] = alphabet[group >> 12 & 0x3F]
+            text[output + 2] = alphabet[group >> 6 & 0x3F]
+            text[output + 3] = alphabet[group & 0x3F]
+            (input, output) = (input + 3, output + 4)
         }
-        if bits > 0 {
-            text.append(alphabet[Int(pending << (6 - bits) & 0x3F)])
+        if input < bytes.count {
+            let second = input + 1 < bytes.count ? Int(bytes[input + 1]) : nil
+            let group = Int(bytes[input]) << 16 | (second ?? 0) << 8
+            text[output] = alphabet[group >> 18]
+            text[output + 1] = alphabet[group >> 12 & 0x3F]
+            if second != nil { text[output + 2] = alphabet[group >> 6 & 0x3F] }
         }
         return String(decoding: text, as: UTF8.self)
     }
@@ -49,22 +51,28 @@ package enum Base64URL {
 
     private static func decode(_ text: [UInt8]) -> [UInt8]? {
         let values = self.values
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(text.count * 3 / 4)
-        var pending: UInt32 = 0
-        var bits: UInt32 = 0
-        for character in text {
-            let value = values[Int(character)]
-            guard value != 0xFF else { return nil }
-            pending = (pending << 6 | UInt32(value)) & 0xFFFF
-            bits += 6
-            if bits >= 8 {
-                bits -= 8
-                bytes.append(UInt8(truncatingIfNeeded: pending >> bits))
-            }
+        guard text.count % 4 != 1 else { return nil }
+        var bytes = [UInt8](repeating: 0, count: text.count * 3 / 4)
+        // Every value has 6 bits; what is no character has 8.
+        var seen: UInt8 = 0
+        var (input, output) = (0, 0)
+        while input + 4 <= text.count {
+            let (first, second) = (values[Int(text[input])], values[Int(text[input + 1])])
+            let (third, fourth) = (values[Int(text[input + 2])], values[Int(text[input + 3])])
+            seen |= first | second | third | fourth
+            bytes[output] = first << 2 | second >> 4
+            bytes[output + 1] = second << 4 | third >> 2
+            bytes[output + 2] = third << 6 | fourth
+            (input, output) = (input + 4, output + 3)
         }
-        let remainder = pending & (1 << bits - 1)
-        guard bits < 6, remainder == 0 else { return nil }
-        return bytes
+        if input < text.count {
+            let (first, second) = (values[Int(text[input])], values[Int(text[input + 1])])
+            let third = input + 2 < text.count ? values[Int(text[input + 2])] : nil
+            seen |= first | second | (third ?? 0)
+            bytes[output] = first << 2 | second >> 4
+            if let third { bytes[output + 1] = second << 4 | third >> 2 }
+            guard (third ?? second) & (third == nil ? 0x0F : 0x03) == 0 else { return nil }
+        }
+        return seen < 64 ? bytes : nil
     }
 }

@@ -53,14 +53,22 @@ extension JSON {
         }
     }
 
+    private static func isEscaped(_ byte: UInt8) -> Bool {
+        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") || byte == 0x7F
+    }
+
     private static func write(_ text: String, to bytes: inout [UInt8]) {
         bytes.append(UInt8(ascii: "\""))
         defer { bytes.append(UInt8(ascii: "\"")) }
-        guard text.utf8.contains(where: { $0 < 0x20 || $0 == 0x22 || $0 == 0x5C || $0 == 0x7F }) else {
-            bytes += text.utf8
-            return
-        }
-        for byte in text.utf8 {
+        // Copied first, since a scan of the text's own bytes costs a call for each.
+        let start = bytes.count
+        bytes += text.utf8
+        var end = start
+        while end < bytes.count, !self.isEscaped(bytes[end]) { end += 1 }
+        guard end < bytes.count else { return }
+        let rest = Array(bytes[end...])
+        bytes.removeSubrange(end...)
+        for byte in rest {
             switch byte {
             case UInt8(ascii: "\""): bytes += "\\\"".utf8
             case UInt8(ascii: "\\"): bytes += "\\\\".utf8
