@@ -6,6 +6,7 @@ import shutil
 import signal
 import ssl
 import time
+from pathlib import Path
 
 import pytest
 
@@ -223,6 +224,35 @@ def test_a_new_certificate_is_for_new_connections(own_gateway, tmp_path):
         assert ssl.PEM_cert_to_DER_cert(open(cert).read()) == presented(own_gateway)
         wire.send(get)
         assert wire.response().status == 200
+
+
+def test_a_renewal_needs_no_signal_whichever_way_the_acme_client_writes_it(own_gateway, tmp_path):
+    """certbot leads `live/` to new files in `archive/`, first the chain, then the key; lego writes over both files."""
+    cert, key = (Path(path) for path in (own_gateway.cert, own_gateway.key))
+    archive = tmp_path / "archive"
+    archive.mkdir()
+
+    def lead(link, file):
+        aside = link.with_suffix(".new")
+        aside.symlink_to(file)
+        aside.replace(link)
+
+    for link in (cert, key):
+        link.rename(archive / f"1-{link.name}")
+        link.symlink_to(archive / f"1-{link.name}")
+    own_gateway.start()
+    first = presented(own_gateway)
+    new_cert, new_key = certificate(tmp_path, "renewed", "gate.localhost")
+    renewed = ssl.PEM_cert_to_DER_cert(Path(new_cert).read_text())
+    lead(cert, new_cert)
+    assert presented(own_gateway) == first, "a chain without its key is never presented"
+    lead(key, new_key)
+    eventually(lambda: presented(own_gateway) == renewed, "the renewed certificate is presented")
+    cert_again, key_again = certificate(tmp_path, "again", "gate.localhost")
+    Path(new_cert).write_bytes(Path(cert_again).read_bytes())
+    Path(new_key).write_bytes(Path(key_again).read_bytes())
+    again = ssl.PEM_cert_to_DER_cert(Path(cert_again).read_text())
+    eventually(lambda: presented(own_gateway) == again, "the certificate that was written over it is presented")
 
 
 def test_limits_of_a_reload_hold_for_new_connections(own_gateway):
