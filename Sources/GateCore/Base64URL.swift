@@ -53,7 +53,7 @@ package enum Base64URL {
         let values = self.values
         guard text.count % 4 != 1 else { return nil }
         var bytes = [UInt8](repeating: 0, count: text.count * 3 / 4)
-        // Every value has 6 bits; what is no character has 8.
+        // Every value has 6 bits; that of any other byte has 8.
         var seen: UInt8 = 0
         var (input, output) = (0, 0)
         while input + 4 <= text.count {

@@ -87,6 +87,7 @@ package struct ProfileMapping: Sendable {
     /// - Parameters:
     ///   - payloads: The ID token.
     ///   - groups: Whether a rule or an app needs groups.
+    /// - Returns: Whether userinfo has to be called.
     func readsUserinfo(after payloads: ProviderPayloads, groups: Bool) -> Bool {
         let isNamed = !self.readsUserinfo(.name, after: payloads)
         return self.beforeUserinfo.keys.contains { field in

@@ -91,6 +91,7 @@ package struct ProviderDefinition: Sendable {
     /// - Parameters:
     ///   - payloads: The ID token.
     ///   - groups: Whether a rule or an app needs groups.
+    /// - Returns: Whether userinfo has to be called.
     package func readsUserinfo(after payloads: ProviderPayloads, groups: Bool) -> Bool {
         self.mapping.readsUserinfo(after: payloads, groups: groups)
     }

@@ -122,7 +122,7 @@ import Testing
         #expect(try await self.calls([claim: .null]) == 1)
     }
 
-    @Test func `groups that nobody needs are no reason to call userinfo`() async throws {
+    @Test func `groups alone do not lead to userinfo unless a rule or an app needs them`() async throws {
         #expect(try await self.calls(["groups": nil], looksUpGroups: false) == 0)
         #expect(try await self.calls(["groups": nil, "name": nil], looksUpGroups: false) == 1)
     }
