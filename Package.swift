@@ -108,17 +108,26 @@ let moduleGraph: [(target: String, imports: [String])] = [
         ]
     ),
     (
-        "GateIngress",
+        "GateRuntime",
         [
             "GateOperations", "GateHeaders", "GateConfiguration", "GateProxy", "GateOpenID", "GateSessions",
-            "GateAssertion", "GateHTTP", "GateProviders", "GatePages", "GatePolicy", "GateWire", "GateNet", "GateCore",
+            "GateAssertion", "GateHTTP", "GateProviders", "GatePages", "GatePolicy", "GateWire", "GateCore",
             "HTTPTypes", "Metrics", "NIOCore",
+        ]
+    ),
+    (
+        "GateIngress",
+        [
+            "GateRuntime", "GateOperations", "GateHeaders", "GateConfiguration", "GateProxy", "GateOpenID",
+            "GateSessions", "GateAssertion", "GateHTTP", "GateProviders", "GatePages", "GatePolicy", "GateWire",
+            "GateNet", "GateCore", "HTTPTypes", "NIOCore",
         ]
     ),
     (
         "GateServer",
         [
-            "GateIngress", "GateOperations", "GateConfiguration", "GateProviderHTTP", "GateSessionStores", "GateRedis",
+            "GateIngress", "GateRuntime", "GateOperations", "GateConfiguration", "GateProviderHTTP",
+            "GateSessionStores", "GateRedis",
             "GateProxy", "GateOpenID", "GateSessions", "GateAssertion", "GateHTTP", "GateProviders", "GatePolicy",
             "GateNet", "GateYAML", "GateWire", "GateCore",
             "HTTPTypes", "Logging",

@@ -5,6 +5,7 @@ internal import GateHTTP
 internal import GateHeaders
 internal import GatePolicy
 internal import GateProxy
+internal import GateRuntime
 internal import GateSessions
 internal import GateWire
 internal import NIOCore

@@ -8,6 +8,7 @@ import NIOCore
 import Testing
 
 @testable import GateIngress
+@testable import GateRuntime
 
 @Suite struct RequestPathTests {
     @Test(arguments: [

@@ -8,6 +8,7 @@ internal import GateNet
 internal import GateOperations
 internal import GatePages
 internal import GatePolicy
+internal import GateRuntime
 internal import GateSessions
 internal import GateWire
 internal import HTTPTypes

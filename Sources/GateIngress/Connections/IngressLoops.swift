@@ -5,6 +5,7 @@ internal import GateCore
 package import GateHTTP
 package import GateNet
 package import GateProxy
+package import GateRuntime
 package import NIOCore
 
 /// The event loops that serve clients, with the state of each; what concerns all of them goes through here.

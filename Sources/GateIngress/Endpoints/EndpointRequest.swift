@@ -3,6 +3,7 @@
 internal import GateCore
 internal import GateHeaders
 internal import GatePages
+internal import GateRuntime
 internal import GateSessions
 internal import GateWire
 

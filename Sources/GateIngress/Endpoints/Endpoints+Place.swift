@@ -4,6 +4,7 @@ internal import GateCore
 internal import GateOpenID
 internal import GatePages
 internal import GatePolicy
+internal import GateRuntime
 internal import GateSessions
 
 extension Endpoints {

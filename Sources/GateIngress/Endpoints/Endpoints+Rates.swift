@@ -3,6 +3,7 @@
 internal import GateConfiguration
 internal import GateCore
 internal import GateHTTP
+internal import GateRuntime
 
 extension Endpoints {
     /// A callback from a client whose sign-ins do not fail too often.

@@ -8,6 +8,7 @@ internal import GateOperations
 internal import GatePages
 internal import GatePolicy
 internal import GateProviders
+internal import GateRuntime
 internal import GateSessions
 
 extension Endpoints {

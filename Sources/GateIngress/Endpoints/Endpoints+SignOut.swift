@@ -5,6 +5,7 @@ internal import GateHTTP
 internal import GateOpenID
 internal import GateOperations
 internal import GatePages
+internal import GateRuntime
 internal import GateSessions
 internal import HTTPTypes
 

@@ -4,6 +4,7 @@ internal import GateAssertion
 internal import GateCore
 internal import GateHTTP
 internal import GatePages
+internal import GateRuntime
 internal import GateSessions
 internal import GateWire
 internal import HTTPTypes

@@ -7,6 +7,7 @@ internal import GateOpenID
 internal import GateOperations
 internal import GatePages
 internal import GateProviders
+internal import GateRuntime
 internal import GateSessions
 
 /// The endpoints by which a provider ends the sessions of a user who has signed out there.

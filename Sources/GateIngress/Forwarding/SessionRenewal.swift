@@ -2,6 +2,7 @@
 
 internal import GateCore
 internal import GateHTTP
+internal import GateRuntime
 internal import GateSessions
 internal import GateWire
 internal import NIOCore

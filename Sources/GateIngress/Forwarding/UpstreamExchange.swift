@@ -5,6 +5,7 @@ internal import GateHTTP
 internal import GateHeaders
 internal import GateNet
 internal import GateProxy
+internal import GateRuntime
 internal import GateWire
 internal import NIOCore
 

@@ -6,6 +6,7 @@ internal import GateHTTP
 internal import GateHeaders
 internal import GateNet
 internal import GateProxy
+internal import GateRuntime
 internal import GateSessions
 internal import GateWire
 internal import NIOCore

@@ -4,6 +4,7 @@ internal import GateCore
 internal import GateHeaders
 internal import GatePolicy
 internal import GateProxy
+internal import GateRuntime
 internal import GateSessions
 internal import NIOCore
 

@@ -9,6 +9,7 @@ internal import GateNet
 internal import GateOperations
 internal import GatePolicy
 internal import GateProxy
+internal import GateRuntime
 internal import GateSessions
 internal import GateWire
 package import Logging

@@ -9,6 +9,7 @@ internal import GateOpenID
 internal import GateOperations
 internal import GateProviders
 internal import GateProxy
+internal import GateRuntime
 internal import GateSessions
 internal import Metrics
 internal import NIOCore

@@ -5,13 +5,13 @@ internal import GateAssertion
 internal import GateConfiguration
 internal import GateCore
 internal import GateHTTP
-internal import GateIngress
 internal import GateOpenID
 internal import GateOperations
 internal import GateProviderHTTP
 internal import GateProviders
 internal import GateProxy
 internal import GateRedis
+internal import GateRuntime
 internal import GateSessionStores
 internal import GateSessions
 internal import Logging

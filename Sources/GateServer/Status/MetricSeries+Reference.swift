@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateIngress
 package import GateOperations
+internal import GateRuntime
 
 extension MetricSeries {
     /// All metrics of the gateway, sorted by name.

@@ -6,6 +6,7 @@ import NIOCore
 import Testing
 
 @testable import GateIngress
+@testable import GateRuntime
 
 @Suite struct GatewayResponderTests {
     @Test(arguments: [

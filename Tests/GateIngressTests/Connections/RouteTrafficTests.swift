@@ -10,6 +10,7 @@ import NIOCore
 import Testing
 
 @testable import GateIngress
+@testable import GateRuntime
 
 @Suite struct RouteTrafficTests {
     /// A gateway whose app `wiki` has these traffic settings.

@@ -8,6 +8,7 @@ import NIOCore
 import Testing
 
 @testable import GateIngress
+@testable import GateRuntime
 
 private let gate = "https://gate.example.com"
 private let name = "__Host-gatehouse"

@@ -10,6 +10,7 @@ import HTTPTypes
 import Testing
 
 @testable import GateIngress
+@testable import GateRuntime
 
 private let gate = "https://gate.example.com"
 

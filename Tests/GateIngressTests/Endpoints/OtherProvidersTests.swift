@@ -10,6 +10,7 @@ import GateWire
 import Testing
 
 @testable import GateIngress
+@testable import GateRuntime
 
 private let gate = "https://\(GatewayFixture.gate)"
 

@@ -9,6 +9,7 @@ import HTTPTypes
 import Testing
 
 @testable import GateIngress
+@testable import GateRuntime
 
 private let gate = "https://gate.example.com"
 private let sessionCookie = "__Host-gatehouse"

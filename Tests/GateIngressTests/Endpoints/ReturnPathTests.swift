@@ -7,6 +7,7 @@ import GateTestSupport
 import Testing
 
 @testable import GateIngress
+@testable import GateRuntime
 
 private let gate = "https://gate.example.com"
 private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "email_verified": true, "name": "Eve"]

@@ -10,6 +10,7 @@ import NIOCore
 import Testing
 
 @testable import GateIngress
+@testable import GateRuntime
 
 /// The client's side of an exchange: notes what is sent to the client, and whether its request is read.
 final class FakeClient: DownstreamExchange {

@@ -10,6 +10,7 @@ import NIOCore
 import Testing
 
 @testable import GateIngress
+@testable import GateRuntime
 
 @Suite struct TunnelTests {
     private final class Delegate: TunnelDelegate {

@@ -8,6 +8,7 @@ import NIOCore
 import Testing
 
 @testable import GateIngress
+@testable import GateRuntime
 
 @Suite struct UpstreamExchangeTests {
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"

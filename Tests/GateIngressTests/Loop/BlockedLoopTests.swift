@@ -7,6 +7,7 @@ import Synchronization
 import Testing
 
 @testable import GateIngress
+@testable import GateRuntime
 
 @Suite struct BlockedLoopTests {
     @Test func `R-24 a call that holds a loop up for 200 ms is reported`() async throws {

@@ -7,6 +7,7 @@ import NIOCore
 import Testing
 
 @testable import GateIngress
+@testable import GateRuntime
 
 @Suite struct SessionCacheTests {
     private func key(_ ticket: Ticket) throws -> CookieKey {

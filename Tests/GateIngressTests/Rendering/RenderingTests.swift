@@ -8,6 +8,7 @@ import HTTPTypes
 import Testing
 
 @testable import GateIngress
+@testable import GateRuntime
 
 @Suite struct ClientKindTests {
     @Test(arguments: [

@@ -9,6 +9,7 @@ import NIOCore
 import Testing
 
 @testable import GateIngress
+@testable import GateRuntime
 
 /// Lifetimes of sessions that an app has of its own: the wiki on the gate's host beside `/`.
 @Suite struct AppLifetimesTests {

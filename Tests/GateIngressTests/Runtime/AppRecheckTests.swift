@@ -9,6 +9,7 @@ import NIOCore
 import Testing
 
 @testable import GateIngress
+@testable import GateRuntime
 
 /// Re-checks that an app has of its own: the wiki on the gate's host beside `/`.
 ///

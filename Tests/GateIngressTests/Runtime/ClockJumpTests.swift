@@ -7,6 +7,7 @@ import NIOCore
 import Testing
 
 @testable import GateIngress
+@testable import GateRuntime
 
 /// the wall clock of a running gateway jumps, and is set right again later.
 @Suite struct ClockJumpTests {

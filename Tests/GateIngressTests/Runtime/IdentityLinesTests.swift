@@ -10,6 +10,7 @@ import NIOCore
 import Testing
 
 @testable import GateIngress
+@testable import GateRuntime
 
 @Suite struct IdentityLinesTests {
     private func lines(_ profile: Profile, on app: String = "wiki") async throws -> [String] {

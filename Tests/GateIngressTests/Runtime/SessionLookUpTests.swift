@@ -9,6 +9,7 @@ import Synchronization
 import Testing
 
 @testable import GateIngress
+@testable import GateRuntime
 
 private let gate = "https://gate.example.com"
 private let policy = RecheckPolicy(interval: .seconds(1800), maxStale: .seconds(900))

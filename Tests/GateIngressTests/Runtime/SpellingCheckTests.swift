@@ -6,6 +6,7 @@ import GatePolicy
 import Testing
 
 @testable import GateIngress
+@testable import GateRuntime
 
 /// Paths that some server reads as another app's, or as one that is not public.
 @Suite struct SpellingCheckTests {

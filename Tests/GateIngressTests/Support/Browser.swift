@@ -12,6 +12,7 @@ import Synchronization
 import Testing
 
 @testable import GateIngress
+@testable import GateRuntime
 
 /// Sends requests to endpoints as a browser would, and keeps cookies for each host.
 final class Browser {

@@ -19,6 +19,7 @@ import NIOEmbedded
 import Testing
 
 @testable import GateIngress
+@testable import GateRuntime
 
 /// A runtime configuration with two providers and five apps, and all that a test wants to look at.
 ///

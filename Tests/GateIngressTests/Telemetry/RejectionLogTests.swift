@@ -8,6 +8,7 @@ import Synchronization
 import Testing
 
 @testable import GateIngress
+@testable import GateRuntime
 
 @Suite struct RejectionLogTests {
     @Test(

@@ -3,8 +3,8 @@
 import Foundation
 import GateConfiguration
 import GateCore
-import GateIngress
 import GateOperations
+import GateRuntime
 import GateSessions
 import GateTestSupport
 import Testing

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateConfiguration
-internal import GateCore
+package import GateConfiguration
+package import GateCore
 internal import Synchronization
 
 /// Limits the rate of sign-ins, by client network and in total; shared by all event loops.
@@ -40,7 +40,7 @@ package final class SignInLimiter: Sendable {
     /// Lets a sign-in begin.
     ///
     /// - Throws: `signin.overloaded`, or `signin.too_often` with how long to wait.
-    func start(by client: IPAddress?, within limits: SignInLimits) throws(Failure) {
+    package func start(by client: IPAddress?, within limits: SignInLimits) throws(Failure) {
         try self.refuseIfClosed()
         guard let client = client.map({ ClientNetwork(of: $0) }) else { return }
         let wait = self.shard(of: client).started.withLock {
@@ -52,7 +52,7 @@ package final class SignInLimiter: Sendable {
     }
 
     /// Refuses a client whose sign-ins fail too often.
-    func refuseIfFailing(_ client: IPAddress?, within limits: SignInLimits) throws(Failure) {
+    package func refuseIfFailing(_ client: IPAddress?, within limits: SignInLimits) throws(Failure) {
         guard let client = client.map({ ClientNetwork(of: $0) }) else { return }
         let wait = self.shard(of: client).failed.withLock {
             $0.wait(of: client, perMinute: limits.failuresPerMinute, at: self.now)
@@ -66,7 +66,7 @@ package final class SignInLimiter: Sendable {
     }
 
     /// Notes that a sign-in failed through what the browser sent.
-    func failed(_ client: IPAddress?, within limits: SignInLimits) {
+    package func failed(_ client: IPAddress?, within limits: SignInLimits) {
         guard let client = client.map({ ClientNetwork(of: $0) }) else { return }
         self.shard(of: client).failed.withLock {
             _ = $0.take(client, perMinute: limits.failuresPerMinute, at: self.now)
@@ -75,7 +75,7 @@ package final class SignInLimiter: Sendable {
 
     /// Refuses a client that posts too many invalid logout tokens; sign-ins that fail are counted apart, so that they
     /// delay no logout.
-    func refuseIfLogoutsFail(_ client: IPAddress?, within limits: SignInLimits) throws(Failure) {
+    package func refuseIfLogoutsFail(_ client: IPAddress?, within limits: SignInLimits) throws(Failure) {
         guard let client = client.map({ ClientNetwork(of: $0) }) else { return }
         let limit = limits.failuresPerMinute
         let wait = self.shard(of: client).failedLogouts.withLock { $0.wait(of: client, perMinute: limit, at: self.now) }
@@ -85,14 +85,14 @@ package final class SignInLimiter: Sendable {
     }
 
     /// Notes that a logout token was rejected.
-    func logoutFailed(_ client: IPAddress?, within limits: SignInLimits) {
+    package func logoutFailed(_ client: IPAddress?, within limits: SignInLimits) {
         guard let client = client.map({ ClientNetwork(of: $0) }) else { return }
         let limit = limits.failuresPerMinute
         self.shard(of: client).failedLogouts.withLock { _ = $0.take(client, perMinute: limit, at: self.now) }
     }
 
     /// Counts a sign-in that the gateway begins to work at, until ``release()``.
-    func acquire(within limits: SignInLimits) throws(Failure) {
+    package func acquire(within limits: SignInLimits) throws(Failure) {
         guard self.inside.add(1, ordering: .relaxed).newValue <= limits.inFlight else {
             self.release()
             throw Failure(.signInTooMany, "\(limits.inFlight) sign-ins are in progress")
@@ -100,7 +100,7 @@ package final class SignInLimiter: Sendable {
     }
 
     /// Takes one off the count.
-    func release() { self.inside.subtract(1, ordering: .relaxed) }
+    package func release() { self.inside.subtract(1, ordering: .relaxed) }
 
     private func refuseIfClosed() throws(Failure) {
         guard !self.isClosed.load(ordering: .relaxed) else {

@@ -2,58 +2,60 @@
 
 package import GateConfiguration
 package import GateCore
-internal import GateHeaders
-internal import GatePolicy
+package import GateHeaders
+package import GatePolicy
 package import GateProxy
-internal import GateSessions
-internal import GateWire
+package import GateSessions
+package import GateWire
 
 /// A route with all that a request on it needs, made once for a configuration.
 package final class RuntimeRoute: Sendable {
     /// Its position in the table of routes.
-    let index: Int
-    let route: Route
+    package let index: Int
+    /// Hosts, path and access rule.
+    package let route: Route
     /// Where requests are forwarded to, and how.
     package let upstream: LoadedUpstream
     /// The headers with identity fields that the app wants beside the standard ones.
-    let identityHeaders: [HeaderSetting]
+    package let identityHeaders: [HeaderSetting]
     /// The other pages that may write to the app, by their origins; nearly always empty.
     private let writeOrigins: [WriteOrigin]
     /// The methods that are forwarded; nil for all.
-    let methods: Set<String>?
+    package let methods: Set<String>?
     /// Whether header names with `_`, `.` and their like make a request rejected.
-    let rejectsIrregularNames: Bool
+    package let rejectsIrregularNames: Bool
     /// Whether an escaped slash or backslash in the path makes a request rejected.
     let rejectsEscapedSlash: Bool
     /// Whether other spellings of the app's paths are kept from other routes and from its own public rules.
     let guardsSpellings: Bool
-    let metrics: RouteMetrics
+    /// The counters of the route.
+    package let metrics: RouteMetrics
     /// Whether the app also gets `Forwarded`.
-    let sendsForwarded: Bool
+    package let sendsForwarded: Bool
     /// Whether responses may be silent without a time-out.
-    let isStreaming: Bool
+    package let isStreaming: Bool
     /// Who may open WebSockets; nil if the app takes none.
-    let webSocket: WebSocketRule?
+    package let webSocket: WebSocketRule?
     /// Whether the app speaks HTTP/2, and so may be asked for more than HTTP/1.1 has.
-    let speaksHTTP2: Bool
+    package let speaksHTTP2: Bool
     /// How the head for the app differs from the client's; nil if it does not.
-    let requestChanges: RequestChanges?
+    package let requestChanges: RequestChanges?
     /// Changes to the lines of the app's responses on public paths; nil if absent.
     private let openChanges: ResponseChanges?
     /// The same on all others.
     private let protectedChanges: ResponseChanges?
     /// The direct response; nil if requests are forwarded.
-    let directResponse: DirectResponse?
+    package let directResponse: DirectResponse?
     /// How many bytes the body of a request may have.
-    let maxBody: Int64
+    package let maxBody: Int64
     /// Whether early hints of the app are passed on.
-    let passesEarlyHints: Bool
+    package let passesEarlyHints: Bool
     /// Whether all requests are rejected for maintenance.
-    let isInMaintenance: Bool
+    package let isInMaintenance: Bool
     /// The lifetimes of sessions on this app; nil if they are those of all apps.
-    let sessionLimits: SessionLimits?
+    package let sessionLimits: SessionLimits?
     /// When the provider is asked again about users of this app; nil if it is as for all apps.
-    let recheck: RecheckPolicy?
+    package let recheck: RecheckPolicy?
 
     /// A route of a configuration.
     ///
@@ -101,21 +103,25 @@ package final class RuntimeRoute: Sendable {
     ///
     /// - Parameter isProtected: Whether it is for a signed-in user.
     /// - Returns: The changes.
-    func responseChanges(isProtected: Bool) -> ResponseChanges? {
+    package func responseChanges(isProtected: Bool) -> ResponseChanges? {
         isProtected ? self.protectedChanges : self.openChanges
     }
 
     /// The host and port under which the browser reached the app.
-    func authority(of request: RequestHead) -> String { self.route.origins.authority(of: request.authority.host) }
+    package func authority(of request: RequestHead) -> String {
+        self.route.origins.authority(of: request.authority.host)
+    }
 
     /// The origin of the app's pages on the host of a request, as browsers send it.
-    func originText(of request: RequestHead) -> String { self.route.origins.text(of: request.authority.host) }
+    package func originText(of request: RequestHead) -> String { self.route.origins.text(of: request.authority.host) }
 
     /// Whether the app accepts a session by its age and use; the rules of the app are another matter.
-    func isCurrent(_ session: Session, now: Instant) -> Bool { self.sessionLimits?.admits(session, at: now) ?? true }
+    package func isCurrent(_ session: Session, now: Instant) -> Bool {
+        self.sessionLimits?.admits(session, at: now) ?? true
+    }
 
     /// Whether pages of another origin may write to a path of the app, which may be a decoded one.
-    func admitsWrite(from origin: String, to path: Span<UInt8>, isDecoded: Bool) -> Bool {
+    package func admitsWrite(from origin: String, to path: Span<UInt8>, isDecoded: Bool) -> Bool {
         self.writeOrigins.contains { entry in
             guard "\(entry.origin)" == origin else { return false }
             guard let only = entry.path else { return true }
@@ -125,7 +131,7 @@ package final class RuntimeRoute: Sendable {
     }
 
     /// The rejection of a request whose body is too long.
-    var bodyTooLarge: Failure {
+    package var bodyTooLarge: Failure {
         Failure(.routeBodyTooLarge, "\(self.name) takes bodies of \(self.maxBody) bytes at most")
     }
 }

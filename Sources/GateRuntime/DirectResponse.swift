@@ -2,13 +2,13 @@
 
 internal import GateConfiguration
 internal import GateCore
-internal import GateHTTP
+package import GateHTTP
 internal import GateHeaders
-internal import GateWire
+package import GateWire
 internal import HTTPTypes
 
 /// What a route responds to admitted requests instead of forwarding them; made once for a configuration.
-struct DirectResponse: Sendable {
+package struct DirectResponse: Sendable {
     private let response: Response
     /// Where path and query of a request are put behind; nil if they take no part.
     private let base: String?
@@ -18,7 +18,7 @@ struct DirectResponse: Sendable {
     private let openCaching: String?
 
     /// Whether it leads elsewhere.
-    var isRedirect: Bool { self.response.head.headerFields[.location] != nil }
+    package var isRedirect: Bool { self.response.head.headerFields[.location] != nil }
 
     /// The direct response of an app; nil if its requests are forwarded.
     init?(_ app: AppSettings) {
@@ -51,7 +51,7 @@ struct DirectResponse: Sendable {
     ///   - request: The request, whose canonical path was decided about.
     ///   - isOpen: Whether it needed no sign-in, so that the response is the same for all.
     /// - Returns: The response, complete.
-    func response(to request: RequestHead, isOpen: Bool) -> Response {
+    package func response(to request: RequestHead, isOpen: Bool) -> Response {
         var response = self.response
         if isOpen, let openCaching { response.head.headerFields[.cacheControl] = openCaching }
         guard let base else { return response }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateWire
+package import GateWire
 
 /// The kind of client that a response is for.
-struct ClientKind: Sendable {
+package struct ClientKind: Sendable {
     /// Whether a user sees the response, rather than a script.
-    let wantsPage: Bool
+    package let wantsPage: Bool
 
     /// A client of a known kind.
-    init(wantsPage: Bool) {
+    package init(wantsPage: Bool) {
         self.wantsPage = wantsPage
     }
 
@@ -16,7 +16,7 @@ struct ClientKind: Sendable {
     ///
     /// A browser sends `Sec-Fetch-Mode`; older ones ask for HTML, and scripts in pages usually call themselves
     /// `XMLHttpRequest`. Any other client is an API client, which must get a response it can parse, not a redirect.
-    init(_ request: RequestHead) {
+    package init(_ request: RequestHead) {
         if let mode = request.message.value(.secFetchMode) {
             self.wantsPage = mode == "navigate"
         } else if request.message.value(.xRequestedWith)?.lowercased() == "xmlhttprequest" {

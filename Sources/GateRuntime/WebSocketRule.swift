@@ -3,13 +3,13 @@
 internal import GateConfiguration
 internal import GateCore
 internal import GatePolicy
-internal import GateWire
+package import GateWire
 
 /// From whose pages a WebSocket to an app may be opened.
 ///
 /// Browsers send cookies along with every handshake and let any page start one, so only the origin distinguishes the app's
 /// own pages from others. RFC 6455 §10.2.
-struct WebSocketRule: Sendable {
+package struct WebSocketRule: Sendable {
     private let own: OriginSet
     private let others: Set<String>
     private let admitsAny: Bool
@@ -23,7 +23,7 @@ struct WebSocketRule: Sendable {
     }
 
     /// Whether the origin of a request may; clients other than browsers send none.
-    func admits(_ request: RequestHead) -> Bool {
+    package func admits(_ request: RequestHead) -> Bool {
         guard !self.admitsAny else { return true }
         guard let origin = request.message.value(.origin) else {
             return request.message.first(.secFetchSite) == nil && request.message.first(.secFetchMode) == nil

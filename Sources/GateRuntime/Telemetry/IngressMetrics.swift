@@ -81,27 +81,27 @@ package struct IngressMetrics: Sendable {
     package init() {}
 
     /// A message was rejected by the HTTP parser.
-    func rejected(_ reason: String) {
+    package func rejected(_ reason: String) {
         IngressMetrics.rejected.counter(reason).increment()
     }
 
     /// A request had header names with `_`, `.` or the like, which are left out unless an app wants them.
-    func irregularNames() {
+    package func irregularNames() {
         IngressMetrics.irregularHeaderNames.counter().increment()
     }
 
     /// A sign-in ended.
-    func signIn(provider: String, result: String) {
+    package func signIn(provider: String, result: String) {
         IngressMetrics.signIns.counter(provider, result).increment()
     }
 
     /// A session ended because the user signed out.
-    func signedOut() {
+    package func signedOut() {
         IngressMetrics.signOuts.counter().increment()
     }
 
     /// A re-check of a session ended.
-    func rechecked(_ provider: String, result: String) {
+    package func rechecked(_ provider: String, result: String) {
         IngressMetrics.rechecks.counter(provider, result).increment()
     }
 
@@ -111,7 +111,7 @@ package struct IngressMetrics: Sendable {
     }
 
     /// A provider requested a logout; those through the front channel count if a session ended.
-    func providerLogout(provider: String, channel: String, result: String) {
+    package func providerLogout(provider: String, channel: String, result: String) {
         IngressMetrics.providerLogouts.counter(provider, channel, result).increment()
     }
 
@@ -127,7 +127,7 @@ package struct IngressMetrics: Sendable {
 }
 
 /// The counters of a route; looked up once, so that a request only adds to them.
-struct RouteMetrics: Sendable {
+package struct RouteMetrics: Sendable {
     private let classes: [Counter]
     private let duration: Metrics.Timer
 
@@ -137,7 +137,7 @@ struct RouteMetrics: Sendable {
     }
 
     /// Counts a response and how long its request took.
-    func responded(_ status: Int, nanoseconds: Int64) {
+    package func responded(_ status: Int, nanoseconds: Int64) {
         guard self.classes.indices.contains(status / 100 - 1) else { return }
         self.classes[status / 100 - 1].increment()
         self.duration.recordNanoseconds(nanoseconds)

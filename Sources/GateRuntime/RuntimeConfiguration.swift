@@ -3,48 +3,63 @@
 package import GateAssertion
 package import GateConfiguration
 package import GateCore
-internal import GateHeaders
+package import GateHeaders
 package import GateOpenID
 package import GateOperations
-internal import GatePages
-internal import GatePolicy
+package import GatePages
+package import GatePolicy
 package import GateSessions
-internal import GateWire
+package import GateWire
 internal import NIOCore
 
 /// One configuration, made ready to serve; a reload builds another and swaps it.
 package final class RuntimeConfiguration: Sendable {
     /// The origin of the sign-in pages and callbacks.
-    let publicOrigin: Origin
+    package let publicOrigin: Origin
     /// The routes, in the order of the file.
     package let routes: [RuntimeRoute]
-    let table: RouteTable
+    /// Finds the route of a host and a canonical path.
+    package let table: RouteTable
     /// The same as servers may read it.
     let spellings: RouteSpellings
     /// Whether some app takes WebSockets.
-    let takesWebSockets: Bool
-    let trustedProxies: [CIDRRange]
-    let loopMarker: LoopMarker
+    package let takesWebSockets: Bool
+    /// The proxies whose `X-Forwarded-For` is trusted.
+    package let trustedProxies: [CIDRRange]
+    /// Marks forwarded requests, so that one that comes back is found.
+    package let loopMarker: LoopMarker
     /// The names with a meaning in requests, those that apps have for identity fields included.
-    let fieldNames: FieldNames
+    package let fieldNames: FieldNames
     /// The providers in the order of the file.
     package let providers: [RuntimeProvider]
     /// The sessions.
     package let sessions: SessionManager
-    let sealer: Sealer
-    let identity: IdentityLines
-    let keys: AssertionKeys
-    let rendering: Rendering
-    let log: RequestLog
-    let metrics: IngressMetrics
-    let clock: WallClock
-    let random: RandomBytes
+    /// Seals cookies and codes.
+    package let sealer: Sealer
+    /// Writes the identity lines of a user.
+    package let identity: IdentityLines
+    /// The keys that verify assertions.
+    package let keys: AssertionKeys
+    /// Renders failures.
+    package let rendering: Rendering
+    /// The log.
+    package let log: RequestLog
+    /// The metrics.
+    package let metrics: IngressMetrics
+    /// The wall clock.
+    package let clock: WallClock
+    /// The source of random bytes.
+    package let random: RandomBytes
     /// The bounds of connections, requests and sign-ins.
     package let limits: GatewayLimits
-    let signIns: SignInLimiter
-    let transfers: TransferLimiter
-    let longPaths: ReturnPathStore
-    let rechecks: Rechecks
+    /// The limits on sign-ins.
+    package let signIns: SignInLimiter
+    /// The limits on session transfers.
+    package let transfers: TransferLimiter
+    /// The return paths that are too long for a URL.
+    package let longPaths: ReturnPathStore
+    /// The re-checks in progress.
+    package let rechecks: Rechecks
     /// The value of `Strict-Transport-Security`; nil for no such field.
     private let hsts: String?
     /// Which groups of each provider's users are needed, by the provider's name.
@@ -103,12 +118,12 @@ package final class RuntimeConfiguration: Sendable {
     }
 
     /// Whether a host is the gateway's own or an app's.
-    func serves(_ host: String) -> Bool { self.origin(of: host) != nil }
+    package func serves(_ host: String) -> Bool { self.origin(of: host) != nil }
 
     /// The value of `Strict-Transport-Security` in responses of ours to requests over TLS that we terminate; nil for none.
     ///
     /// Browsers ignore it for IP addresses, and for localhost it would reach other programs: RFC 6797 §8.1.1.
-    func hsts(for host: String) -> String? {
+    package func hsts(for host: String) -> String? {
         guard let hsts, let origin = self.origin(of: host), origin.isSecure, !origin.isLoopback else { return nil }
         return IPAddress(host) == nil && !host.hasPrefix("[") ? hsts : nil
     }
@@ -116,7 +131,7 @@ package final class RuntimeConfiguration: Sendable {
     /// The origin of a host of ours; nil for every other host.
     ///
     /// All have the scheme and port of `public_url`.
-    func origin(of host: String) -> Origin? {
+    package func origin(of host: String) -> Origin? {
         if let origin = self.origins[host] { return origin }
         guard !self.domains.isEmpty, let domain = HostPattern.domain(of: host), self.domains.contains(domain) else {
             return nil
@@ -125,14 +140,14 @@ package final class RuntimeConfiguration: Sendable {
     }
 
     /// The session cookie of a request as a key for caches; nil if it has none, or a malformed one.
-    func cookieKey(of request: RequestHead) -> CookieKey? {
+    package func cookieKey(of request: RequestHead) -> CookieKey? {
         guard let field = request.message.first(.cookie) else { return nil }
         let sent = request.message.bytes
         return self.sessionScan.key(in: sent.readableBytesUInt8Span.extracting(field.valueRange))
     }
 
     /// The ticket in the session cookie of a request; nil unless this gateway issued it for the host.
-    func ticket(of request: RequestHead) -> Ticket? {
+    package func ticket(of request: RequestHead) -> Ticket? {
         guard let field = request.message.first(.cookie) else { return nil }
         let sent = request.message.bytes
         let value = self.sessionScan.value(in: sent.readableBytesUInt8Span.extracting(field.valueRange))
@@ -147,7 +162,7 @@ package final class RuntimeConfiguration: Sendable {
     ///   - header: The cookies that the browser sent.
     ///   - now: The time.
     /// - Returns: The values; several for a session in pieces, or to delete pieces.
-    func cookies(
+    package func cookies(
         of issued: IssuedSession,
         at origin: Origin,
         replacing header: CookieHeader,
@@ -158,22 +173,22 @@ package final class RuntimeConfiguration: Sendable {
     }
 
     /// The user of a session, as pages have it.
-    func user(of session: Session) -> PageContext.User { self.user(of: session.profile, isSignedIn: true) }
+    package func user(of session: Session) -> PageContext.User { self.user(of: session.profile, isSignedIn: true) }
 
     /// A user, as pages have it.
-    func user(of profile: Profile, isSignedIn: Bool) -> PageContext.User {
+    package func user(of profile: Profile, isSignedIn: Bool) -> PageContext.User {
         let provider = self.provider(profile.provider)?.name ?? profile.provider
         return PageContext.User(profile, provider: provider, isSignedIn: isSignedIn)
     }
 
     /// The provider of a name.
-    func provider(_ id: String) -> RuntimeProvider? { self.providers.first { $0.id == id } }
+    package func provider(_ id: String) -> RuntimeProvider? { self.providers.first { $0.id == id } }
 
     /// Whether any rule or app needs the groups of a provider's users.
-    func needsGroups(of provider: String) -> Bool { self.demands[provider]?.isEmpty == false }
+    package func needsGroups(of provider: String) -> Bool { self.demands[provider]?.isEmpty == false }
 
     /// Keeps those of a user's groups that a rule or an app needs.
-    func keepGroups(of profile: inout Profile) {
+    package func keepGroups(of profile: inout Profile) {
         let dropped = self.demands[profile.provider]?.keep(in: &profile) ?? 0
         guard dropped > 0 else { return }
         self.metrics.groupsDropped(profile.provider, count: dropped)
@@ -181,21 +196,21 @@ package final class RuntimeConfiguration: Sendable {
     }
 
     /// The providers that a route accepts, in the order of the file; all if there is no route.
-    func accepted(by route: RuntimeRoute?) -> [RuntimeProvider] {
+    package func accepted(by route: RuntimeRoute?) -> [RuntimeProvider] {
         guard let route else { return self.providers }
         return self.providers.filter { route.route.providers.contains($0.id) }
     }
 
     /// Whether a route accepts a provider; without a route all are accepted.
-    func accepts(_ provider: String, on route: RuntimeRoute?) -> Bool {
+    package func accepts(_ provider: String, on route: RuntimeRoute?) -> Bool {
         self.accepted(by: route).contains { $0.id == provider }
     }
 
     /// When the provider is asked again on a route; nil for an endpoint of the gateway.
-    func recheck(on route: RuntimeRoute?) -> RecheckPolicy { route?.recheck ?? self.sessions.recheck }
+    package func recheck(on route: RuntimeRoute?) -> RecheckPolicy { route?.recheck ?? self.sessions.recheck }
 
     /// The route of a place on a host; nil for an endpoint of the gateway.
-    func route(host: String, path: ReturnPath) -> RuntimeRoute? {
+    package func route(host: String, path: ReturnPath) -> RuntimeRoute? {
         let bytes = Array(path.value.utf8.prefix { $0 != UInt8(ascii: "?") })
         guard !bytes.starts(with: "/oauth2/".utf8), !bytes.elementsEqual("/oauth2".utf8) else { return nil }
         return self.table.entry(host: host, path: bytes.span).map { self.routes[$0] }
@@ -207,15 +222,15 @@ package struct RuntimeProvider: Sendable {
     /// The name in the configuration file.
     package let id: String
     /// The text of its button.
-    let buttonText: String
+    package let buttonText: String
     /// The code flow with it.
     package let relyingParty: RelyingParty
     /// Whether its hosts may be called.
-    let reach: ProviderReachability
+    package let reach: ProviderReachability
     /// Limits the sign-ins that wait for this provider, so that a slow one does not use up the sign-ins of the others.
-    let waiting = ConcurrencyLimiter(limit: 400)
+    package let waiting = ConcurrencyLimiter(limit: 400)
     /// Limits the logouts of this provider that are in progress.
-    let logouts = ConcurrencyLimiter(limit: 100)
+    package let logouts = ConcurrencyLimiter(limit: 100)
 
     /// A provider of the configuration.
     package init(id: String, buttonText: String, relyingParty: RelyingParty, reach: ProviderReachability) {
@@ -226,13 +241,13 @@ package struct RuntimeProvider: Sendable {
     }
 
     /// The name for users, as its button has it.
-    var name: String {
+    package var name: String {
         let prefix = "Sign in with "
         return self.buttonText.hasPrefix(prefix) ? String(self.buttonText.dropFirst(prefix.count)) : self.buttonText
     }
 
     /// The failure when too many wait.
-    var busy: Failure { Failure(.providerBusy, "too many sign-ins wait for \(self.id)") }
+    package var busy: Failure { Failure(.providerBusy, "too many sign-ins wait for \(self.id)") }
 }
 
 /// What a ``RuntimeConfiguration`` is made of, beside its routes and providers.

@@ -6,7 +6,7 @@ import GatePolicy
 import GateProxy
 import Testing
 
-@testable import GateIngress
+@testable import GateRuntime
 
 @Suite struct RouteSpellingsTests {
     private func spellings(_ places: [(host: String, path: String)]) throws -> RouteSpellings {

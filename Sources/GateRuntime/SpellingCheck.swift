@@ -1,22 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateCore
+package import GateCore
 internal import GatePolicy
-internal import GateWire
+package import GateWire
 
 /// Rejects a path that an app server could read as a path of another app, or as one that needs a sign-in.
 ///
 /// Routes and rules are matched by the canonical path, and the app gets that path; but servers decode twice, take an escaped
 /// slash for a separator, drop parameters, or ignore letter case. What is checked here is every reading that
 /// some server is known to have, so that rules hold whatever the app does.
-struct SpellingCheck {
+package struct SpellingCheck {
     let runtime: RuntimeConfiguration
     let route: RuntimeRoute
+
+    /// The check for the route that the canonical path of a request leads to.
+    package init(runtime: RuntimeConfiguration, route: RuntimeRoute) {
+        self.runtime = runtime
+        self.route = route
+    }
 
     /// Why the request is rejected; nil if every reading of its path leads to the same app and rule.
     ///
     /// Nearly all paths are plain, and are done after one look at their bytes, or none where nothing depends on it.
-    func failure(of request: RequestHead, isOpen: Bool) -> Failure? {
+    package func failure(of request: RequestHead, isOpen: Bool) -> Failure? {
         let facts = self.runtime.spellings.facts(of: self.route.index)
         let isPart = facts.areOthers || self.route.route.path != "/"
         guard isPart || isOpen || self.route.rejectsEscapedSlash else { return nil }
@@ -37,7 +43,7 @@ struct SpellingCheck {
     ///   - request: The request.
     ///   - holds: Asked of each reading, and whether it is a decoded one.
     /// - Returns: Whether it does.
-    func holdsInEveryReading(of request: RequestHead, _ holds: (Span<UInt8>, Bool) -> Bool) -> Bool {
+    package func holdsInEveryReading(of request: RequestHead, _ holds: (Span<UInt8>, Bool) -> Bool) -> Bool {
         request.path.withSpan(of: request.message) { path in
             guard self.route.guardsSpellings, !PathReadings.isPlain(path) else { return holds(path, false) }
             let readings = PathReadings.all(of: path.indices.map { path[$0] })

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateCore
-internal import GateOpenID
+package import GateCore
+package import GateOpenID
 internal import GateOperations
 internal import GateProviders
-internal import GateSessions
+package import GateSessions
 
 /// Finds the session of a ticket, and has it confirmed by its provider when that is due.
-struct SessionLookUp: Sendable {
+package struct SessionLookUp: Sendable {
     let runtime: RuntimeConfiguration
     /// When the provider is asked again, on the app that is used.
-    let policy: RecheckPolicy
+    package let policy: RecheckPolicy
 
     /// How long a request waits for a re-check.
     private let patience: Duration
 
     /// The look-up for a route, or for an endpoint of the gateway.
-    init(runtime: RuntimeConfiguration, route: RuntimeRoute? = nil, patience: Duration = .seconds(3)) {
+    package init(runtime: RuntimeConfiguration, route: RuntimeRoute? = nil, patience: Duration = .seconds(3)) {
         self.runtime = runtime
         self.policy = runtime.recheck(on: route)
         self.patience = patience
@@ -30,7 +30,7 @@ struct SessionLookUp: Sendable {
     private static let maxWrites = 4
 
     /// What was found.
-    enum Found: Sendable {
+    package enum Found: Sendable {
         /// The ticket has no session.
         case none
         /// A session that may be served.
@@ -47,7 +47,7 @@ struct SessionLookUp: Sendable {
     ///   - mayAskUser: Whether the request is a navigation, which can lead over the provider.
     /// - Returns: What was found.
     /// - Throws: If the store is unavailable, or the provider has been for longer than `sessions.max_stale`.
-    func session(for ticket: Ticket, host: String, mayAskUser: Bool) async throws(Failure) -> Found {
+    package func session(for ticket: Ticket, host: String, mayAskUser: Bool) async throws(Failure) -> Found {
         let sessions = self.runtime.sessions
         let now = self.runtime.clock.now
         guard let session = try await sessions.session(for: ticket, host: host, now: now) else { return .none }
@@ -82,7 +82,7 @@ struct SessionLookUp: Sendable {
     }
 
     /// The same as a value, for a task.
-    func result(for ticket: Ticket, host: String, mayAskUser: Bool) async -> Result<Found, Failure> {
+    package func result(for ticket: Ticket, host: String, mayAskUser: Bool) async -> Result<Found, Failure> {
         do throws(Failure) {
             return .success(try await self.session(for: ticket, host: host, mayAskUser: mayAskUser))
         } catch {
@@ -299,7 +299,7 @@ extension SessionLookUp {
 
 extension GateSessions.SignIn {
     /// What a session keeps of a sign-in with a provider.
-    init(_ signIn: GateOpenID.SignIn) {
+    package init(_ signIn: GateOpenID.SignIn) {
         self.init(profile: signIn.profile)
         self.idToken = signIn.idToken.map { Secret(text: $0) }
         self.endSession = signIn.endSessionEndpoint.map { "\($0)" }

@@ -3,13 +3,13 @@
 internal import GateCore
 internal import GateOpenID
 internal import GateOperations
-internal import GateSessions
+package import GateSessions
 
 extension RuntimeConfiguration {
     /// Has the provider revoke the tokens of a session that its user has ended, in the background.
     ///
     /// The sign-out neither waits for it nor depends on it.
-    func revokeTokens(of session: Session) {
+    package func revokeTokens(of session: Session) {
         guard let grant = session.grant, let provider = self.provider(session.provider) else { return }
         Task {
             do throws(Failure) {

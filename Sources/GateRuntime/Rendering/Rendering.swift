@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateCore
-internal import GateHTTP
+package import GateCore
+package import GateHTTP
 internal import GateOperations
-internal import GatePages
+package import GatePages
 internal import GateSessions
-internal import GateWire
+package import GateWire
 internal import HTTPTypes
 
 /// Turns failures into responses; status, texts and steps are those of the failure catalogue.
-struct Rendering: Sendable {
+package struct Rendering: Sendable {
     let log: RequestLog
     let publicOrigin: Origin
     let random: RandomBytes
@@ -23,7 +23,11 @@ struct Rendering: Sendable {
     ///   - clientKind: The kind of client.
     ///   - context: What a page may show of the request.
     /// - Returns: The response, complete.
-    func response(to failure: Failure, for clientKind: ClientKind, context: PageContext = PageContext()) -> Response {
+    package func response(
+        to failure: Failure,
+        for clientKind: ClientKind,
+        context: PageContext = PageContext()
+    ) -> Response {
         let incident = self.random.identifier(9)
         self.log.refused(failure, incident: incident, isPage: clientKind.wantsPage, provider: context.provider)
         var response =
@@ -50,7 +54,7 @@ struct Rendering: Sendable {
     }
 
     /// The response for scripts that come without a fitting session, with the address that a user would have to open.
-    func challenge(_ failure: Failure, signIn address: String) -> Response {
+    package func challenge(_ failure: Failure, signIn address: String) -> Response {
         let incident = self.random.identifier(9)
         self.log.refused(failure, incident: incident, isPage: false)
         let cookie = GatewayCookie.session(at: self.publicOrigin).name
@@ -65,7 +69,7 @@ struct Rendering: Sendable {
     }
 
     /// The response to bytes that are not a request: a page if a browser seems to have sent them, else JSON.
-    func response(to rejection: WireRejection, for clientKind: ClientKind) -> Response {
+    package func response(to rejection: WireRejection, for clientKind: ClientKind) -> Response {
         let incident = self.random.identifier(9)
         self.log.refusedBytes(rejection, incident: incident, isPage: clientKind.wantsPage)
         let page = rejection.reason.entry.page
@@ -83,7 +87,7 @@ struct Rendering: Sendable {
     }
 
     /// A response with a page.
-    static func page(_ status: Int, _ html: String, formTargets: String = "'self'") -> Response {
+    package static func page(_ status: Int, _ html: String, formTargets: String = "'self'") -> Response {
         var fields: HTTPFields = [.contentType: "text/html; charset=utf-8"]
         fields[.contentSecurityPolicy] =
             "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'; "
@@ -95,7 +99,7 @@ struct Rendering: Sendable {
     }
 
     /// An empty page that only these origins may put into a frame; none if there are no origins.
-    static func framedPage(by origins: Set<Origin>) -> Response {
+    package static func framedPage(by origins: Set<Origin>) -> Response {
         let ancestors = origins.isEmpty ? "'none'" : origins.map { "\($0)" }.sorted().joined(separator: " ")
         var fields: HTTPFields = [.contentType: "text/html; charset=utf-8"]
         fields[.contentSecurityPolicy] = "default-src 'none'; base-uri 'none'; frame-ancestors \(ancestors)"
@@ -106,7 +110,7 @@ struct Rendering: Sendable {
     }
 
     /// A response with JSON.
-    static func json(_ status: Int, _ value: JSON) -> Response {
+    package static func json(_ status: Int, _ value: JSON) -> Response {
         var fields: HTTPFields = [.contentType: "application/json"]
         fields[.xContentTypeOptions] = "nosniff"
         return Response(status, fields: fields, body: value.encoded + [0x0A])
@@ -115,7 +119,7 @@ struct Rendering: Sendable {
     /// Sends the browser elsewhere with a `GET`.
     ///
     /// RFC 9110 §15.4.4.
-    static func redirect(to location: String) -> Response {
+    package static func redirect(to location: String) -> Response {
         var fields: HTTPFields = [.location: location]
         fields[.referrerPolicy] = "no-referrer"
         return Response(303, fields: fields)

@@ -5,7 +5,7 @@ import GateCore
 import Synchronization
 import Testing
 
-@testable import GateIngress
+@testable import GateRuntime
 
 @Suite struct SignInLimiterTests {
     private final class Hands: Sendable {
