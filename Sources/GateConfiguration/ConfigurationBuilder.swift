@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateAppConfiguration
 internal import GateCore
 internal import GateHTTP
-internal import GatePolicy
+internal import GateProviderConfiguration
 internal import GateProviders
 internal import GateSessions
 internal import GateYAML
@@ -128,28 +129,14 @@ struct ConfigurationBuilder {
             let path = app.value.path?.value ?? "/"
             self.place(app, at: path, in: &taken, &reading)
             self.checkLifetimes(of: app.value, &reading)
-            let check = AccessCheck(known: known, app: app)
-            let access = check.rule(&reading)
-            let denied = check.denied(access.providers, &reading)
-            guard let publicURL, let action = app.value.action else { continue }
-            var route = Route(app: app.name, origin: publicURL, path: path)
-            route.origins = OriginSet(publicURL, hosts: (app.value.hosts?.value ?? []).map(\.value))
-            route.providers = access.providers
-            route.access = access.rule
-            route.denied = denied
-            route.groups = app.value.groups ?? .all
-            route.publicRules = app.value.publicRules?.map(\.value) ?? []
-            let headers = (app.value.headers ?? []).map { HeaderSetting(name: $0.name, field: $0.value) }
-            var made = AppSettings(route: route, action: action, headers: headers)
-            made.traffic = app.value.trafficSettings
-            made.sessionLimits = SessionLimits(
-                idle: app.value.idleTimeout?.value,
-                lifetime: app.value.lifetime?.value
+            let made = AppDraft.settings(
+                of: app,
+                at: publicURL,
+                known: known,
+                maxStale: self.recheck.maxStale,
+                &reading
             )
-            made.recheck = app.value.recheck.map { interval in
-                RecheckPolicy(interval: interval, maxStale: self.recheck.maxStale)
-            }
-            made.sendsForwarded = app.value.forwarded ?? false
+            guard let made else { continue }
             settings.append(made)
         }
         return settings

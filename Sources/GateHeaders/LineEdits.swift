@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import GateConfiguration
+package import GateAppConfiguration
 internal import GateWire
 package import HTTPTypes
 internal import NIOCore

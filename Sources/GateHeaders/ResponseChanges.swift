@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import GateConfiguration
+package import GateAppConfiguration
 internal import GateCore
 internal import GateWire
 internal import NIOCore

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateConfiguration
+internal import GateAppConfiguration
 internal import GateCore
 package import GateHTTP
 internal import GateHeaders

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateAppConfiguration
 package import GateAssertion
 package import GateConfiguration
 package import GateCore

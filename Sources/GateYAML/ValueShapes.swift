@@ -253,3 +253,23 @@ extension Int {
         self = size.overflow ? .max : size.partialValue
     }
 }
+
+extension Shape<Duration?> {
+    /// A word, which is nil, or a time.
+    package static func duration(_ range: ClosedRange<Duration>, or word: String) -> Shape {
+        let time = Shape<Duration>.duration(range)
+        let schema: JSON = ["anyOf": [["const": .string(word)], time.schema]]
+        return Shape(
+            "`\(word)`, or \(time.kind)",
+            schema: schema,
+            write: { .string($0.map(\.yamlText) ?? word) },
+            read: { node, reading in
+                if case .scalar(word, _) = node.content { return .some(nil) }
+                return time.read(node, &reading)
+            }
+        )
+    }
+
+    /// How long the provider's word holds: `sessions.recheck`, and that of an app.
+    package static let recheck = Shape.duration(.seconds(1)...(.seconds(3650 * 86_400)), or: "never")
+}

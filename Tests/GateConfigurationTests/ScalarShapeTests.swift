@@ -4,8 +4,6 @@ import GateCore
 import GateProviders
 import Testing
 
-@testable import GateConfiguration
-
 @Suite struct ScalarShapeTests {
     @Test(
         arguments: [
@@ -26,21 +24,5 @@ import Testing
     func `Microsoft takes http for localhost only`(address: String, isTaken: Bool) throws {
         let origin = try #require(WebURL(address)?.origin)
         #expect((ProviderType.microsoft.redirects.rejection(of: origin) == nil) == isTaken)
-    }
-
-    @Test(arguments: ["X-WEBAUTH-USER", "Remote-User", "X-Email"])
-    func `a header name of letters, digits and hyphens can be used`(name: String) {
-        #expect(HeaderSetting.reason(against: name) == nil)
-    }
-
-    @Test(
-        arguments: [
-            "", "X_User", "X.User", "X User", "Host", "COOKIE", "authorization", "Transfer-Encoding", "Content-Length",
-            "Connection", "X-Forwarded-For", "x-forwarded-host", "Forwarded", "X-Request-Id", "Pragma",
-            "X-Gatehouse-Assertion",
-            String(repeating: "a", count: 65), "X-\u{00C9}",
-        ])
-    func `a header name with a meaning of its own, or of other characters, cannot`(name: String) {
-        #expect(HeaderSetting.reason(against: name) != nil)
     }
 }

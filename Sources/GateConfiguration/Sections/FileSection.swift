@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateAppConfiguration
+internal import GateProviderConfiguration
 internal import GateYAML
 
 /// The whole file as it is written.

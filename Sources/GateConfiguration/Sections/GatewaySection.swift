@@ -326,23 +326,6 @@ extension Shape<OperationsSocketChoice> {
     }
 }
 
-extension Shape<Duration?> {
-    /// A word, which is nil, or a time.
-    static func duration(_ range: ClosedRange<Duration>, or word: String) -> Shape {
-        let time = Shape<Duration>.duration(range)
-        let schema: JSON = ["anyOf": [["const": .string(word)], time.schema]]
-        return Shape(
-            "`\(word)`, or \(time.kind)",
-            schema: schema,
-            write: { .string($0.map(\.yamlText) ?? word) },
-            read: { node, reading in
-                if case .scalar(word, _) = node.content { return .some(nil) }
-                return time.read(node, &reading)
-            }
-        )
-    }
-}
-
 extension GatewayDraft {
     /// Checks what depends on several keys, and warns of values that are probably mistakes.
     func check(_ reading: inout DecodingContext) {

@@ -225,11 +225,6 @@ extension Mapping<AssertionDraft> {
     )
 }
 
-extension Shape<Duration?> {
-    /// How long the provider's word holds.
-    static let recheck = Shape.duration(.seconds(1)...(.seconds(3650 * 86_400)), or: "never")
-}
-
 extension Shape<StoreSettings> {
     /// A session store; a URL with a password is masked wherever the file is shown.
     static let store = Shape(

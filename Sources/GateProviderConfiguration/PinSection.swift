@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateCore
+package import GateCore
 internal import GateProviders
-internal import GateYAML
+package import GateYAML
 
 /// `pins`, or one of its `hosts`, as the file has it.
-struct PinSetDraft: Sendable {
+package struct PinSetDraft: Sendable {
     /// The keys of the mapping; none if there is only the name of a preset.
     var written: Set<String> = []
     var mark = YAMLMark.start
@@ -52,7 +52,7 @@ extension Mapping<PinSetDraft> {
     }
 
     /// `apps.<name>.upstream.tls.pins`, which has neither presets nor hosts.
-    static let upstreamPins = Mapping(
+    package static let upstreamPins = Mapping(
         "the pins of an upstream",
         path: "apps.<name>.upstream.tls.pins",
         summary: "The keys or certificates that the targets of an app have to present, in addition to a valid chain.",
@@ -305,7 +305,7 @@ extension PinSetDraft {
 
 extension PinSetDraft {
     /// The sets of a provider.
-    var policy: PinPolicy {
+    package var policy: PinPolicy {
         let hosts = (self.hosts ?? []).map { (Origin.normalHost($0.name) ?? $0.name, $0.value.set(below: self)) }
         return PinPolicy(standard: self.set(below: nil), hosts: Dictionary(hosts) { first, _ in first })
     }
@@ -323,19 +323,5 @@ extension PinSetDraft {
             expired: self.onExpiry?.value ?? above?.onExpiry?.value ?? .report,
             preset: self.preset?.name
         )
-    }
-}
-
-extension ProviderDraft {
-    /// Rejects pins for plain http, which has no key to compare.
-    func checkPins(_ reading: inout DecodingContext) {
-        guard let pins = self.tls?.pins else { return }
-        let addresses = [
-            ("issuer", self.issuer.flatMap { WebURL($0) }), ("base_url", self.baseURL), ("api_url", self.apiURL),
-            ("token_endpoint", self.tokenEndpoint),
-        ]
-        for case (let name, let address?) in addresses where !address.origin.isSecure {
-            reading.error("pins need https, but '\(name)' is plain http; write https or remove 'pins'", at: pins.mark)
-        }
     }
 }

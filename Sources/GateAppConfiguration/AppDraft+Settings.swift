@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import GateCore
+internal import GatePolicy
+package import GateProviderConfiguration
+internal import GateSessions
+package import GateYAML
+
+extension AppDraft {
+    /// Checks who may access an app of the file, and builds its settings.
+    ///
+    /// - Parameters:
+    ///   - app: The app, by its name.
+    ///   - publicURL: The origin of the gateway; nil if it is missing or invalid.
+    ///   - known: The providers of the file.
+    ///   - maxStale: How long a session is used after a failed re-check, which is the same for all apps.
+    ///   - reading: Receives the errors and warnings.
+    /// - Returns: The settings; nil without the public URL, or if what the app does is missing or invalid.
+    package static func settings(
+        of app: Named<AppDraft>,
+        at publicURL: Origin?,
+        known: KnownProviders,
+        maxStale: Duration,
+        _ reading: inout DecodingContext
+    ) -> AppSettings? {
+        let check = AccessCheck(known: known, app: app)
+        let access = check.rule(&reading)
+        let denied = check.denied(access.providers, &reading)
+        let draft = app.value
+        guard let publicURL, let action = draft.action else { return nil }
+        var route = Route(app: app.name, origin: publicURL, path: draft.path?.value ?? "/")
+        route.origins = OriginSet(publicURL, hosts: (draft.hosts?.value ?? []).map(\.value))
+        route.providers = access.providers
+        route.access = access.rule
+        route.denied = denied
+        route.groups = draft.groups ?? .all
+        route.publicRules = draft.publicRules?.map(\.value) ?? []
+        let headers = (draft.headers ?? []).map { HeaderSetting(name: $0.name, field: $0.value) }
+        var settings = AppSettings(route: route, action: action, headers: headers)
+        settings.traffic = draft.trafficSettings
+        settings.sessionLimits = SessionLimits(idle: draft.idleTimeout?.value, lifetime: draft.lifetime?.value)
+        settings.recheck = draft.recheck.map { RecheckPolicy(interval: $0, maxStale: maxStale) }
+        settings.sendsForwarded = draft.forwarded ?? false
+        return settings
+    }
+}

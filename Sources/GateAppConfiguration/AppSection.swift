@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import GateCore
+internal import GatePolicy
+package import GateProxy
+internal import GateSessions
+package import GateYAML
+
+/// One app as the file has it.
+package struct AppDraft: Sendable {
+    /// One host or several; nil for that of `public_url`.
+    package var hosts: Located<[Located<HostPattern>]>?
+    /// The path prefix.
+    package var path: Located<String>?
+    /// The servers of the app.
+    package var upstream: UpstreamSettings?
+    /// Where the servers are written.
+    package var upstreamMark: YAMLMark?
+    /// What the app redirects to.
+    package var redirect: RedirectDraft?
+    var response: FixedResponse?
+    var providers: Located<[Located<String>]>?
+    var allow: Located<AllowDraft>?
+    var deny: Located<[EntryDraft]>?
+    var groups: GroupShare?
+    var publicRules: [Located<PublicRule>]?
+    /// A shorter idle time-out of sessions.
+    package var idleTimeout: Located<Duration>?
+    /// A shorter lifetime of sessions.
+    package var lifetime: Located<Duration>?
+    var recheck: Duration??
+    var headers: [Named<IdentityField>]?
+    var forwarded: Bool?
+    /// The settings that are read in place; keys that are not written leave the defaults.
+    package var traffic = TrafficSettings()
+    var requestHeaders: HeaderEditsDraft?
+    var responseHeaders: HeaderEditsDraft?
+    var webSocket: Located<Bool>?
+    var webSocketOrigins: Located<WebSocketSettings>?
+    /// Whether host and path were valid, so that they can be compared with those of other apps.
+    package var isPlaced = true
+}
+
+extension Mapping<AppDraft> {
+    /// An entry of `apps`.
+    package static let app = Mapping(
+        "an app",
+        path: "apps.<name>",
+        summary: "A web app that the gateway protects, and the users who may access it.",
+        make: { AppDraft() },
+        keys: placeKeys + actionKeys + accessKeys + lifetimeKeys + identityKeys + trafficKeys + responseKeys
+            + strictnessKeys,
+        alternatives: ["upstream", "redirect", "response"],
+        check: { app, written, reading in app.check(written, &reading) }
+    )
+
+    private static let placeKeys: [Key<AppDraft>] = [
+        Key(
+            "host",
+            located: \.hosts,
+            .hosts,
+            .init(default: .words("the host of `public_url`"), example: "wiki.example.com"),
+            "The host under which browsers reach the app, on any port, or a list of hosts, at most 1000. `*.apps.example.com` is "
+                + "every host one label below `apps.example.com` that no app names as a host of its own. See "
+                + "[hosts.md](hosts.md)."
+        ),
+        Key(
+            "path",
+            located: \.path,
+            .appPath,
+            .init(default: "/", example: "/wiki"),
+            "The path prefix, matched by whole segments; the longest match wins. `/oauth2` is reserved for the gateway, and escaped "
+                + "slashes are not allowed."
+        ),
+    ]
+
+    private static let accessKeys: [Key<AppDraft>] = [
+        Key(
+            "providers",
+            located: \.providers,
+            .list(of: Shape<String>.text.located, named: "a list of providers"),
+            .init(default: .words("all"), example: ["google", "microsoft"]),
+            "The providers whose users may access the app."
+        ),
+        Key(
+            "allow",
+            located: \.allow,
+            .allow,
+            .init(isRequired: true, example: "signed_in"),
+            "Who may access the app: a list of entries, of which one must match, or `signed_in` for every user of the "
+                + "accepted providers."
+        ),
+        Key(
+            "deny",
+            located: \.deny,
+            .list(of: Mapping<EntryDraft>.entry.shape, named: "a list of entries"),
+            .init(default: .words("no entry")),
+            "Who is denied access whatever `allow` contains: a list of the same entries. A user whose list of groups is "
+                + "incomplete is denied as well if the other conditions of an entry with a `group` match."
+        ),
+        Key(
+            "public",
+            \.publicRules,
+            .list(of: Shape<PublicRule>.publicRule.located, named: "a list of paths"),
+            .init(default: .value([]), example: ["GET /healthz", "/assets/"]),
+            "The paths that need no sign-in: whole paths, with a method before it if only that method is meant. "
+                + "A path that ends in `/` includes all paths below it."
+        ),
+    ]
+
+    private static let lifetimeKeys: [Key<AppDraft>] = [
+        Key(
+            "idle_timeout",
+            located: \.idleTimeout,
+            .duration(.seconds(120)...(.seconds(3650 * 86_400))),
+            .init(default: .words("`sessions.idle_timeout`"), example: "15m"),
+            "A shorter idle time-out for this app: a session that was not used for as long, even once, needs a new sign-in for "
+                + "this app and goes on for others. See [sessions.md](sessions.md#lifetimes)."
+        ),
+        Key(
+            "lifetime",
+            located: \.lifetime,
+            .duration(.seconds(60)...(.seconds(3650 * 86_400))),
+            .init(default: .words("`sessions.lifetime`"), example: "8h"),
+            "A shorter lifetime of sessions for this app: longer after the sign-in, the app needs a new one."
+        ),
+        Key(
+            "recheck",
+            \.recheck,
+            .recheck,
+            .init(default: .words("`sessions.recheck`"), example: "5m"),
+            "How long the provider's word holds for this app, shorter or longer than for others; with `never` the app causes no "
+                + "re-check. See [sessions.md](sessions.md#re-checks)."
+        ),
+    ]
+
+    private static let identityKeys: [Key<AppDraft>] = [
+        Key(
+            "groups",
+            \.groups,
+            .oneOf("a choice of groups"),
+            .init(default: "all", example: "named"),
+            "Which groups of a user the app receives: `all`, or those `named` in its own `allow` and `deny`."
+        ),
+        Key(
+            "headers",
+            \.headers,
+            .entries(
+                of: .oneOf("an identity field"),
+                named: "a mapping of header names to identity fields",
+                rule: .headerName
+            ),
+            .init(default: .words("none")),
+            "Additional headers for identity fields, for apps that expect other names: `user`, `email`, `name`, "
+                + "`preferred_username`, `groups` or `provider`."
+        ),
+        Key(
+            "forwarded",
+            \.forwarded,
+            .flag,
+            .init(default: .value(false)),
+            "Whether the app also gets the `Forwarded` header of RFC 7239, beside `X-Forwarded-For` and the like."
+        ),
+    ]
+}
+
+extension AppDraft {
+    /// Checks what depends on this app only.
+    fileprivate mutating func check(_ written: Mapping<AppDraft>.Written, _ reading: inout DecodingContext) {
+        self.upstreamMark = written.keys["upstream"]
+        let hasHost = self.hosts != nil || written.keys["host"] == nil
+        self.isPlaced = hasHost && (self.path != nil || written.keys["path"] == nil)
+        if let providers = self.providers, providers.value.isEmpty {
+            reading.error("'providers' is an empty list; remove it to accept all providers", at: providers.mark)
+        }
+        self.checkHosts(&reading)
+        self.checkPublicRules(&reading)
+        self.checkTraffic(written, &reading)
+    }
+
+    private func checkHosts(_ reading: inout DecodingContext) {
+        guard let hosts = self.hosts else { return }
+        let limit = 1000
+        if hosts.value.count > limit { reading.error("'host' has more than \(limit) entries", at: hosts.mark) }
+        var lines: [HostPattern: Int] = [:]
+        for host in hosts.value {
+            guard let line = lines.updateValue(host.mark.line, forKey: host.value) else { continue }
+            reading.error("'\(host.value)' is here twice; first in line \(line)", at: host.mark)
+        }
+    }
+
+    private func checkPublicRules(_ reading: inout DecodingContext) {
+        let prefix = self.path?.value ?? "/"
+        for rule in self.publicRules ?? [] {
+            let path = rule.value.path
+            let isInside = prefix == "/" || path == prefix || path.hasPrefix("\(prefix)/")
+            if !isInside {
+                let help = "public paths are whole paths, so write '\(prefix)\(path)'"
+                reading.warning("'\(path)' is outside of the app's path '\(prefix)'; \(help)", at: rule.mark)
+            } else if path == "/" || path == "\(prefix)/" {
+                reading.warning("'\(path)' makes the whole app public", at: rule.mark)
+            }
+        }
+    }
+}

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import GateProxy
+internal import GateYAML
+
+extension Mapping<AppDraft> {
+    /// What the gateway does with a request that is allowed.
+    static let actionKeys: [Key<AppDraft>] = [
+        Key(
+            "upstream",
+            \.upstream,
+            .upstream,
+            .init(
+                default: .words("(one of `upstream`, `redirect` and `response` is required)"),
+                example: "http://10.0.0.5:8080"
+            ),
+            "The servers of the app: `http://host:port`, `https://`, `h2c://`, `h2://` or `unix:/path/of/socket`; a list of them, "
+                + "or a mapping with settings."
+        ),
+        Key(
+            "redirect",
+            \.redirect,
+            Mapping<RedirectDraft>.redirect.shape,
+            .init(default: .words("none")),
+            "Redirects all requests instead of forwarding them."
+        ),
+        Key(
+            "response",
+            \.response,
+            Mapping<FixedResponse>.response.shape,
+            .init(default: .words("none"), formerly: "answer"),
+            "A fixed response to all requests instead of forwarding them."
+        ),
+        Key(
+            "maintenance",
+            over: \.traffic.isInMaintenance,
+            .flag,
+            .init(),
+            "Whether every request gets 503 with a maintenance page and `Retry-After`, on public paths too."
+        ),
+    ]
+
+    /// How requests and responses are forwarded.
+    static let trafficKeys: [Key<AppDraft>] = [
+        Key(
+            "strip_prefix",
+            over: \.traffic.stripsPrefix,
+            .flag,
+            .init(),
+            "Whether the app's `path` is removed before a request is forwarded: `/wiki/page` of an app at `/wiki` "
+                + "becomes `/page`."
+        ),
+        Key(
+            "upstream_host",
+            \.traffic.upstreamHost,
+            .authority,
+            .init(default: .words("what the client sent"), example: "app.internal"),
+            "The `Host` that the app sees, with or without a port; `X-Forwarded-Host` keeps that of the client."
+        ),
+        Key(
+            "request_headers",
+            \.requestHeaders,
+            Mapping<HeaderEditsDraft>.headerEdits.shape,
+            .init(default: .words("none")),
+            "Changes to the header fields of requests."
+        ),
+        Key(
+            "response_headers",
+            \.responseHeaders,
+            Mapping<HeaderEditsDraft>.headerEdits.shape,
+            .init(default: .words("none")),
+            "Changes to the header fields of responses."
+        ),
+        Key(
+            "max_body",
+            over: \.traffic.maxBody,
+            .maxBody,
+            .init(),
+            "The maximum size of a request's body; a larger one gets 413. 0 for no limit. Bodies are never buffered whole."
+        ),
+        Key(
+            "streaming",
+            over: \.traffic.isStreaming,
+            .flag,
+            .init(),
+            "Whether the idle time-out of responses is off, for long polls and the like; it is always off for server-sent "
+                + "events."
+        ),
+        Key(
+            "early_hints",
+            over: \.traffic.passesEarlyHints,
+            .flag,
+            .init(),
+            "Whether responses of status 103, early hints, are forwarded; some old clients take them for the final response."
+        ),
+        Key(
+            "websocket",
+            located: \.webSocket,
+            .flag,
+            .init(default: .words("`true`; `false` with an upstream over HTTP/2")),
+            "Whether WebSockets are forwarded, over HTTP/1.1 and HTTP/2, if a page of the app itself opens them. A WebSocket "
+                + "is closed when the session that opened it ends."
+        ),
+        Key(
+            "websocket_origins",
+            located: \.webSocketOrigins,
+            .webSocketOrigins,
+            .init(default: .value([]), example: ["https://portal.example.com"]),
+            "The origins whose pages may open a WebSocket, beside the app's own; at most 64. `[\"*\"]` for any page."
+        ),
+    ]
+}
+
+extension AppDraft {
+    /// What the gateway does with a request that is allowed; nil if that is missing or invalid.
+    var action: AppAction? {
+        if let upstream = self.upstream { return .forward(upstream) }
+        if let redirect = self.redirect?.settings { return .redirect(redirect) }
+        return self.response.map { .respond($0) }
+    }
+
+    /// How requests and responses are forwarded.
+    var trafficSettings: TrafficSettings {
+        var settings = self.traffic
+        settings.requestHeaders = self.requestHeaders?.edits ?? settings.requestHeaders
+        settings.responseHeaders = self.responseHeaders?.edits ?? settings.responseHeaders
+        if (self.path?.value ?? "/") == "/" { settings.stripsPrefix = false }
+        let isPossible = self.upstream?.targets.allSatisfy { !$0.isHTTP2 } ?? false
+        guard self.webSocket?.value ?? isPossible else { return settings }
+        settings.webSocket = self.webSocketOrigins?.value ?? WebSocketSettings()
+        return settings
+    }
+}
+
+extension Shape<Int64?> {
+    /// A number of bytes, 0 for no limit, which is nil.
+    static let maxBody: Shape = {
+        let size = Shape<Int64>.size(0...(1 << 40))
+        return size.map(write: { size.write?($0 ?? 0) ?? .null }, { $0 == 0 ? nil : $0 })
+    }()
+}
+
+extension Shape<WebSocketSettings> {
+    /// The origins that may open a WebSocket.
+    static let webSocketOrigins: Shape = {
+        let pattern = #"^(\*|https?://[^/?#@]+/?)$"#
+        let one = Shape<Origin?>.single("an origin", pattern: pattern) { text throws(InvalidValue) in
+            guard text != "*" else { return nil }
+            guard let address = WebURL(text) else {
+                throw InvalidValue("is not an origin such as https://portal.example.com")
+            }
+            guard address.path == "/", address.query == nil else {
+                throw InvalidValue("has a path; an origin is scheme, host and port, so write '\(address.origin)'")
+            }
+            return address.origin
+        }
+        let list = Shape<[Located<Origin?>]>.list(of: one.located, named: "a list of origins")
+        let schema: JSON = ["type": "array", "items": one.schema, "maxItems": 64]
+        return Shape(list.kind, schema: schema) { node, reading in
+            guard let origins = list.read(node, &reading) else { return nil }
+            if origins.count > 64 { reading.error("more than 64 origins", at: node.mark) }
+            let any = origins.first { $0.value == nil }
+            if let any {
+                let risk = "the page of any site could open a WebSocket as the user who visits it"
+                reading.warning("with '*' \(risk); list the origins that need it", at: any.mark)
+            }
+            return WebSocketSettings(origins: origins.compactMap(\.value), anyOrigin: any != nil)
+        }
+    }()
+}
+
+// How the requests of one app are forwarded.
+extension AppDraft {
+    /// Warns of keys without effect, and rejects changes to fields that carry identity.
+    func checkTraffic(_ written: Mapping<AppDraft>.Written, _ reading: inout DecodingContext) {
+        self.checkEdits(&reading)
+        self.warnOfKeysWithoutUpstream(written, &reading)
+        if self.traffic.stripsPrefix, let mark = written.keys["strip_prefix"], (self.path?.value ?? "/") == "/" {
+            let isUnread = written.keys["path"] != nil && self.path == nil
+            if !isUnread { reading.warning("'strip_prefix' has no effect, since the app's path is '/'", at: mark) }
+        }
+        if let webSocket = self.webSocket, webSocket.value, self.upstream?.targets.contains(where: \.isHTTP2) ?? false {
+            let help = "apps take them over HTTP/1.1; write the upstream with http:// or https://"
+            reading.error("'websocket' does not go with an upstream over HTTP/2: \(help)", at: webSocket.mark)
+        }
+        let isOff = self.webSocket.map { !$0.value } ?? self.upstream?.targets.contains(where: \.isHTTP2) ?? false
+        if let origins = self.webSocketOrigins, isOff, origins.value != WebSocketSettings() {
+            reading.warning("'websocket_origins' has no effect, since the app takes no WebSockets", at: origins.mark)
+        }
+        if let keep = self.responseHeaders?.keep, let first = keep.first {
+            reading.error("'keep' is for requests; response fields are kept unless 'remove' names them", at: first.mark)
+        }
+        if self.traffic.strictness.upstreamOrigin == .rewrite, self.traffic.upstreamHost == nil,
+            let mark = written.keys["upstream_origin"], !written.has("upstream_host")
+        {
+            let help = "write 'upstream_host' too, or remove this"
+            reading.warning("'upstream_origin: rewrite' has no effect without 'upstream_host'; \(help)", at: mark)
+        }
+    }
+
+    private func checkEdits(_ reading: inout DecodingContext) {
+        let identity = Set((self.headers ?? []).map { $0.name.lowercased() })
+        for name in self.requestHeaders?.names ?? [] where identity.contains(name.value.lowercased()) {
+            let help = "it would be the same for every user; remove it here or there"
+            reading.error("'\(name.value)' carries identity, as 'headers' lists it, and \(help)", at: name.mark)
+        }
+    }
+
+    private func warnOfKeysWithoutUpstream(_ written: Mapping<AppDraft>.Written, _ reading: inout DecodingContext) {
+        guard !written.has("upstream"), written.has("redirect") || written.has("response") else { return }
+        var idle = [
+            "upstream_host", "request_headers", "headers", "forwarded", "max_body", "streaming", "early_hints",
+            "websocket", "rewrite", "cache_control", "underscore_headers", "upstream_origin",
+        ]
+        if self.redirect?.keepsPath != true { idle.append("strip_prefix") }
+        for name in idle {
+            guard let mark = written.keys[name] else { continue }
+            reading.warning("'\(name)' has no effect without 'upstream'; remove it", at: mark)
+        }
+    }
+}

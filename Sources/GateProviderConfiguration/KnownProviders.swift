@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import GateProviders
+package import GateYAML
+
+/// The providers of a file, as apps refer to them.
+package struct KnownProviders: Sendable {
+    /// The names, in the order of the file.
+    package let names: [String]
+    /// The names, without an order.
+    package let all: Set<String>
+    private let drafts: [String: ProviderDraft]
+    /// The names of providers with which anyone can get an account and sign in, in the order of the file.
+    package let openProviders: [String]
+
+    /// Whether the list of providers was invalid, so that no name can be reported as unknown.
+    package let isUnreadable: Bool
+
+    /// Keeps what the file has; nil if its list of providers was invalid.
+    package init(_ written: [Named<ProviderDraft>]?) {
+        let providers = written ?? []
+        self.isUnreadable = written == nil
+        self.names = providers.map(\.name)
+        self.all = Set(self.names)
+        self.drafts = Dictionary(providers.map { ($0.name, $0.value) }) { first, _ in first }
+        self.openProviders = providers.filter { $0.value.acceptsAnyAccount }.map(\.name)
+    }
+
+    /// Whether the provider's type reports for which email addresses the provider is the authority.
+    package func knowsEmailAuthority(_ name: String) -> Bool { self.definition(of: name)?.knowsEmailAuthority ?? false }
+
+    /// Whether every user with a Google account can sign in, with any email address that is verified there.
+    package func isOpenGoogle(_ name: String) -> Bool {
+        self.drafts[name]?.type == .google && self.openProviders.contains(name) && self.knowsEmailAuthority(name)
+    }
+
+    private func definition(of name: String) -> ProviderDefinition? {
+        // An incomplete provider has been reported already.
+        self.drafts[name]?.settings(id: name).flatMap { try? ProviderDefinition($0) }
+    }
+
+    /// Why a subject cannot be one of a provider, in words that follow it; nil if it can.
+    package func reason(against subject: String, of name: String) -> String? {
+        guard let draft = self.drafts[name], let type = draft.type?.name else { return nil }
+        guard !(draft.profile?.contains { $0.name == "subject" } ?? false) else { return nil }
+        let email = EmailAddress(subject).map { "; for an email address write 'email: \($0)'" } ?? ""
+        if ["google", "github", "gitlab", "discord", "facebook"].contains(type) {
+            let isNumber = subject.utf8.allSatisfy { (0x30...0x39).contains($0) }
+            return isNumber ? nil : "is not a \(type) id, which is a number\(email)"
+        }
+        guard ["microsoft", "apple", "slack", "linkedin"].contains(type), !email.isEmpty else { return nil }
+        return "is not a \(type) id\(email)"
+    }
+
+    /// The key that enables group look-ups at a provider, as it could be written; nil without such a key.
+    package func lookup(of name: String) -> String? {
+        guard let first = self.drafts[name]?.type?.lookups.first else { return nil }
+        return "groups: [\(first)]"
+    }
+
+    /// Whether a user of this provider can have groups.
+    package func bringsGroups(_ name: String) -> Bool {
+        guard let draft = self.drafts[name], let type = draft.type, !type.listsGroups else { return true }
+        return !(draft.groups?.value ?? []).isEmpty || draft.profile?.contains { $0.name == "groups" } ?? false
+    }
+}
+
+extension ProviderDraft {
+    /// Whether anyone can get an account with the provider and sign in.
+    fileprivate var acceptsAnyAccount: Bool {
+        // Also for an incomplete provider: whom it accepts does not depend on what is missing.
+        guard let type = self.type else { return false }
+        return type.acceptsAnyAccount(self.settings(id: "", type: type, clientID: self.clientID ?? ""))
+    }
+}
