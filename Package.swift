@@ -119,7 +119,8 @@ let moduleGraph: [(target: String, imports: [String])] = [
         "GateRuntime",
         [
             "GateOperations", "GateHeaders", "GateConfiguration", "GateAppConfiguration", "GateProxy", "GateOpenID",
-            "GateSessions", "GateAssertion", "GateHTTP", "GateProviders", "GatePages", "GatePolicy", "GateWire", "GateCore",
+            "GateSessions", "GateAssertion", "GateHTTP", "GateProviders", "GatePages", "GatePolicy", "GateWire",
+            "GateCore",
             "HTTPTypes", "Metrics", "NIOCore",
         ]
     ),
@@ -134,7 +135,8 @@ let moduleGraph: [(target: String, imports: [String])] = [
     (
         "GateServer",
         [
-            "GateIngress", "GateRuntime", "GateOperations", "GateConfiguration", "GateAppConfiguration", "GateProviderHTTP",
+            "GateIngress", "GateRuntime", "GateOperations", "GateConfiguration", "GateAppConfiguration",
+            "GateProviderHTTP",
             "GateSessionStores", "GateRedis",
             "GateProxy", "GateOpenID", "GateSessions", "GateAssertion", "GateHTTP", "GateProviders", "GatePolicy",
             "GateNet", "GateYAML", "GateWire", "GateCore",
@@ -209,7 +211,10 @@ let testImports: [String: [String]] = [
     "GateRedis": ["GateSessionStores", "GateTestSupport", "NIOEmbedded"],
     "GateHTTP": ["Crypto", "NIOEmbedded", "X509"],
     "GateProxy": ["NIOEmbedded", "NIOPosix"],
-    "GateIngress": ["Crypto", "GateProviderHTTP", "GateSessionStores", "GateTestSupport", "Logging", "NIOEmbedded"],
+    "GateIngress": [
+        "Crypto", "GateAppConfiguration", "GateProviderHTTP", "GateSessionStores", "GateTestSupport", "Logging",
+        "NIOEmbedded",
+    ],
     "GateOperations": ["GateTestSupport"],
     "GateDiagnostics": ["GateTestSupport"],
     "GateServer": ["GateTestSupport", "NIOEmbedded"],
