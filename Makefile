@@ -11,6 +11,9 @@
 # make sanitize the C part over libcurl, built with sanitizers and tested over TLS; a minute and a half
 # make format   writes the sources as the formatter wants them
 # make test-apps real apps and their clients through the gateway; about 15 minutes, APPS_OPTIONS='-k git' for some
+# make deb      the Debian package of `make build`; `make image` the container image; `make packages` both, with a bill of
+#               materials and checksums, in .build/packages
+# make test-packages  the package and the image in clean roots of Debian; as root, about 8 minutes
 # make bench    speed beside nginx, into docs/performance.md, and what pins cost; BENCH_OPTIONS=--quick for a short one
 # make soak     an hour of mixed traffic, every response checked; SOAK_OPTIONS='--minutes 5' for less
 # make fuzz     ten minutes of hostile bytes for whatever reads them; MINUTES=60 for more, FUZZ_OPTIONS=--keep to keep finds
@@ -22,7 +25,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := build
 .NOTPARALLEL:
 .PHONY: demo test test-release check build bench soak fuzz format pictures clean deps deps-test deps-bench venv \
-	sanitize unit end-to-end test-apps deps-apps venv-apps
+	sanitize unit end-to-end test-apps deps-apps venv-apps deb image packages test-packages deps-packages venv-packages
 
 BUILD_PACKAGES := ca-certificates git libcurl4-openssl-dev libnghttp2-dev libsqlite3-dev libssl-dev libyaml-dev pkg-config
 TEST_PACKAGES := chromium curl glewlwyd nghttp2-client nginx-light nodejs openssl python3 python3-venv \
@@ -30,9 +33,12 @@ TEST_PACKAGES := chromium curl glewlwyd nghttp2-client nginx-light nodejs openss
 # Apps and clients for `make test-apps`; their services are installed but not started.
 APPS_PACKAGES := apache2-bin cadaver chromium curl docker-registry git libapache2-mod-svn litmus netdata-core openssl \
 	prometheus python3 python3-venv rabbitmq-server skopeo subversion
+PACKAGING_PACKAGES := debhelper
+PACKAGING_TEST_PACKAGES := crun lintian mandoc mmdebstrap python3 python3-venv skopeo umoci yamllint
 BENCH_PACKAGES := nghttp2-client nginx-light openssl python3 util-linux wrk
 VENV := .venv
 APPS_VENV := .venv-apps
+PACKAGES_VENV := .venv-packages
 BENCH_OPTIONS ?= --write docs/performance.md
 SOAK_OPTIONS ?= --minutes 60
 MINUTES ?= 10
@@ -44,7 +50,8 @@ demo: deps
 	@exec .build/debug/gatehouse demo
 
 # The optimizations that Package.swift sets for our modules, for the packages as well: ByteBuffer is on the hot path.
-RELEASE_BUILD := swift build -c release --static-swift-stdlib \
+# All symbols are bound at the start, after which their table is read-only.
+RELEASE_BUILD := swift build -c release --static-swift-stdlib -Xlinker -z -Xlinker now \
 	-Xswiftc -cross-module-optimization -Xswiftc -Xfrontend -Xswiftc -enable-cmo-everything \
 	-Xswiftc -enforce-exclusivity=unchecked
 
@@ -77,6 +84,18 @@ test-release: venv build
 test-apps: venv-apps deps
 	@swift build --product gatehouse
 	@$(APPS_VENV)/bin/python -m pytest Tests/Apps $(APPS_OPTIONS)
+
+deb: build deps-packages
+	@deploy/build/deb.py
+
+image: build deps-packages
+	@deploy/build/image.py
+
+packages: deb image
+	@deploy/build/sbom.py
+
+test-packages: build venv-packages
+	@$(PACKAGES_VENV)/bin/python -m pytest Tests/Packages $(PACKAGES_OPTIONS)
 
 check:
 	@python3 .ci/test_check.py --quiet
@@ -117,6 +136,9 @@ deps-bench:
 deps-apps:
 	@NO_SERVICES=1 .ci/packages $(APPS_PACKAGES)
 
+deps-packages:
+	@.ci/packages $(BUILD_PACKAGES) $(PACKAGING_PACKAGES)
+
 # Made again only when the requirements have changed.
 venv: deps-test $(VENV)/ready
 $(VENV)/ready: Tests/EndToEnd/requirements.txt
@@ -130,9 +152,17 @@ $(APPS_VENV)/ready: Tests/Apps/requirements.txt
 	@$(APPS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 
+venv-packages: $(PACKAGES_VENV)/ready
+	@NO_SERVICES=1 .ci/packages $(BUILD_PACKAGES) $(PACKAGING_PACKAGES) $(PACKAGING_TEST_PACKAGES)
+$(PACKAGES_VENV)/ready: Tests/Packages/requirements.txt
+	@NO_SERVICES=1 .ci/packages $(BUILD_PACKAGES) $(PACKAGING_TEST_PACKAGES)
+	@python3 -m venv --clear $(PACKAGES_VENV)
+	@$(PACKAGES_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
 pictures: venv deps
 	@swift build
 	@$(VENV)/bin/python docs/pictures/make.py
 
 clean:
-	@rm -rf .build $(VENV) $(APPS_VENV)
+	@rm -rf .build $(VENV) $(APPS_VENV) $(PACKAGES_VENV)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-SKIPPED_FOLDERS = {".build", ".git", ".venv", ".venv-apps", ".pytest_cache", "__pycache__", "state", "node_modules"}
+SKIPPED_FOLDERS = {".build", ".git", ".venv", ".venv-apps", ".venv-packages", ".pytest_cache", "__pycache__", "state", "node_modules"}
 
 # What ends plain code: a comment, a string literal or a raw identifier.
 OPENING = re.compile(r'//|/\*|#*"|`[^`\n]+`')

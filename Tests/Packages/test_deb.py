@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Debian package: installed, upgraded, removed and purged in a clean Debian, beside its systemd."""
+
+import hashlib
+import json
+import subprocess
+
+import deb
+import pytest
+import requests
+from support.load import Load
+from support.processes import eventually
+from support.raw import request
+
+#: What a removed and purged package leaves: Debian keeps its user, so that the number is never given to another.
+KEPT_FILES = {"/etc/passwd", "/etc/group", "/etc/shadow", "/etc/gshadow"}
+#: Where commands find the installed file.
+IN_ITS_FOLDER = ("env", "--chdir=/etc/gatehouse")
+
+
+def digest(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def status(root, unit):
+    return root.run("systemctl", "is-active", unit, check=False).stdout.strip()
+
+
+def unit_process(root, unit):
+    return root.run("systemctl", "show", "--property=MainPID", "--value", unit).stdout.strip()
+
+
+def ready(ports):
+    def responds():
+        return requests.get(f"http://127.0.0.1:{ports[1]}/readyz", timeout=5).status_code == 200
+
+    eventually(responds, "the gateway is ready", 20)
+
+
+def configure(root, configuration, ports):
+    """Writes the configuration and the sockets for it, as the page on installation shows."""
+    root.write("/etc/gatehouse/providers.yaml", json.dumps(configuration, indent=1))
+    streams = "".join(f"ListenStream=127.0.0.1:{port}\n" for port in ports)
+    root.write("/etc/systemd/system/gatehouse.socket.d/addresses.conf", f"[Socket]\nListenStream=\n{streams}")
+    root.run("systemctl", "daemon-reload")
+
+
+def test_lintian_finds_nothing(packages):
+    command = ["lintian", "--allow-root", "--fail-on", "error,warning", "--pedantic", packages[0]]
+    result = subprocess.run(command, capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_the_same_program_makes_the_same_package(release, packages, tmp_path):
+    assert digest(deb.build(release, "1", "0", tmp_path)) == digest(packages[0])
+
+
+def test_the_manual_page_is_well_formed(packages, tmp_path):
+    subprocess.run(["dpkg-deb", "--extract", packages[0], tmp_path], check=True)
+    page = tmp_path / "usr/share/man/man1/gatehouse.1.gz"
+    result = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", page], capture_output=True, text=True)
+    assert result.returncode == 0 and result.stdout == "", result.stdout
+
+
+def test_the_version_of_the_package_is_that_of_the_program(release, packages):
+    shown = subprocess.run(
+        ["dpkg-deb", "--show", "--showformat=${Version}", packages[0]], capture_output=True, text=True
+    ).stdout
+    assert shown == f"{release.debian_version}-1"
+    later = subprocess.run(["dpkg", "--compare-versions", shown, "lt", release.debian_version.partition("~")[0]])
+    assert "-" not in release.version or later.returncode == 0, "a pre-release sorts before its release"
+
+
+def test_it_is_installed_and_purged_where_systemd_does_not_run(root, release):
+    """As in the build of a container."""
+    root.install("/srv/gatehouse-1.deb")
+    assert root.run("gatehouse", "--version").stdout.splitlines()[0] == f"gatehouse {release.version}"
+    root.run("apt-get", "purge", "--yes", "gatehouse")
+    assert [path for path in root.files() if "gatehouse" in path and not path.startswith("/srv/")] == []
+
+
+def test_after_the_installation_nothing_runs(root, release):
+    """The file is an example: the gateway reports what is missing, and starts when the operator wants it."""
+    root.boot().install("/srv/gatehouse-1.deb")
+    assert root.run("gatehouse", "--version").stdout.splitlines()[0] == f"gatehouse {release.version}"
+    for unit in deb.UNITS:
+        assert status(root, unit) == "inactive"
+        assert root.run("systemctl", "is-enabled", unit, check=False).stdout.strip() == "disabled"
+    checked = root.run(*IN_ITS_FOLDER, "gatehouse", "check", check=False)
+    assert checked.returncode == 1 and "error: there is no file '/etc/gatehouse/secrets/google'" in checked.stderr
+    assert checked.stderr.count("error:") == 1
+
+    secret = ["install", "-D", "-o", "gatehouse", "-g", "gatehouse", "-m", "0400", "/dev/stdin"]
+    root.run(*secret, "/etc/gatehouse/secrets/google", text="a secret of the provider")
+    checked = root.run(*IN_ITS_FOLDER, "gatehouse", "check")
+    assert checked.stdout.endswith("is usable: 1 provider, 1 app\n") and checked.stderr == ""
+    root.run("systemctl", "enable", "--now", "gatehouse.socket", "gatehouse-activated")
+    assert requests.get("http://127.0.0.1:9901/readyz", timeout=10).text == "ok\n"
+
+
+@pytest.mark.parametrize("unit", ["gatehouse", "gatehouse-activated"])
+def test_the_units_run_the_gateway_in_their_sandbox(unit, root, configuration, ports):
+    """It serves, keeps its state for itself, and an operator reaches its administration."""
+    root.boot().install("/srv/gatehouse-1.deb")
+    configure(root, configuration, ports)
+    root.run("systemctl", "start", unit)
+    ready(ports)
+    assert request(ports[0], "/public/x").status == 200
+    process = unit_process(root, unit)
+    owner = root.run("stat", "--format=%U %a", "/var/lib/gatehouse", f"/proc/{process}").stdout.splitlines()
+    assert owner == ["gatehouse 700", "gatehouse 555"]
+    limits = root.run("grep", "core file size", f"/proc/{process}/limits", "-i").stdout.split()
+    assert limits[4:6] == ["0", "0"]
+    assert root.run(*IN_ITS_FOLDER, "gatehouse", "sessions", "list").returncode == 0
+    root.run("systemctl", "stop", unit)
+
+
+def test_an_upgrade_refuses_no_connection(root, configuration, ports):
+    """The sockets stay open while the old program ends and the new one starts; every request has its response."""
+    root.boot().install("/srv/gatehouse-1.deb")
+    configure(root, configuration, ports)
+    root.run("systemctl", "enable", "--now", "gatehouse.socket", "gatehouse-activated")
+    ready(ports)
+    load, kept = Load(ports[0], clients=8, each=1), Load(ports[0], clients=4)
+    try:
+        eventually(lambda: load.count > 50, "the load runs")
+        for number in (2, 1, 2):
+            process = unit_process(root, "gatehouse-activated")
+            root.run("dpkg", "--install", f"/srv/gatehouse-{number}.deb")
+            assert unit_process(root, "gatehouse-activated") not in (process, "0"), "the new program runs"
+            done = load.count
+            eventually(lambda: load.count > done + 50, "the load goes on", 20)
+    finally:
+        load.end()
+        kept.end()
+    assert load.failed == [] and kept.failed == []
+    assert load.refused == kept.refused == 0
+    assert status(root, "gatehouse-activated") == "active"
+
+
+def test_a_changed_configuration_survives_an_upgrade(root, configuration, ports):
+    root.boot().install("/srv/gatehouse-1.deb")
+    configure(root, configuration, ports)
+    root.run("dpkg", "--install", "/srv/gatehouse-2.deb")
+    assert json.loads(root.run("cat", "/etc/gatehouse/providers.yaml").stdout) == configuration
+
+
+def test_removed_it_stops_and_purged_it_leaves_its_user_only(root, configuration, ports):
+    """`remove` keeps configuration and state, `purge` removes what the package and the gateway have created."""
+    root.boot().run("sh", "-c", "apt-get install --yes --no-install-recommends $(dpkg-deb -f /srv/gatehouse-1.deb Depends |"
+                    " tr ',' '\\n' | sed 's/ *\\([^ |]*\\).*/\\1/')")
+    clean = root.files()
+    root.install("/srv/gatehouse-1.deb")
+    configure(root, configuration, ports)
+    root.run("systemctl", "enable", "--now", "gatehouse.socket", "gatehouse-activated")
+    ready(ports)
+
+    root.run("apt-get", "remove", "--yes", "gatehouse")
+    assert {status(root, unit) for unit in deb.UNITS} == {"inactive"}
+    with pytest.raises(requests.ConnectionError):
+        requests.get(f"http://127.0.0.1:{ports[1]}/readyz", timeout=5)
+    root.run("test", "-e", "/etc/gatehouse/providers.yaml", "-a", "-e", "/var/lib/gatehouse/sessions.db")
+
+    root.run("apt-get", "purge", "--yes", "gatehouse")
+    left = root.files() - clean - KEPT_FILES
+    made_by_hand = {"/etc/systemd/system/gatehouse.socket.d", "/etc/systemd/system/gatehouse.socket.d/addresses.conf"}
+    assert left - made_by_hand == set()
+    assert "gatehouse:" in root.run("getent", "passwd", "gatehouse").stdout
