@@ -189,7 +189,7 @@ def build(release, output):
         ],
         "annotations": annotations(release),
     }
-    name = {"org.opencontainers.image.ref.name": release.tag}
+    name = {"org.opencontainers.image.ref.name": release.tag, "io.containerd.image.name": f"localhost/gatehouse:{release.tag}"}
     platform = {"architecture": release.architecture, "os": "linux"}
     entry = layout.add_json(manifest["mediaType"], manifest, annotations=name, platform=platform)
     index = {"schemaVersion": 2, "mediaType": f"{vendor}.index.v1+json", "manifests": [entry]}
