@@ -15,6 +15,8 @@ elif [ "${archived#\$}" = "$archived" ]; then
     commit=$archived
 fi
 
+version=$(sh "$package/Plugins/version.sh" "$package")
+
 # The pins of Package.resolved: "identity" comes before "version" in each.
 packages=$(sed -n \
     -e 's/^ *"identity" : "\([a-z0-9.-]*\)",*$/        "\1": /p' \
@@ -26,6 +28,8 @@ cat > "$file.new" <<END
 
 /// What this program was built from.
 enum BuildInfo {
+    /// The semantic version, from the tags of git.
+    static let version = "$version"
     /// The commit, or "unknown".
     static let commit = "$commit"
     /// The versions of the Swift packages, by name.

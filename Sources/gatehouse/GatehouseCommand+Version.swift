@@ -3,9 +3,6 @@
 internal import GateServer
 
 extension GatehouseCommand {
-    /// The version of the program; the changelog lists what is in it.
-    static let version = "0.1.0-dev"
-
     /// What `gatehouse --version` prints: the version, the commit, the C libraries at run time and the Swift packages that
     /// matter for security.
     static var versionReport: String {
@@ -17,6 +14,6 @@ extension GatehouseCommand {
         let lines = rows.map { row in
             "\(row.name)\(String(repeating: " ", count: width - row.name.count))  \(row.version)"
         }
-        return (["gatehouse \(self.version)"] + lines).joined(separator: "\n")
+        return (["gatehouse \(BuildInfo.version)"] + lines).joined(separator: "\n")
     }
 }

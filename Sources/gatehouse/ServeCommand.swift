@@ -66,6 +66,7 @@ struct ServeCommand: AsyncParsableCommand {
             "serving",
             metadata: [
                 "addresses": "\(gateway.addresses.joined(separator: " "))", "configuration": "\(self.file.config)",
+                "version": "\(BuildInfo.version)",
             ]
         )
         guard await gateway.run(trap, show: showInLog) else {

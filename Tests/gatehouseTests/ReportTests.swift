@@ -20,7 +20,7 @@ import Testing
 
     @Test func `the version report has a row for the commit, each C library and each package`() {
         let lines = GatehouseCommand.versionReport.split(separator: "\n")
-        #expect(lines.first == "gatehouse \(GatehouseCommand.version)")
+        #expect(lines.first == "gatehouse \(BuildInfo.version)")
         let names = lines.dropFirst().compactMap { $0.split(separator: " ").first }
         let expected = [
             "commit", "libcurl", "OpenSSL", "nghttp2", "libyaml", "SQLite", "swift-nio", "swift-nio-ssl",
