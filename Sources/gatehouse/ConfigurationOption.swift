@@ -10,8 +10,38 @@ internal import GateProviders
 
 /// The option that names the configuration file.
 struct ConfigurationOption: ParsableArguments {
-    @Option(name: .long, help: "The configuration file.")
-    var config = "providers.yaml"
+    @Option(
+        name: .customLong("config"),
+        help: ArgumentHelp(
+            """
+            The configuration file. (default: providers.yaml if it exists, else $GATEHOUSE_CONFIG, else \
+            /etc/gatehouse/providers.yaml)
+            """,
+            valueName: "config"
+        )
+    )
+    var chosen: String?
+
+    /// The path of the configuration file.
+    var config: String {
+        Self.path(
+            chosen: self.chosen,
+            environment: ProcessInfo.processInfo.environment,
+            exists: FileManager.default.fileExists(atPath:)
+        )
+    }
+
+    /// The path that is chosen, else that of the first file which exists.
+    ///
+    /// Without any file it is the first of them, so that a message names what a user of a clone expects.
+    static func path(chosen: String?, environment: [String: String], exists: (String) -> Bool) -> String {
+        if let chosen { return chosen }
+        let nearest = "providers.yaml"
+        if exists(nearest) { return nearest }
+        if let named = environment["GATEHOUSE_CONFIG"], !named.isEmpty { return named }
+        let installed = "/etc/gatehouse/providers.yaml"
+        return exists(installed) ? installed : nearest
+    }
 
     /// Reads the file and shows its diagnostics.
     ///
