@@ -29,6 +29,14 @@ package struct FileMode: Sendable, Hashable, CustomStringConvertible {
     /// Whether the group or every user of the machine has any right to it.
     package var isShared: Bool { self.bits & 0o077 != 0 }
 
+    /// Whether only its owner can read it, or root lets the group of the service read it and nothing else.
+    ///
+    /// The latter is how Kubernetes mounts a Secret for the group of a pod. The group must not be root's.
+    package func isPrivate(toGroup group: UInt32) -> Bool {
+        guard self.isShared else { return true }
+        return self.owner == 0 && group != 0 && self.group == group && self.bits & 0o037 == 0
+    }
+
     /// The permissions as chmod(1) takes them.
     package var description: String { String(self.bits & 0o777, radix: 8) }
 }

@@ -55,7 +55,7 @@ package enum PrivateFile {
         self.flushFolder(of: path)
     }
 
-    /// Reads a file of at most `limit` bytes, and rejects one that group or others may read or change.
+    /// Reads a file of at most `limit` bytes, and rejects one that others may read or change: ``FileMode/isPrivate(toGroup:)``.
     package static func read(_ path: String, limit: Int) throws(Failure) -> [UInt8] {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw self.failure("cannot be read", path) }
@@ -65,8 +65,8 @@ package enum PrivateFile {
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw Failure(.fileUnusable, "\(path) is not a regular file")
         }
-        guard status.st_mode & 0o077 == 0 else {
-            let mode = String(status.st_mode & 0o777, radix: 8)
+        let mode = FileMode(bits: status.st_mode & 0o7777, owner: status.st_uid, group: status.st_gid)
+        guard mode.isPrivate(toGroup: getegid()) else {
             let detail = "\(path) has mode \(mode), so others can read it; run: chmod 600 '\(path)'"
             throw Failure(.fileTooOpen, detail)
         }
