@@ -71,6 +71,17 @@ def test_the_version_of_the_package_is_that_of_the_program(release, packages):
     assert "-" not in release.version or later.returncode == 0, "a pre-release sorts before its release"
 
 
+@pytest.mark.parametrize("unit", deb.UNITS)
+def test_the_packaged_units_are_those_of_deploy(unit):
+    """What hardens one hardens the other: only the path of the program and the kind of user differ."""
+    source = (deb.DEPLOY / unit).read_text()
+    packaged = deb.packaged_unit(source)
+    settings = [{line for line in text.splitlines() if line and line[0] != "#"} for text in (source, packaged)]
+    names = {line.split("=")[0] for line in settings[0] ^ settings[1]}
+    assert names <= {"ExecStart", "DynamicUser"} and "User=gatehouse" not in settings[0] ^ settings[1]
+    assert "/usr/local" not in packaged
+
+
 def test_it_is_installed_and_purged_where_systemd_does_not_run(root, release):
     """As in the build of a container."""
     root.install("/srv/gatehouse-1.deb")

@@ -33,7 +33,7 @@ def packaged_unit(text):
     """
     text = re.sub(r" To install:\n#\n(?:#   .*\n)+", "\n", text)
     text = text.replace("/usr/local/bin/gatehouse", "/usr/bin/gatehouse").replace("DynamicUser=yes\n", "")
-    return text.replace("runs the gateway as a separate user, which systemd creates at the start.", "runs the gateway.")
+    return text.replace("a separate user, which systemd creates at the start", "the user gatehouse")
 
 
 def maintainer():
