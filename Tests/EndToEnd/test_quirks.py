@@ -237,7 +237,7 @@ WRONG = [
     Row("keys-repeated-id"),
     Row("keys-for-encryption", outcomes=[rejected(502, "openid.key_set")]),
     Row("keys-down-later", outcomes=[IN, rejected(502, "id_token.key_unknown"), IN], counts={KEYS: 2}),
-    Row("userinfo-other-subject", "microsoft", outcomes=[rejected(502, "openid.userinfo_subject")]),
+    Row("userinfo-other-subject", "gitlab", outcomes=[rejected(502, "openid.userinfo_subject")]),
     Row("token-endpoint-down", outcomes=[rejected(502, "provider.unavailable")], counts={"POST /token": 1}),
     Row("token-endpoint-slow", outcomes=[rejected(502, "provider.timeout")], counts={"POST /token": 1}, seconds=15),
     Row("token-endpoint-redirects", outcomes=[rejected(502, "provider.redirected")], counts={"POST /elsewhere": None}),
