@@ -37,10 +37,12 @@ def built_image(release, tmp_path_factory):
 
 @pytest.fixture
 def root(tmp_path, packages):
-    """A clean root with both packages in /srv."""
+    """A clean root with the packages in /srv/1 and /srv/2, in which apt asks nothing."""
     root = DebianRoot(tmp_path / "root")
     for number, package in enumerate(packages, 1):
-        root.copy_in(package, f"/srv/gatehouse-{number}.deb")
+        root.copy_in(package, f"/srv/{number}/{package.name}")
+    (tmp_path / "yes").write_text('APT::Get::Assume-Yes "true";\n')
+    root.copy_in(tmp_path / "yes", "/etc/apt/apt.conf.d/90yes")
     yield root
     root.close()
 

@@ -140,9 +140,9 @@ class DebianRoot:
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(source, target)
 
-    def install(self, package, *options):
-        """Installs a file with what it depends on."""
-        return self.run("apt-get", "install", "--yes", "--no-install-recommends", *options, package)
+    def shell(self, script, folder="/", text=None):
+        """Runs a script of bash in a folder."""
+        return self.run("env", f"--chdir={folder}", "bash", "-euc", script, text=text)
 
     def files(self):
         """The paths of all files but those that every use of dpkg, apt or systemd changes."""
