@@ -91,7 +91,11 @@ deb: build deps-packages
 image: build deps-packages
 	@deploy/build/image.py
 
-packages: deb image
+# Nothing of an earlier version is left, so that the checksums are of one.
+packages: build deps-packages
+	@rm -rf .build/packages
+	@deploy/build/deb.py
+	@deploy/build/image.py
 	@deploy/build/sbom.py
 
 test-packages: build venv-packages
