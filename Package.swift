@@ -144,6 +144,8 @@ let moduleGraph: [(target: String, imports: [String])] = [
             "Metrics", "NIOCore", "UnixSignals",
         ]
     ),
+    // What only `gatehouse import` needs.
+    ("GateImport", ["GateConfiguration", "GateYAML", "GateCore"]),
     (
         "GateCommandLine",
         ["GateServer", "GateOperations", "GateConfiguration", "GateCore", "ArgumentParser", "Logging"]
@@ -161,8 +163,8 @@ let moduleGraph: [(target: String, imports: [String])] = [
     (
         "gatehouse",
         [
-            "GateCommandLine", "GateServer", "GateDiagnostics", "GateOperations", "GateConfiguration", "GateHTTP",
-            "GateOpenID", "GateProviders", "GateCore",
+            "GateCommandLine", "GateImport", "GateServer", "GateDiagnostics", "GateOperations", "GateConfiguration",
+            "GateHTTP", "GateOpenID", "GateProviders", "GateCore",
             "ArgumentParser", "Logging",
         ]
     ),
@@ -217,6 +219,7 @@ let testImports: [String: [String]] = [
     ],
     "GateOperations": ["GateTestSupport"],
     "GateDiagnostics": ["GateTestSupport"],
+    "GateImport": ["GatePolicy"],
     "GateServer": ["GateTestSupport", "NIOEmbedded"],
     "GateNet": ["NIOEmbedded"],
 ]

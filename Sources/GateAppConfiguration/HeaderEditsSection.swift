@@ -178,7 +178,7 @@ extension HeaderEdits {
     private static let credentials: Set<String> = ["authorization", "cookie", "set-cookie"]
 
     /// Why fields of a name cannot be set or removed, or nil if they can.
-    static func reason(against name: String, isSet: Bool) -> String? {
+    package static func reason(against name: String, isSet: Bool) -> String? {
         let letters = name.utf8.allSatisfy { byte in
             byte == UInt8(ascii: "-") || (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte & 0xDF)
         }
@@ -243,7 +243,7 @@ extension HeaderSetting {
     ]
 
     /// Why a name cannot be used, or nil if it can.
-    static func reason(against name: String) -> String? {
+    package static func reason(against name: String) -> String? {
         let letters = name.utf8.allSatisfy { byte in
             byte == UInt8(ascii: "-") || (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte & 0xDF)
         }

@@ -17,7 +17,7 @@ SECRETS = {
         "STAFF_CLIENT_SECRET",
     )
 }
-COMMANDS = ["serve", "check", "demo", "try", "pins", "profile", "schema"]
+COMMANDS = ["serve", "check", "demo", "try", "pins", "profile", "schema", "import"]
 PLANNED = ["policy", "health"]
 
 

@@ -69,6 +69,18 @@ import Testing
         )
     }
 
+    @Test func `import takes files, and options for the parts of oauth2-proxy's configuration`() throws {
+        let line =
+            "import a.cfg --alpha b.yaml --env c --flags d --emails e --public-url https://gate.example.com --from oauth2-proxy"
+        let command = try self.parsed(line, as: ImportCommand.self)
+        #expect((command.files, command.alpha, command.env, command.flags) == (["a.cfg"], ["b.yaml"], ["c"], ["d"]))
+        #expect(self.rejection("import") == "name the files to import")
+        #expect(self.rejection("import a --json") == "--force and --json need --output")
+        let ofAuthelia = "import a --env b --from authelia"
+        #expect(self.rejection(ofAuthelia) == "--alpha, --env, --flags and --emails are for oauth2-proxy")
+        #expect(self.rejection("import a --public-url gate.example.com")?.hasPrefix("--public-url takes a URL") == true)
+    }
+
     @Test func `profile needs a provider and a payload, or --table`() throws {
         #expect(try self.parsed("profile --table", as: ProfileCommand.self).table)
         #expect(try self.parsed("profile staff saved.json", as: ProfileCommand.self).payload == "saved.json")

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateYAML
+
+/// Converts the `Require` directives of a section.
+struct RequireRules {
+    /// A rule, and users whom it denies whatever else holds.
+    struct Outcome {
+        var access: AccessDraft
+        var denied: [AccessCondition] = []
+    }
+
+    /// The name of the provider, for `Require claim sub:…`.
+    let provider: String
+    /// The claim that is the profile's `groups`; nil if no rule has one.
+    let groupsClaim: String?
+    /// Whether `Require user` compares email addresses.
+    let usersAreEmails: Bool
+
+    private static let containers: Set<String> = ["requireall", "requireany", "requirenone"]
+
+    /// Whether a section has rules of its own.
+    static func isRule(_ node: ApacheNode) -> Bool { node.name == "require" || self.containers.contains(node.name) }
+
+    /// Whether the rules are `Require all granted` alone.
+    static func areOpen(_ nodes: [ApacheNode]) -> Bool {
+        let rules = nodes.filter(self.isRule)
+        return !rules.isEmpty
+            && rules.allSatisfy { $0.name == "require" && $0.arguments.map { $0.lowercased() } == ["all", "granted"] }
+    }
+
+    /// The claims that `Require claim` compares and that can be groups.
+    static func groupClaims(in nodes: [ApacheNode]) -> [String] {
+        nodes.flatMap { node -> [String] in
+            if let children = node.children { return self.groupClaims(in: children) }
+            guard node.name == "require", let start = node.arguments.firstIndex(where: { $0.lowercased() == "claim" })
+            else { return [] }
+            return node.arguments[(start + 1)...].compactMap { text in
+                let name = String(text.prefix { $0 != ":" })
+                let words = ["group", "role", "member", "entitlement"]
+                return name != text && words.contains { name.lowercased().contains($0) } ? name : nil
+            }
+        }
+    }
+
+    /// The rule of a section: one of several rules suffices.
+    func outcome(of nodes: [ApacheNode], _ notes: inout ImportNotes) -> Outcome {
+        let rules = nodes.filter(RequireRules.isRule)
+        if rules.count == 1, rules[0].name == "requireall" {
+            return self.all(of: rules[0].children ?? [], &notes)
+        }
+        return Outcome(access: self.any(of: rules, &notes))
+    }
+
+    private func any(of nodes: [ApacheNode], _ notes: inout ImportNotes) -> AccessDraft {
+        var conditions: [AccessCondition] = []
+        for node in nodes where RequireRules.isRule(node) {
+            switch self.single(node, &notes) {
+            case .signedIn?: return .signedIn
+            case .conditions(let more)?: conditions += more
+            case .deniedToAll?: continue
+            case nil: self.warn(node, "users whom only this rule admits are denied", &notes)
+            }
+        }
+        return .any(of: conditions)
+    }
+
+    private func all(of nodes: [ApacheNode], _ notes: inout ImportNotes) -> Outcome {
+        var outcome = Outcome(access: .signedIn)
+        for node in nodes {
+            guard RequireRules.isRule(node) else {
+                self.warn(node, "the app is denied to all users", &notes)
+                return Outcome(access: .deniedToAll)
+            }
+            let isNegated = node.name == "require" && node.arguments.first?.lowercased() == "not"
+            if isNegated || node.name == "requirenone" {
+                guard let denied = self.denied(by: node, &notes) else {
+                    self.warn(node, "the app is denied to all users", &notes)
+                    return Outcome(access: .deniedToAll)
+                }
+                outcome.denied += denied
+            } else if let access = self.single(node, &notes) {
+                outcome.access = outcome.access.and(access)
+            } else {
+                self.warn(node, "the app is denied to all users", &notes)
+                return Outcome(access: .deniedToAll)
+            }
+        }
+        return outcome
+    }
+
+    /// The rule of one node; nil if it cannot be expressed.
+    private func single(_ node: ApacheNode, _ notes: inout ImportNotes) -> AccessDraft? {
+        switch node.name {
+        case "requireany": return self.any(of: node.children ?? [], &notes)
+        case "requireall":
+            let outcome = self.all(of: node.children ?? [], &notes)
+            return outcome.denied.isEmpty ? outcome.access : nil
+        case "require": return self.rule(of: node.arguments)
+        default: return nil
+        }
+    }
+
+    /// The users whom a negated rule denies; nil if they cannot all be expressed.
+    private func denied(by node: ApacheNode, _ notes: inout ImportNotes) -> [AccessCondition]? {
+        if node.name == "requirenone" {
+            var all: [AccessCondition] = []
+            for child in node.children ?? [] {
+                guard child.name == "require", case .conditions(let conditions)? = self.rule(of: child.arguments) else {
+                    return nil
+                }
+                all += conditions
+            }
+            return all
+        }
+        guard case .conditions(let conditions)? = self.rule(of: Array(node.arguments.dropFirst())) else { return nil }
+        return conditions
+    }
+
+    private func rule(of arguments: [String]) -> AccessDraft? {
+        let values = Array(arguments.dropFirst())
+        switch arguments.first?.lowercased() {
+        case "valid-user": return .signedIn
+        case "all": return values.first?.lowercased() == "denied" ? .deniedToAll : nil
+        case "user" where self.usersAreEmails: return self.alternatives(values.map { AccessCondition(email: $0) })
+        case "claim": return self.alternatives(values.map(self.condition))
+        default: return nil
+        }
+    }
+
+    /// One of some conditions; nil if one of them cannot be expressed.
+    private func alternatives(_ conditions: [AccessCondition?]) -> AccessDraft? {
+        conditions.contains(nil) ? nil : .any(of: conditions.compactMap(\.self))
+    }
+
+    /// `name:value`, or `name~expression` for a domain of email addresses.
+    private func condition(_ text: String) -> AccessCondition? {
+        let name = text.prefix { $0 != ":" && $0 != "~" }
+        let value = String(text[name.endIndex...].dropFirst())
+        guard text[name.endIndex...].first == ":" else { return name == "email" ? self.domain(of: value) : nil }
+        if name == "email" { return AccessCondition(email: value) }
+        if name == "sub" { return ConfigText("\(self.provider):\(value)").map { AccessCondition(user: $0) } }
+        return String(name) == self.groupsClaim ? AccessCondition(group: value) : nil
+    }
+
+    private func domain(of expression: String) -> AccessCondition? {
+        let starts = ["^.*@", "^.+@", ".*@", "^[^@]+@", "^[^@]*@", "@"]
+        guard expression.hasSuffix("$"), let start = starts.first(where: { expression.hasPrefix($0) }) else {
+            return nil
+        }
+        let domain = expression.dropFirst(start.count).dropLast()
+        // An unescaped dot is any character; as a dot it matches fewer addresses.
+        var plain = ""
+        var isEscaped = false
+        for character in domain {
+            if character == "\\", !isEscaped {
+                isEscaped = true
+                continue
+            }
+            guard
+                isEscaped
+                    ? "-.".contains(character)
+                    : character.isASCII && (character.isLetter || character.isNumber || "-.".contains(character))
+            else { return nil }
+            plain.append(character)
+            isEscaped = false
+        }
+        return AccessCondition(domain: plain)
+    }
+
+    private func warn(_ node: ApacheNode, _ effect: String, _ notes: inout ImportNotes) {
+        let text = ([node.name] + node.arguments).joined(separator: " ")
+        notes.warning("\(Scalar.quoted(text)) cannot be carried over; \(effect)", at: node.place)
+    }
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateYAML
+
+/// A policy of Authelia, the weakest first.
+enum AutheliaPolicy: Int, Sendable, Comparable {
+    case bypass
+    case oneFactor
+    case twoFactor
+    case deny
+
+    init?(_ text: String) {
+        switch text.lowercased() {
+        case "bypass": self = .bypass
+        case "one_factor": self = .oneFactor
+        case "two_factor": self = .twoFactor
+        case "deny": self = .deny
+        default: return nil
+        }
+    }
+
+    static func < (left: AutheliaPolicy, right: AutheliaPolicy) -> Bool { left.rawValue < right.rawValue }
+}
+
+/// A rule of Authelia's `access_control`.
+struct AutheliaRule: Sendable {
+    var domains: [String]
+    /// Whether it may match hosts that are not listed, by an expression or a placeholder.
+    var matchesOtherHosts: Bool
+    var policy: AutheliaPolicy
+    /// The users of the rule; nil for all.
+    var subjects: [AccessCondition]?
+    /// Whether a user or a combination in `subject` cannot be expressed.
+    var hasUnknownSubjects = false
+    /// The paths of the rule; nil for all.
+    var paths: [PathPattern]?
+    /// Whether an expression in `resources` cannot be expressed.
+    var hasUnknownPaths = false
+    var methods: [String]
+    /// Whether it has further conditions, such as networks, which cannot be expressed.
+    var hasFurtherConditions: Bool
+    let place: ImportPlace
+
+    /// Reads a rule; nil, and a note, if it has no meaning.
+    init?(_ node: SourceNode, _ notes: inout ImportNotes) {
+        let policy = node["policy"]?.text.flatMap { AutheliaPolicy($0) }
+        if policy == nil { notes.warning("the policy of this rule is unknown; it is treated as deny", at: node.place) }
+        self.place = node.place
+        self.policy = policy ?? .deny
+        let domains = node["domain"]?.texts ?? []
+        self.matchesOtherHosts = node["domain_regex"] != nil || domains.contains { $0.contains("{") }
+        self.domains = domains.filter { !$0.contains("{") }
+        self.methods = node["methods"]?.texts ?? []
+        self.hasFurtherConditions = false
+        for (name, value) in node.entries where !value.isNull {
+            switch name {
+            case "domain", "domain_regex", "policy", "subject", "resources", "methods": continue
+            default: self.hasFurtherConditions = true
+            }
+            if name != "networks", name != "query" {
+                notes.warning(
+                    "\(Scalar.quoted(name)) of a rule is unknown; it counts as a condition that cannot be carried over",
+                    at: value.owner
+                )
+            }
+        }
+        self.read(subject: node["subject"])
+        self.read(resources: node["resources"])
+    }
+
+    /// A list of alternatives, each a subject or a list of subjects that must all match.
+    private mutating func read(subject node: SourceNode?) {
+        guard let node else { return }
+        self.subjects = node.oneOrMany.compactMap { alternative in
+            let parts = alternative.oneOrMany.map { part -> AccessCondition? in
+                guard let text = part.text, text.hasPrefix("group:") else { return nil }
+                return AccessCondition(group: String(text.dropFirst(6)))
+            }
+            var whole: AccessCondition? = parts.isEmpty ? nil : AccessCondition()
+            for part in parts { whole = part.flatMap { whole?.and($0) } }
+            if whole == nil { self.hasUnknownSubjects = true }
+            return whole
+        }
+    }
+
+    private mutating func read(resources node: SourceNode?) {
+        guard let node else { return }
+        self.paths = node.oneOrMany.compactMap { resource in
+            let pattern = resource.text.flatMap { PathPattern($0)?.withQueries }
+            if pattern == nil { self.hasUnknownPaths = true }
+            return pattern
+        }
+    }
+
+    /// Whether the rule may match requests of a host; a wildcard means the hosts that no rule names.
+    func mayMatch(host: String) -> Bool {
+        self.matchesOtherHosts
+            || self.domains.contains { domain in
+                domain == host || (domain.hasPrefix("*.") && host.hasSuffix(domain.dropFirst()))
+            }
+    }
+}

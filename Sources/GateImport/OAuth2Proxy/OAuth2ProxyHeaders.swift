@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateConfiguration
+internal import GateYAML
+
+/// Converts the headers that apps receive; those that cannot be sent are in the notes.
+struct OAuth2ProxyHeaders {
+    let settings: OptionSettings
+    let headers: [HeaderInjection]
+    /// Whether headers come from the alpha configuration, where none is sent that is not listed.
+    let usesAlpha: Bool
+
+    /// The claims of a session and the identity fields that hold the same.
+    private static let fields: [String: String] = [
+        "user": "user", "email": "email", "preferred_username": "preferred_username", "groups": "groups",
+        "name": "name",
+    ]
+    /// The headers that the gateway sends to every app, and their fields.
+    private static let standard: [String: String] = [
+        "x-forwarded-user": "user", "x-forwarded-email": "email", "x-forwarded-groups": "groups",
+        "x-forwarded-preferred-username": "preferred_username", "x-forwarded-name": "name",
+    ]
+
+    func add(to apps: inout [ImportedApp], _ notes: inout ImportNotes) {
+        var fields = YAMLMapping()
+        var requests = YAMLMapping()
+        var responses = YAMLMapping()
+        for header in self.headers {
+            if header.isRequest {
+                self.convert(header, fields: &fields, fixed: &requests, &notes)
+            } else {
+                self.convert(response: header, fixed: &responses, &notes)
+            }
+        }
+        for index in apps.indices {
+            apps[index].settings.add("headers", fields)
+            for (key, changes) in [("request_headers", requests), ("response_headers", responses)] {
+                var edits = YAMLMapping()
+                edits.add("set", changes)
+                apps[index].settings.add(key, edits)
+            }
+        }
+        self.addNotesOfOptions(&notes)
+    }
+
+    private func addNotesOfOptions(_ notes: inout ImportNotes) {
+        // Either of the two switches them on.
+        let sendsUser = ["pass_user_headers", "pass_basic_auth"].contains { self.settings.flag($0, else: true) }
+        let place = self.settings["pass_user_headers"]?.place
+        if !self.usesAlpha, !sendsUser {
+            notes.note("X-Forwarded-User, -Email, -Groups and further identity headers are always sent", at: place)
+        }
+        let usesUser = self.headers.contains {
+            $0.isRequest && $0.values.contains { if case .claim("user") = $0 { true } else { false } }
+        }
+        if self.usesAlpha ? usesUser : sendsUser {
+            let before = "oauth2-proxy sends the provider's subject or login name alone"
+            notes.warning(
+                "X-Forwarded-User is the user key, 'provider:subject'; \(before), so apps that store it need a mapping",
+                at: place
+            )
+        }
+        if OAuth2ProxyProvider(settings: self.settings).type == "github" {
+            let text =
+                "the login name of GitHub is in X-Forwarded-Preferred-Username; teams in X-Forwarded-Groups are 'org/team', "
+                + "not 'org:team'"
+            notes.warning(text, at: self.settings["provider"]?.place)
+        }
+        guard !self.usesAlpha, let password = self.settings["basic_auth_password"] else { return }
+        notes.warning(
+            "Basic authentication to the app is not carried over; the app verifies X-Gatehouse-Assertion instead",
+            at: password.place
+        )
+    }
+
+    private func convert(
+        _ header: HeaderInjection,
+        fields: inout YAMLMapping,
+        fixed: inout YAMLMapping,
+        _ notes: inout ImportNotes
+    ) {
+        let shown = Scalar.quoted(header.name)
+        guard header.values.count == 1, let value = header.values.first else {
+            return notes.warning("the header \(shown) has several values; it is not carried over", at: header.place)
+        }
+        guard case .claim(let claim) = value else { return self.convert(fixed: header, to: &fixed, &notes) }
+        guard let field = OAuth2ProxyHeaders.fields[claim] else {
+            let reason =
+                claim.hasSuffix("_token")
+                ? "tokens in headers are not supported yet" : "there is no field for \(Scalar.quoted(claim))"
+            return notes.warning("the header \(shown) is not carried over: \(reason)", at: header.place)
+        }
+        if let sent = OAuth2ProxyHeaders.standard[header.name.lowercased()] {
+            guard sent != field else { return }
+            return notes.warning("the header \(shown) always has the field '\(sent)', not '\(field)'", at: header.place)
+        }
+        if let reason = HeaderSetting.reason(against: header.name) {
+            return notes.warning("the header \(shown) is not carried over: \(reason)", at: header.place)
+        }
+        guard !fields.entries.contains(where: { $0.key.lowercased() == header.name.lowercased() }) else { return }
+        fields.add(header.name, .word(field))
+    }
+
+    private func convert(response header: HeaderInjection, fixed: inout YAMLMapping, _ notes: inout ImportNotes) {
+        guard header.values.count == 1, case .claim? = header.values.first else {
+            return self.convert(fixed: header, to: &fixed, &notes)
+        }
+        let reason = "identity in responses is for forward-auth, which is not supported yet"
+        notes.warning("the header \(Scalar.quoted(header.name)) is not carried over: \(reason)", at: header.place)
+    }
+
+    /// A header whose value is the same for all users; the value may be a secret, so it is not copied.
+    private func convert(fixed header: HeaderInjection, to fixed: inout YAMLMapping, _ notes: inout ImportNotes) {
+        let shown = Scalar.quoted(header.name)
+        if let reason = HeaderEdits.reason(against: header.name, isSet: true) {
+            return notes.warning("the header \(shown) is not carried over: \(reason)", at: header.place)
+        }
+        guard !fixed.entries.contains(where: { $0.key.lowercased() == header.name.lowercased() }) else { return }
+        switch header.values.first {
+        case .variable(let name)?: fixed.add(header.name, ConfigText(environment: name))
+        case .file(let path)?: fixed.add(header.name, ConfigText(file: path))
+        case .fixed?:
+            let variable = ConfigText.variable(ofHeader: header.name)
+            fixed.add(header.name, ConfigText(environment: variable))
+            notes.note(
+                "the value of \(shown) may be a secret and is not copied; put it into the environment variable \(variable)",
+                at: header.place
+            )
+        case .claim?, .composed?, nil:
+            notes.warning(
+                "the header \(shown) is not carried over: a claim with a prefix or as Basic authentication has no counterpart",
+                at: header.place
+            )
+        }
+    }
+}
+
+/// Converts the paths that need no sign-in.
+struct OAuth2ProxyPublicPaths {
+    let settings: OptionSettings
+
+    func add(to apps: inout [ImportedApp], _ notes: inout ImportNotes) {
+        if self.settings.flag("skip_auth_preflight", else: false) {
+            apps.makePublicEverywhere(PublicPath(method: "OPTIONS", path: "/"))
+        }
+        for name in ["skip_auth_route", "skip_auth_regex"] {
+            guard let setting = self.settings[name] else { continue }
+            for text in setting.texts { self.add(text, at: setting.place, to: &apps, &notes) }
+            if setting.isUnknown {
+                notes.warning("a path of '\(name)' is the value of a variable; it needs a sign-in", at: setting.place)
+            }
+        }
+    }
+
+    private static let methods: Set<String> = [
+        "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND", "REPORT",
+    ]
+
+    private func add(_ text: String, at place: ImportPlace, to apps: inout [ImportedApp], _ notes: inout ImportNotes) {
+        let method = text.firstIndex(of: "=").map { String(text[..<$0]) }
+        let isMethod = method.map { OAuth2ProxyPublicPaths.methods.contains($0) } ?? false
+        let isOther = method.map { $0.allSatisfy { $0.isASCII && ($0.isLetter || $0 == "!") } } ?? false
+        let expression = isMethod ? String(text.dropFirst((method?.count ?? 0) + 1)) : text
+        guard isMethod || !isOther, let pattern = PathPattern(expression) else {
+            let help = "write its paths in 'public'; until then they need a sign-in"
+            return notes.warning("the expression \(Scalar.quoted(text)) cannot be carried over; \(help)", at: place)
+        }
+        for rule in pattern.publicPaths(method: isMethod ? method : nil) { apps.makePublicEverywhere(rule) }
+        if pattern.isNarrower {
+            notes.note(
+                "the expression \(Scalar.quoted(text)) matches further paths; only the whole path and all below it are public",
+                at: place
+            )
+        }
+    }
+}

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateConfiguration
+internal import GateCore
+internal import GateYAML
+
+/// Converts the routes of Pomerium to apps.
+struct PomeriumRoutes {
+    let publicHost: String?
+
+    func apps(_ routes: [SourceNode], _ notes: inout ImportNotes) -> [ImportedApp] {
+        var apps: [ImportedApp] = []
+        // Hosts with a route whose paths cannot be expressed.
+        var unsound: Set<String> = []
+        for route in routes.prefix(ImportedConfiguration.maxApps) {
+            guard let host = self.host(route, &notes) else { continue }
+            guard let path = self.path(route, &notes) else {
+                unsound.insert(host)
+                notes.warning(
+                    "the paths of this route cannot be carried over; all apps of '\(host)' are denied to all users",
+                    at: route.place
+                )
+                continue
+            }
+            // The first route that matches is used.
+            let earlier = apps.first { $0.hosts == [host] && PathPattern.contains($0.path, path.path) }
+            guard earlier == nil else {
+                notes.warning("an earlier route has these paths already; this one is left out", at: route.place)
+                continue
+            }
+            apps.append(self.app(route, host, path, &notes))
+        }
+        for index in apps.indices where unsound.contains(apps[index].hosts[0]) {
+            apps[index].access = .deniedToAll
+            apps[index].publicPaths = []
+        }
+        for index in apps.indices where apps[index].hosts == self.publicHost.map({ [$0] }) { apps[index].hosts = [] }
+        return apps
+    }
+
+    private func host(_ route: SourceNode, _ notes: inout ImportNotes) -> String? {
+        let from = route["from"]?.text ?? ""
+        if from.hasPrefix("https://*.") || from.hasPrefix("http://*.") {
+            let domain = from.drop { $0 != "*" }.dropFirst(2).prefix { $0 != "/" && $0 != ":" }
+            if let host = Origin.normalHost(domain), host.contains("."), host.last?.isNumber == false {
+                return "*.\(host)"
+            }
+        } else if let url = WebURL(from), !url.origin.host.hasPrefix("*") {
+            return url.origin.host
+        }
+        notes.warning(
+            "a route from \(Scalar.quoted(from)) is not carried over: only https hosts are possible",
+            at: route.place
+        )
+        return nil
+    }
+
+    /// The path of a route, and whether an app there serves other paths; nil if the expression has no literal start.
+    private func path(_ route: SourceNode, _ notes: inout ImportNotes) -> UpstreamPath? {
+        if let prefix = route["prefix"]?.text {
+            guard PathPattern.isCanonical(prefix) else { return nil }
+            if prefix != "/", !prefix.hasSuffix("/") {
+                notes.note(
+                    "the prefix '\(prefix)' is matched by whole segments here: '\(prefix)x' belongs to another app, or to none",
+                    at: route.place
+                )
+            }
+            return UpstreamPath(prefix.hasSuffix("/") ? prefix : "\(prefix)/", rewrite: nil)
+        }
+        if let path = route["path"]?.text {
+            return PathPattern.isCanonical(path)
+                ? UpstreamPath(path.hasSuffix("/") ? String(path.dropLast()) : path, rewrite: nil) : nil
+        }
+        if let expression = route["regex"]?.text {
+            guard let subtree = PathPattern(expression)?.subtree else { return nil }
+            return UpstreamPath(subtree == "/" ? "/" : "\(subtree)/", rewrite: nil)
+        }
+        return UpstreamPath("/", rewrite: nil)
+    }
+
+    private func app(
+        _ route: SourceNode,
+        _ host: String,
+        _ path: UpstreamPath,
+        _ notes: inout ImportNotes
+    ) -> ImportedApp {
+        var policy = PomeriumPolicy()
+        policy.read(route: route, &notes)
+        var app = ImportedApp(
+            hosts: [host],
+            path: path.path.isEmpty ? "/" : path.path,
+            action: .response(status: 503, body: "no upstream is configured"),
+            access: policy.access,
+            place: route.place
+        )
+        app.denied = policy.denied
+        if path.difference != nil {
+            notes.warning(
+                "'path' is one path, and an app has all below it as well; the app is denied to all users",
+                at: route.place
+            )
+            app.access = .deniedToAll
+            app.servesSamePaths = false
+        }
+        self.addUpstream(route, to: &app, &notes)
+        self.addHeaders(route, to: &app, &notes)
+        self.addFurtherKeys(route, to: &app, &notes)
+        let subtree = app.path == "/" ? "/" : "\(app.path)/"
+        var rules: [PublicPath] = []
+        if route["allow_public_unauthenticated_access"]?.flag == true { rules.append(PublicPath(path: subtree)) }
+        if route["cors_allow_preflight"]?.flag == true { rules.append(PublicPath(method: "OPTIONS", path: subtree)) }
+        for rule in rules {
+            app.makePublic(rule)
+            if app.path != "/" { app.makePublic(PublicPath(method: rule.method, path: app.path)) }
+        }
+        if app.access == .deniedToAll, rules.isEmpty {
+            notes.warning("no rule of this route admits users; the app is denied to all users", at: route.place)
+        }
+        return app
+    }
+
+    private func addUpstream(_ route: SourceNode, to app: inout ImportedApp, _ notes: inout ImportNotes) {
+        if let response = route["response"], let status = response["status"]?.text.flatMap({ Int($0) }),
+            (200...599).contains(status), !(300...399).contains(status)
+        {
+            app.action = .response(status: status, body: status == 204 ? "" : response["body"]?.text ?? "")
+            return
+        }
+        let texts = (route["to"]?.texts ?? []).map { String($0.prefix { $0 != "," }) }
+        let urls = texts.compactMap { WebURL($0) }
+        guard !urls.isEmpty, urls.count == texts.count, Set(urls.map(\.origin.scheme)).count == 1 else {
+            return notes.warning(
+                "the target of this route is not carried over; replace 'response' of the app by 'upstream'",
+                at: route["to"]?.owner ?? route.place
+            )
+        }
+        if urls.contains(where: { $0.path != "/" || $0.query != nil }) {
+            app.access = .deniedToAll
+            app.servesSamePaths = false
+            notes.warning(
+                "a target with a path cannot be carried over; the app is denied to all users",
+                at: route["to"]?.owner
+            )
+        }
+        var upstream = YAMLMapping()
+        let targets = urls.compactMap { ConfigText($0.origin.description) }
+        upstream.add("targets", .texts(targets))
+        upstream.add("tls", self.tls(route, isSecure: urls[0].origin.isSecure))
+        var timeouts = YAMLMapping()
+        if let timeout = route["timeout"]?.text.flatMap({ Duration(go: $0) }), timeout > .zero {
+            timeouts.add("response", ConfigText(timeout.clamped(1...3600)))
+        }
+        upstream.add("timeouts", timeouts)
+        let isSimple = upstream.entries.count == 1 && targets.count == 1
+        app.action = .upstream(isSimple ? .text(targets[0]) : .mapping(upstream))
+        if let host = route["host_rewrite"]?.text, WebURL("http://\(host)")?.path == "/" {
+            app.settings.add("upstream_host", ConfigText(host))
+        } else if route["preserve_host_header"]?.flag != true {
+            app.settings.add("upstream_host", ConfigText(urls[0].origin.authority))
+        }
+        if route["allow_websockets"]?.flag != true { app.settings.add("websocket", .flag(false)) }
+    }
+
+    private func tls(_ route: SourceNode, isSecure: Bool) -> YAMLMapping {
+        var tls = YAMLMapping()
+        guard isSecure else { return tls }
+        tls.add("ca_file", route["tls_custom_ca_file"]?.text.flatMap { ConfigText($0) })
+        if let certificate = route["tls_client_cert_file"]?.text, let key = route["tls_client_key_file"]?.text {
+            tls.add("certificate", ConfigText(certificate))
+            tls.add("private_key", ConfigText(key))
+        }
+        let name = route["tls_upstream_server_name"]?.text ?? route["tls_server_name"]?.text
+        tls.add("server_name", name.flatMap { Origin.normalHost($0) }.flatMap { ConfigText($0) })
+        return tls
+    }
+
+    private func addHeaders(_ route: SourceNode, to app: inout ImportedApp, _ notes: inout ImportNotes) {
+        var requests = YAMLMapping()
+        for (name, value) in route["set_request_headers"]?.entries ?? [] {
+            let variable = ConfigText.variable(ofHeader: name)
+            guard HeaderEdits.reason(against: name, isSet: true) == nil, value.text?.contains("${") == false else {
+                notes.warning("the header \(Scalar.quoted(name)) is not carried over", at: value.owner)
+                continue
+            }
+            requests.add(name, ConfigText(environment: variable))
+            notes.note(
+                "the value of \(Scalar.quoted(name)) may be a secret and is not copied; put it into the environment variable \(variable)",
+                at: value.owner
+            )
+        }
+        let removed = (route["remove_request_headers"]?.texts ?? []).filter {
+            HeaderEdits.reason(against: $0, isSet: false) == nil
+        }
+        var edits = YAMLMapping()
+        edits.add("set", requests)
+        edits.add("remove", .texts(removed.compactMap { ConfigText($0) }))
+        app.settings.add("request_headers", edits)
+        if route["set_response_headers"] != nil {
+            notes.warning(
+                "'set_response_headers' is not carried over; write 'response_headers'",
+                at: route["set_response_headers"]?.owner
+            )
+        }
+        if route["pass_identity_headers"]?.flag == true {
+            notes.warning(
+                "X-Pomerium-Jwt-Assertion is not sent; apps verify X-Gatehouse-Assertion",
+                at: route["pass_identity_headers"]?.owner
+            )
+        }
+    }
+
+    private static let carried: Set<String> = [
+        "from", "to", "prefix", "path", "regex", "policy", "policies", "allowed_users", "allowed_domains",
+        "allowed_groups", "allowed_idp_claims", "allow_any_authenticated_user", "allow_public_unauthenticated_access",
+        "cors_allow_preflight", "response", "tls_custom_ca_file", "tls_client_cert_file", "tls_client_key_file",
+        "tls_upstream_server_name", "tls_server_name", "timeout", "host_rewrite", "preserve_host_header",
+        "allow_websockets", "set_request_headers", "remove_request_headers", "set_response_headers",
+        "pass_identity_headers", "name", "description", "id", "logo_url",
+        "enable_google_cloud_serverless_authentication",
+    ]
+
+    private func addFurtherKeys(_ route: SourceNode, to app: inout ImportedApp, _ notes: inout ImportNotes) {
+        for (name, value) in route.entries where !PomeriumRoutes.carried.contains(name) && !value.isNull {
+            switch name {
+            case "prefix_rewrite" where value.text == "/" && app.path != "/":
+                app.settings.add("strip_prefix", .flag(true))
+            case "tls_skip_verify":
+                notes.warning(
+                    "the certificate of the app is always verified; write 'upstream: { tls: { ca_file: … } }'",
+                    at: value.owner
+                )
+            case "idle_timeout", "load_balancing_policy", "health_checks", "outlier_detection", "allow_spdy",
+                "kubernetes_service_account_token", "tls_custom_ca", "tls_client_cert", "tls_client_key":
+                notes.warning("'\(name)' is not carried over; see docs/upstreams.md", at: value.owner)
+            default:
+                app.access = .deniedToAll
+                app.servesSamePaths = false
+                app.publicPaths = []
+                notes.warning(
+                    "\(Scalar.quoted(name)) cannot be carried over; the app is denied to all users",
+                    at: value.owner
+                )
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateCore
+import Testing
+
+@testable import GateImport
+
+/// What the access rules of Authelia become: the first that matches decides, and none gets weaker.
+@Suite struct AutheliaImportTests {
+    /// In the shape of https://www.authelia.com/configuration/security/access-control/.
+    private func imported(_ rules: String, standard: String = "deny") throws -> Imported {
+        let head = """
+            session:
+              secret: hunter2
+              cookies:
+                - { domain: example.com, authelia_url: "https://auth.example.com", inactivity: 10m, expiration: 2h }
+            access_control:
+              default_policy: \(standard)
+              rules:
+
+            """
+        let url = "https://gate.example.org"
+        return try Imported(head + rules.split(separator: "\n").map { "    \($0)\n" }.joined(), publicURL: url)
+    }
+
+    private let host = "app.example.com"
+    private let one = Profile.user("authelia")
+    private let two = Profile.user("authelia-two-factor")
+    private func one(_ group: String) -> Profile { .user("authelia", groups: [group]) }
+    private func two(_ group: String) -> Profile { .user("authelia-two-factor", groups: [group]) }
+
+    @Test func `policies are sign-ins with one factor, with two, public paths and denials`() throws {
+        let imported = try self.imported(
+            """
+            - { domain: public.example.com, policy: bypass }
+            - { domain: app.example.com, policy: bypass, resources: ['^/api([/?].*)?$', '^/ping$'] }
+            - { domain: app.example.com, policy: one_factor }
+            - { domain: [bank.example.com, vault.example.com], policy: two_factor }
+            - { domain: "*.example.com", policy: deny }
+            """
+        )
+        #expect(imported.errors == [])
+        #expect(imported.isPublic("/", host: "public.example.com"))
+        #expect(imported.isPublic("/api/x", host: self.host) && !imported.isPublic("/ping", host: self.host))
+        #expect(!imported.isPublic("/ping/x", host: self.host) && !imported.isPublic("/", host: self.host))
+        #expect(imported.admits(self.one, host: self.host) && imported.admits(self.two, host: self.host))
+        #expect(
+            !imported.admits(self.one, host: "bank.example.com") && imported.admits(self.two, host: "vault.example.com")
+        )
+        #expect(!imported.admits(self.two, host: "other.example.com"))
+        #expect(imported.hasNote("'authorization_policy: two_factor'"))
+        #expect(imported.lines.contains("idle_timeout: \"10m\"") && imported.lines.contains("lifetime: \"2h\""))
+        #expect(!imported.result.yaml.contains("hunter2"))
+    }
+
+    @Test func `subjects are alternatives, and a list within them has to match as a whole`() throws {
+        let imported = try self.imported(
+            """
+            - { domain: app.example.com, policy: deny, subject: 'group:guests' }
+            - { domain: app.example.com, policy: two_factor, subject: ['group:admins', ['group:dev']] }
+            - { domain: app.example.com, policy: two_factor, subject: [['group:a', 'group:b'], 'user:john'] }
+            """
+        )
+        #expect(imported.errors == [])
+        #expect(
+            imported.admits(self.two("admins"), host: self.host) && imported.admits(self.two("dev"), host: self.host)
+        )
+        for user in [self.one("admins"), self.two("a"), self.two("guests"), self.two] {
+            #expect(!imported.admits(user, host: self.host))
+        }
+        #expect(imported.hasNote("users and combinations of groups in 'subject' are not carried over"))
+    }
+
+    @Test(arguments: [
+        "- { domain: app.example.com, policy: two_factor, subject: 'group:admins' }\n- { domain: app.example.com, policy: one_factor }",
+        "- { domain: app.example.com, policy: two_factor, networks: [10.0.0.0/8] }\n- { domain: app.example.com, policy: one_factor }",
+        "- { domain: app.example.com, policy: two_factor, methods: [POST] }\n- { domain: app.example.com, policy: one_factor }",
+        "- { domain: app.example.com, policy: two_factor, resources: ['^/a[0-9]$'] }\n- { domain: app.example.com, policy: bypass }",
+        "- { domain_regex: '^app\\..*$', policy: two_factor }\n- { domain: app.example.com, policy: one_factor }",
+        "- { domain: '{user}.example.com', policy: two_factor }\n- { domain: app.example.com, policy: one_factor }",
+        "- { domain: app.example.com, policy: two_factor, brand_new: x }\n- { domain: app.example.com, policy: one_factor }",
+    ])
+    func `a rule after a stricter one that cannot be carried over is as strict`(rules: String) throws {
+        let imported = try self.imported(rules)
+        #expect(imported.errors == [])
+        #expect(
+            !imported.admits(self.one("admins"), "/a1", host: self.host) && !imported.isPublic("/a1", host: self.host)
+        )
+        #expect(imported.admits(self.two("admins"), "/a1", host: self.host))
+    }
+
+    @Test(arguments: [
+        "- { domain: app.example.com, policy: deny, subject: 'user:eve' }\n- { domain: app.example.com, policy: one_factor }",
+        "- { domain: app.example.com, policy: deny, networks: [10.0.0.0/8] }\n- { domain: app.example.com, policy: one_factor }",
+        "- { domain: app.example.com, policy: deny, resources: ['^/a[0-9]$'] }\n- { domain: app.example.com, policy: one_factor }",
+        "- { domain: app.example.com, policy: unknown }\n- { domain: app.example.com, policy: one_factor }",
+        "- { domain: app.example.com, policy: deny }\n- { domain: app.example.com, policy: bypass }",
+    ])
+    func `a denial that cannot be carried over denies all users`(rules: String) throws {
+        let imported = try self.imported(rules, standard: "bypass")
+        #expect(imported.errors == [])
+        #expect(!imported.admits(self.two, "/a1", host: self.host) && !imported.isPublic("/a1", host: self.host))
+    }
+
+    @Test func `rules for a subtree hold below it only, and before it the earlier ones`() throws {
+        let imported = try self.imported(
+            """
+            - { domain: app.example.com, policy: two_factor, resources: ['^/admin([/?].*)?$'], subject: 'group:admins' }
+            - { domain: app.example.com, policy: deny, resources: ['^/admin([/?].*)?$'] }
+            - { domain: app.example.com, policy: bypass, resources: ['^/'] , methods: [OPTIONS] }
+            - { domain: app.example.com, policy: one_factor }
+            """
+        )
+        #expect(imported.errors == [])
+        #expect(
+            imported.admits(self.one, "/x", host: self.host)
+                && !imported.admits(self.one("admins"), "/admin/x", host: self.host)
+        )
+        #expect(imported.admits(self.two("admins"), "/admin/x", host: self.host))
+        #expect(imported.isPublic("/x", host: self.host, method: "OPTIONS"))
+        #expect(!imported.isPublic("/admin/x", host: self.host, method: "OPTIONS"))
+    }
+
+    @Test func `a wildcard that includes the host of the sign-in page gets no app`() throws {
+        let text =
+            "access_control: { rules: [{ domain: '*.example.com', policy: one_factor }, { domain: a.example.com, policy: one_factor }] }"
+        let imported = try Imported(text, publicURL: "https://gate.example.com")
+        #expect(imported.lines.contains("host: a.example.com") && !imported.result.yaml.contains("*."))
+        #expect(imported.hasNote("includes the host of 'public_url'", line: 1))
+    }
+
+    @Test func `the portal is not an app, and a host without a server gets a fixed response`() throws {
+        let imported = try self.imported("- { domain: [auth.example.com, app.example.com], policy: one_factor }")
+        #expect(!imported.result.yaml.contains("host: auth.example.com"))
+        #expect(imported.lines.contains("status: 503"))
+        #expect(imported.hasNote("replace 'response' of its apps by 'upstream'", line: 8))
+    }
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateCore
+import Testing
+
+@testable import GateImport
+
+/// What the routes and policies of Pomerium become.
+@Suite struct PomeriumImportTests {
+    /// In the shape of https://www.pomerium.com/docs/reference/routes.
+    private func imported(_ routes: String) throws -> Imported {
+        let head = """
+            authenticate_service_url: https://gate.example.com
+            idp_provider: oidc
+            idp_provider_url: https://id.example.com
+            idp_client_id: gateway
+            idp_client_secret: hunter2
+            shared_secret: topsecret
+            cookie_expire: 8h
+            routes:
+
+            """
+        return try Imported(head + routes, publicURL: nil)
+    }
+
+    private func route(_ more: String, from: String = "https://app.example.com") -> String {
+        "  - from: \(from)\n    to: http://127.0.0.1:8080\n"
+            + more.split(separator: "\n").map { "    \($0)\n" }.joined()
+    }
+
+    private let host = "app.example.com"
+    private let ann = Profile.user("oidc")
+    private let eve = Profile.user("oidc", email: "eve@example.net")
+    private func member(_ group: String) -> Profile { .user("oidc", groups: [group]) }
+
+    @Test func `routes, the provider and the sessions are carried over, the secrets are not`() throws {
+        let imported = try self.imported(
+            self.route("policy:\n  - allow:\n      or:\n        - domain: { is: example.com }")
+        )
+        #expect(imported.errors == [])
+        for secret in ["hunter2", "topsecret"] { #expect(!imported.result.yaml.contains(secret)) }
+        #expect(imported.hasNote("'idp_client_secret' is not copied", line: 5))
+        for line in [
+            "host: app.example.com", "lifetime: \"8h\"", "websocket: false", "upstream_host: \"127.0.0.1:8080\"",
+        ] {
+            #expect(imported.lines.contains(line), "\(line)")
+        }
+        #expect(imported.admits(self.ann, host: self.host) && !imported.admits(self.eve, host: self.host))
+    }
+
+    @Test func `allow is one of several rules, and deny wins`() throws {
+        let policy = """
+            policy:
+              - allow: { or: [{ email: { is: eve@example.net } }, { groups: { has: sre } }] }
+              - allow: { and: [{ domain: { is: example.com } }, { "claim/groups": wiki }] }
+              - deny: { or: [{ groups: { has: guests } }, { email: bob@example.com }] }
+            """
+        let imported = try self.imported(self.route(policy))
+        #expect(imported.errors == [])
+        for user in [self.eve, self.member("sre"), self.member("wiki")] {
+            #expect(imported.admits(user, host: self.host))
+        }
+        var guest = self.member("sre")
+        guest.groups = ["guests", "sre"]
+        for user in [self.ann, guest, .user("oidc", email: "bob@example.com", groups: ["sre"])] {
+            #expect(!imported.admits(user, host: self.host))
+        }
+    }
+
+    @Test(arguments: [
+        "", "policy:\n  - allow: { not: [{ domain: example.com }] }",
+        "policy:\n  - allow: { and: [{ email: ann@example.com }, { device: { is: x } }] }",
+        "policy:\n  - allow: { or: [{ domain: { starts_with: example } }] }",
+        "policy:\n  - allow: { or: [authenticated_user: true], and: [{ reject: true }] }",
+        "allow_any_authenticated_user: true\npolicy:\n  - deny: { not: [{ groups: { has: x } }] }",
+        "allow_any_authenticated_user: true\npolicy:\n  - deny: { or: [{ source_ip: 10.0.0.0/8 }] }",
+        "allow_any_authenticated_user: true\npolicy:\n  - deny: { and: [{ source_ip: 10.0.0.0/8 }] }",
+        "allow_any_authenticated_user: true\npolicy:\n  - audit: { or: [] }",
+        "allow_any_authenticated_user: true\nbrand_new: true",
+        "allow_any_authenticated_user: true\npath: /exact", "allow_any_authenticated_user: true\nregex: ^/a[0-9]$",
+        "allow_any_authenticated_user: true\nprefix: /x\nprefix_rewrite: /y",
+        "policy:\n  - allow: { or: [{ email: \"${env:HOME}\" }] }",
+    ])
+    func `a policy that cannot be carried over denies all users`(more: String) throws {
+        let imported = try self.imported(
+            self.route(more) + self.route("allow_any_authenticated_user: true", from: "https://other.example.com")
+        )
+        #expect(imported.errors == [])
+        #expect(imported.admits(self.ann, host: "other.example.com"))
+        for path in ["/", "/x", "/exact", "/a1"] {
+            #expect(!imported.admits(self.ann, path, host: self.host) && !imported.isPublic(path, host: self.host))
+        }
+    }
+
+    @Test func `a deny with a criterion that cannot be expressed denies more users`() throws {
+        let policy =
+            "allow_any_authenticated_user: true\npolicy:\n  - deny: { and: [{ groups: { has: guests } }, { source_ip: 10.0.0.0/8 }] }"
+        let imported = try self.imported(self.route(policy))
+        #expect(imported.admits(self.ann, host: self.host) && !imported.admits(self.member("guests"), host: self.host))
+    }
+
+    @Test func `the older keys for users and domains, public routes and preflights`() throws {
+        let imported = try self.imported(
+            self.route("allowed_users: [eve@example.net]\nallowed_domains: [example.com]\ncors_allow_preflight: true")
+                + self.route(
+                    "allow_public_unauthenticated_access: true\nprefix: /open/",
+                    from: "https://pub.example.com"
+                )
+        )
+        #expect(imported.errors == [])
+        #expect(imported.admits(self.ann, host: self.host) && imported.admits(self.eve, host: self.host))
+        #expect(
+            imported.isPublic("/x", host: self.host, method: "OPTIONS") && !imported.isPublic("/x", host: self.host)
+        )
+        #expect(imported.isPublic("/open/x", host: "pub.example.com"))
+        #expect(!imported.admits(self.ann, "/open", host: "pub.example.com"))
+    }
+
+    @Test(arguments: ["google", "github", "apple", "azure", "okta"])
+    func `a rule on groups is valid with each provider`(source: String) throws {
+        let imported = try Imported(
+            """
+            idp_provider: \(source)
+            idp_provider_url: https://login.example.com/8eae0000-2b34-4da1-9baa-8bc8c9d6a490/v2.0
+            idp_client_id: id
+            routes:
+              - from: https://app.example.com
+                to: http://127.0.0.1:8080
+                policy: [{ allow: { or: [{ groups: { has: x } }] } }, { deny: { or: [{ groups: { has: y } }] } }]
+            """
+        )
+        // Only the keys that Apple needs and Pomerium does not have are missing.
+        #expect(imported.errors.isEmpty || source == "apple")
+        #expect(!imported.errors.contains { $0.contains("never match") })
+    }
+
+    @Test func `the first route that matches is used`() throws {
+        let imported = try self.imported(
+            self.route("policy:\n  - allow: { or: [{ groups: { has: sre } }] }")
+                + self.route("allow_any_authenticated_user: true\nprefix: /late/")
+                + self.route("allow_any_authenticated_user: true\nprefix: /first/", from: "https://two.example.com")
+                + self.route("policy:\n  - allow: { or: [{ groups: { has: sre } }] }", from: "https://two.example.com")
+        )
+        #expect(imported.errors == [])
+        #expect(!imported.admits(self.ann, "/late/x", host: self.host))
+        #expect(
+            imported.admits(self.ann, "/first/x", host: "two.example.com")
+                && !imported.admits(self.ann, host: "two.example.com")
+        )
+    }
+}
