@@ -120,7 +120,7 @@ let moduleGraph: [(target: String, imports: [String])] = [
         [
             "GateOperations", "GateHeaders", "GateConfiguration", "GateAppConfiguration", "GateProxy", "GateOpenID",
             "GateSessions", "GateAssertion", "GateHTTP", "GateProviders", "GatePages", "GatePolicy", "GateWire",
-            "GateCore",
+            "GateNet", "GateCore",
             "HTTPTypes", "Metrics", "NIOCore",
         ]
     ),

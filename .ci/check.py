@@ -35,6 +35,7 @@ UNSAFE = {
     "Sources/GateProviderHTTP/CurlTransport.swift": "hands buffers and a context pointer to the C part over libcurl",
     "Sources/GateProxy/Connecting/DNSCache+Resolver.swift": "calls getaddrinfo for all addresses of a name",
     "Sources/GateProxy/HTTP2/HTTP2ClientSession.swift": "drives libnghttp2, which calls back and keeps pointers to its streams",
+    "Sources/GateNet/Sockets/BlockingSocket.swift": "hands an address to connect and a time to setsockopt",
     "Sources/GateNet/Sockets/EventPoll.swift": "hands its table of events to epoll_wait",
     "Sources/GateNet/Sockets/SocketCalls.swift": "hands addresses to bind, connect and getsockname",
     "Sources/GateNet/Sockets/SocketChannel.swift": "is confined to its loop, although a channel of SwiftNIO has to be Sendable; lets recv write into a buffer",

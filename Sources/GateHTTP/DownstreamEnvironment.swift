@@ -21,6 +21,8 @@ package struct DownstreamEnvironment {
     package let date: DateLine
     /// Whether WebSockets over HTTP/2 are enabled, RFC 8441.
     package let takesWebSockets: Bool
+    /// Where the connection is counted.
+    package let counts: ConnectionCounts
 
     /// Bundles the dependencies.
     package init(
@@ -31,7 +33,8 @@ package struct DownstreamEnvironment {
         flushes: FlushBatch? = nil,
         buffers: BufferPool = BufferPool(maxSpare: 0),
         date: DateLine = DateLine(),
-        takesWebSockets: Bool = false
+        takesWebSockets: Bool = false,
+        counts: ConnectionCounts = ConnectionCounts()
     ) {
         self.limits = limits
         self.names = names
@@ -41,5 +44,6 @@ package struct DownstreamEnvironment {
         self.buffers = buffers
         self.date = date
         self.takesWebSockets = takesWebSockets
+        self.counts = counts
     }
 }

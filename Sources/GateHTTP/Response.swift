@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import GateCore
 internal import GateWire
 package import HTTPTypes
 internal import NIOCore
@@ -10,6 +11,22 @@ package struct Response: Sendable {
     package var head: HTTPResponse
     /// The body.
     package var body: [UInt8]
+    /// The failure that it reports, for metrics and logs; never sent.
+    package var rejection: Rejection?
+
+    /// A failure that was rendered, and the app that it is about.
+    package struct Rejection: Sendable, Hashable {
+        /// The failure.
+        package let reason: Failure.Reason
+        /// The app, if the response is not one to a request for that app itself.
+        package let app: String?
+
+        /// A failure about an app; nil for the one of the request.
+        package init(_ reason: Failure.Reason, app: String? = nil) {
+            self.reason = reason
+            self.app = app
+        }
+    }
 
     /// A response; without a `Cache-Control` field it gets `no-store`.
     package init(_ status: Int, fields: HTTPFields = [:], body: [UInt8] = []) {

@@ -28,8 +28,6 @@ package final class RuntimeRoute: Sendable {
     let rejectsEscapedSlash: Bool
     /// Whether other spellings of the app's paths are kept from other routes and from its own public rules.
     let guardsSpellings: Bool
-    /// The counters of the route.
-    package let metrics: RouteMetrics
     /// Whether the app also gets `Forwarded`.
     package let sendsForwarded: Bool
     /// Whether responses may be silent without a time-out.
@@ -71,7 +69,6 @@ package final class RuntimeRoute: Sendable {
         self.rejectsIrregularNames = strictness.irregularNames == .reject
         self.rejectsEscapedSlash = strictness.encodedSlash == .reject
         self.guardsSpellings = strictness.pathSpelling == .any
-        self.metrics = RouteMetrics(app: app.route.app)
         if let upstream = app.upstream {
             self.upstream = try LoadedUpstream(upstream)
         } else {

@@ -194,6 +194,7 @@ extension SessionLookUp {
         case .success(.ended(let failure)):
             self.runtime.rechecks.succeeded(provider.id)
             self.runtime.metrics.rechecked(provider.id, result: "ended")
+            self.runtime.metrics.ended(.recheck)
             self.runtime.log.sessionEnded(session.profile.user, session: session.id, by: failure)
             // If the store is down, the next re-check ends it there as well.
             try? await self.runtime.sessions.endFamily(session.familyKey)

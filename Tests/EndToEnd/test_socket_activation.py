@@ -173,13 +173,19 @@ def test_the_service_manager_is_notified(abstract, own_gateway, tmp_path):
         manager.bind(name)
         manager.settimeout(15)
         serve(own_gateway, env={"NOTIFY_SOCKET": name.replace("\0", "@")})
-        assert manager.recv(200) == b"READY=1"
+        serving = b"READY=1\nSTATUS=serving, apps: %d" % len(own_gateway.configuration["apps"])
+        assert manager.recv(200) == serving
         own_gateway.reload()
         reloading = manager.recv(200).decode()
         assert reloading.startswith("RELOADING=1\nMONOTONIC_USEC=") and reloading.split("=")[2].isdigit()
-        assert manager.recv(200) == b"READY=1"
+        assert manager.recv(200) == serving
+        own_gateway.path.write_text("no: gateway")
+        own_gateway.reload()
+        assert manager.recv(200).startswith(b"RELOADING=1")
+        failed = b"; the last reload failed, the old configuration stays in force"
+        assert manager.recv(200) == serving + failed
         os.kill(own_gateway.process.pid, signal.SIGTERM)
-        assert manager.recv(200) == b"STOPPING=1"
+        assert manager.recv(200) == b"STOPPING=1\nSTATUS=draining"
         assert own_gateway.process.child.wait(20) == 0
     if not abstract:
         os.remove(name)

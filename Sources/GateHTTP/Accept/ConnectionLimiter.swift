@@ -60,10 +60,17 @@ package final class ConnectionLimiter: Sendable {
     private let waiting = Atomic<Int>(0)
     private let shards = (0..<16).map { _ in Shard() }
     private let rejected: @Sendable (AcceptFailure) -> Void
+    private let handshakeFailed: @Sendable (HandshakeFailure) -> Void
 
-    /// A limiter; `rejected` is called for each connection that was not accepted.
-    package init(_ limits: Limits, rejected: @escaping @Sendable (AcceptFailure) -> Void = { _ in }) {
+    /// A limiter; `rejected` is called for each connection that was not accepted, `handshakeFailed` for each TLS handshake
+    /// that failed.
+    package init(
+        _ limits: Limits,
+        rejected: @escaping @Sendable (AcceptFailure) -> Void = { _ in },
+        handshakeFailed: @escaping @Sendable (HandshakeFailure) -> Void = { _ in }
+    ) {
         self.limits = Mutex(limits)
+        self.handshakeFailed = handshakeFailed
         self.rejected = rejected
     }
 
@@ -77,6 +84,9 @@ package final class ConnectionLimiter: Sendable {
 
     /// The limit of open connections.
     package var limit: Int { self.limits.withLock { $0.connections ?? Limits.maxConnections } }
+
+    /// Counts a TLS handshake that failed.
+    func report(_ failure: HandshakeFailure) { self.handshakeFailed(failure) }
 
     /// Counts a connection that was not accepted.
     package func report(_ failure: AcceptFailure) { self.rejected(failure) }

@@ -184,6 +184,7 @@ extension Listener {
         let (channel, member, plan) = (arrival.channel, arrival.member, arrival.plan)
         let makeConnection = self.makeConnection
         let identities = plan.identities
+        let limiter = self.limiter
         guard let fallback = identities.first else {
             let connection = try makeConnection(
                 channel,
@@ -193,7 +194,7 @@ extension Listener {
             member.connection = connection
             return try channel.pipeline.syncOperations.addHandler(connection)
         }
-        let deadline = HandshakeTimeoutHandler(member.accepted + plan.handshake)
+        let deadline = HandshakeTimeoutHandler(member.accepted + plan.handshake) { limiter.report($0) }
         let sniffer = SNIHandler { result in
             channel.eventLoop.makeCompletedFuture {
                 let facts = Listener.facts(result, identities, fallback, member.accepted)
@@ -210,7 +211,7 @@ extension Listener {
                 try channel.pipeline.syncOperations.addHandlers([NIOSSLServerHandler(context: offer), choice])
             }
         }
-        let plain = PlainRequestHandler(limiter: self.limiter)
+        let plain = PlainRequestHandler(limiter: limiter, handshake: deadline)
         try channel.pipeline.syncOperations.addHandlers([deadline, plain, ByteToMessageHandler(sniffer)])
     }
 

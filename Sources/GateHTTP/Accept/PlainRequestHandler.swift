@@ -21,10 +21,12 @@ final class PlainRequestHandler: ByteHandler, RemovableChannelHandler {
         """
 
     private let limiter: ConnectionLimiter
+    private let handshake: HandshakeTimeoutHandler
     private var hasResponded = false
 
-    init(limiter: ConnectionLimiter) {
+    init(limiter: ConnectionLimiter, handshake: HandshakeTimeoutHandler) {
         self.limiter = limiter
+        self.handshake = handshake
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -38,6 +40,7 @@ final class PlainRequestHandler: ByteHandler, RemovableChannelHandler {
         }
         self.hasResponded = true
         self.limiter.report(.plainHTTP)
+        self.handshake.failed(nil)
         self.respond(context)
     }
 

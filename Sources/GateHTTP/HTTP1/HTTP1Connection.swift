@@ -65,6 +65,10 @@ package final class HTTP1Connection: ByteDuplexHandler, SocketReader, Downstream
     private var closes = false
     private var isHeadRequest = false
     private var isPumping = false
+    /// Whether it counts as one with a request in progress.
+    private var isActive = false {
+        didSet { if self.isActive != oldValue { self.environment.counts.active.add(self.isActive ? 1 : -1) } }
+    }
     private var isPaused = false
     private var wantsRead = false
     private var needsFlush = false
@@ -156,6 +160,7 @@ extension HTTP1Connection {
 
     private func begin(_ head: RequestHead) {
         self.served += 1
+        self.isActive = true
         self.requestBuffer = head.message.bytes
         self.response = .awaited
         self.isHeadRequest = head.method.isHead
@@ -445,6 +450,7 @@ extension HTTP1Connection {
 
     /// The response is complete; what follows depends on whether the request is, too.
     private func requestDone() {
+        self.isActive = false
         if let buffer = self.requestBuffer.take() { self.environment.buffers.release(buffer) }
         if self.isReadingBody || self.closes {
             self.linger()
@@ -490,6 +496,7 @@ extension HTTP1Connection {
         self.context = context
         self.io = ChannelIO(context, reader: self.tls == nil ? self : nil)
         self.environment.sweep.add(self)
+        self.environment.counts.open.add()
         self.phase = self.tls == nil ? .idle : .handshake
         let limits = self.environment.limits
         self.phaseDeadline = self.tls.map { $0.accepted + limits.handshake } ?? .now() + limits.firstByte
@@ -498,6 +505,8 @@ extension HTTP1Connection {
     /// Unregisters.
     package func handlerRemoved(context: ChannelHandlerContext) {
         self.environment.sweep.remove(self)
+        self.environment.counts.open.add(-1)
+        self.isActive = false
         self.context = nil
         self.io = nil
     }
@@ -602,6 +611,7 @@ extension HTTP1Connection {
 
     private func ended() {
         let phase = self.phase
+        self.isActive = false
         self.phase = .closed
         self.response = .complete
         self.phaseDeadline = .distantFuture

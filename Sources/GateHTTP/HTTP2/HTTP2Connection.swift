@@ -250,6 +250,7 @@ extension HTTP2Connection {
 
     private func closeAllStreams() {
         let streams = self.open
+        if !streams.isEmpty { self.environment.counts.active.add(-1) }
         // libnghttp2 may be running and still refers to them.
         self.session?.detachedStreams = streams
         self.open = []
@@ -346,6 +347,7 @@ extension HTTP2Connection {
         let stream = HTTP2Stream(id: id, connection: self, responder: self.freshResponder())
         stream.position = self.open.count
         self.open.append(stream)
+        if self.open.count == 1 { self.environment.counts.active.add() }
         session.open(stream)
         self.served += 1
         self.idleDeadline = .distantFuture
@@ -432,6 +434,7 @@ extension HTTP2Connection {
         if let memory = stream.requestBuffer.take() { self.environment.buffers.release(memory) }
         self.keep(stream.responder)
         guard self.open.isEmpty else { return }
+        self.environment.counts.active.add(-1)
         self.streamCheckDeadline = .distantFuture
         self.idleDeadline = .now() + self.environment.limits.idle
         self.scheduleFlush()
@@ -450,6 +453,7 @@ extension HTTP2Connection {
         self.context = context
         self.isWritable = context.channel.isWritable
         self.environment.sweep.add(self)
+        self.environment.counts.open.add()
         self.session = HTTP2Session(
             connection: self,
             limits: self.environment.limits,
@@ -466,6 +470,7 @@ extension HTTP2Connection {
     /// Unregisters.
     package func handlerRemoved(context: ChannelHandlerContext) {
         self.environment.sweep.remove(self)
+        self.environment.counts.open.add(-1)
         self.ended()
         self.context = nil
     }

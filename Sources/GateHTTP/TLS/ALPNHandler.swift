@@ -35,22 +35,43 @@ final class ALPNHandler: ByteHandler, RemovableChannelHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        self.deadline.failed(HandshakeFailure(error))
         context.close(promise: nil)
     }
 }
 
-/// Closes a connection whose TLS handshake is not complete in time; removed once it is.
+/// Closes a connection whose TLS handshake is not complete in time, and reports why one has failed; removed once it is
+/// complete.
 final class HandshakeTimeoutHandler: ByteHandler, RemovableChannelHandler {
     private let deadline: NIODeadline
+    private let report: (HandshakeFailure) -> Void
     private var timer: Scheduled<Void>?
+    private var hasEnded = false
 
-    init(_ deadline: NIODeadline) {
+    init(_ deadline: NIODeadline, report: @escaping (HandshakeFailure) -> Void) {
         self.deadline = deadline
+        self.report = report
+    }
+
+    /// The handshake has failed; the first reason counts, nil for one that is counted elsewhere.
+    func failed(_ failure: HandshakeFailure?) {
+        guard !self.hasEnded else { return }
+        self.hasEnded = true
+        if let failure { self.report(failure) }
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
         let channel = context.channel
-        self.timer = context.eventLoop.scheduleTask(deadline: self.deadline) { channel.close(promise: nil) }
+        let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
+        self.timer = context.eventLoop.scheduleTask(deadline: self.deadline) {
+            bound.value.failed(.timeout)
+            channel.close(promise: nil)
+        }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        self.failed(.closed)
+        context.fireChannelInactive()
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {

@@ -39,6 +39,10 @@ final class GatewayResponder: Responder {
     private var heldBytes = 0
     private var isRequestComplete = false
     private var isForEndpoint = false
+    /// Whether an endpoint responds, also to a request for a route that begins a sign-in.
+    private var isAtEndpoint = false
+    /// Whether the session was looked up in the store.
+    private var hasLookedUp = false
 
     init(loop: LoopState, peer: IPAddress?, peerText: String, tls: NegotiatedTLS?) {
         self.loop = loop
@@ -64,6 +68,8 @@ extension GatewayResponder {
         self.request = request
         self.turn += 1
         self.isRequestComplete = false
+        self.isAtEndpoint = false
+        self.hasLookedUp = false
         self.givenID = nil
         self.began = connection.arrived
         self.loop.advance(to: connection.arrived)
@@ -117,6 +123,7 @@ extension GatewayResponder {
             self.lookUp(ticket, for: route)
         case .endpoint:
             self.isForEndpoint = true
+            self.isAtEndpoint = true
             if request.expectsContinue, !self.isRequestComplete { connection.sendContinue() }
             if self.isRequestComplete { self.respondFromEndpoint() }
         case .forwarded(let route, let identity):
@@ -201,6 +208,7 @@ extension GatewayResponder {
     /// Sends a response of the gateway and ends the request.
     private func respond(_ response: Response) {
         guard let connection else { return }
+        if let rejection = response.rejection { self.count(rejection, status: response.head.status.code) }
         var response = response
         if response.head.status.code >= 300, let request, self.isCall(request) {
             response = GRPC.response(for: response)
@@ -211,6 +219,33 @@ extension GatewayResponder {
         response.head.headerFields[.requestID] = self.requestID.text
         self.finish(status: response.head.status.code)
         connection.respond(response)
+    }
+
+    /// Counts a request to which the gateway responds with a failure, or with the redirect to a sign-in.
+    private func count(_ rejection: Response.Rejection, status: Int) {
+        let counted = CountedRejection(rejection.reason, self.phase(of: rejection.reason), status: status)
+        if let app = rejection.app, self.isAtEndpoint {
+            return self.loop.telemetry.rejected(counted, about: app)
+        }
+        let route =
+            self.exchange?.route
+            ?? (self.isAtEndpoint
+                ? nil : self.request.flatMap { RequestPath(runtime: self.runtime, loop: self.loop).route(of: $0) })
+        guard let route else { return self.loop.telemetry.rejected(counted) }
+        self.loop.telemetry.counters(of: route).rejected(counted)
+    }
+
+    private func phase(of reason: Failure.Reason) -> RejectionPhase {
+        guard !self.isAtEndpoint else { return .endpoint }
+        guard self.exchange == nil else { return .upstream }
+        switch reason.entry.kind {
+        case .noSuchRoute: return .route
+        case .signInRequired: return .session
+        case .forbidden: return .policy
+        case _ where self.hasLookedUp: return .session
+        case .overloaded, .tooMany: return .load
+        default: return .request
+        }
     }
 
     /// Whether a request is a gRPC call of an app that speaks HTTP/2; the content type alone proves nothing.
@@ -224,8 +259,7 @@ extension GatewayResponder {
     /// The request is over, whatever became of it.
     private func finish(status: Int) {
         guard self.connection != nil else { return }
-        let spent = (NIODeadline.now() - self.began).nanoseconds
-        if let exchange, !exchange.hasSwitched { exchange.route.metrics.responded(status, nanoseconds: spent) }
+        if let exchange, !exchange.hasSwitched { self.count(status, of: exchange.route) }
         self.task?.cancel()
         self.task = nil
         self.exchange = nil
@@ -236,6 +270,17 @@ extension GatewayResponder {
         if !self.held.isEmpty { self.held.removeAll() }
         self.turn += 1
         self.loop.inFlight -= 1
+    }
+
+    /// Counts a response to a request of a route.
+    private func count(_ status: Int, of route: RuntimeRoute) {
+        let now = NIODeadline.now()
+        self.loop.telemetry.counters(of: route).responded(
+            status,
+            nanoseconds: (now - self.began).nanoseconds,
+            at: Int64(clamping: now.uptimeNanoseconds),
+            request: { self.requestID.text }
+        )
     }
 }
 
@@ -295,8 +340,7 @@ extension GatewayResponder {
 
     /// Sends a response of the gateway that counts as one of the route.
     private func respond(_ response: Response, on route: RuntimeRoute) {
-        let spent = (NIODeadline.now() - self.began).nanoseconds
-        route.metrics.responded(response.head.status.code, nanoseconds: spent)
+        self.count(response.head.status.code, of: route)
         self.respond(response)
     }
 }
@@ -325,14 +369,14 @@ extension GatewayResponder {
 
     /// Redirects a browser without an accepted session to the sign-in; a script gets 401.
     private func invite(_ request: RequestHead, to route: RuntimeRoute, silentlyWith provider: String? = nil) {
-        self.respond(
-            SignInRedirect(runtime: self.runtime).response(
-                for: request,
-                route: route,
-                silentlyWith: provider,
-                client: self.client(of: request)
-            )
+        var response = SignInRedirect(runtime: self.runtime).response(
+            for: request,
+            route: route,
+            silentlyWith: provider,
+            client: self.client(of: request)
         )
+        response.rejection = Response.Rejection(.signInRequired)
+        self.respond(response)
     }
 
     private func client(of request: RequestHead) -> IPAddress? {
@@ -385,6 +429,7 @@ extension GatewayResponder {
             (request.method == .get || request.method == .head)
             && ClientKind(request).wantsPage && EndpointRequest.isNavigation(request)
         let lookUp = SessionLookUp(runtime: self.runtime, route: route)
+        self.hasLookedUp = true
         self.wait(counting: \.lookUps, upTo: GatewayResponder.maxLookUps) {
             await lookUp.result(for: ticket, host: host, mayAskUser: mayAskUser)
         } then: { responder, result in
@@ -425,6 +470,7 @@ extension GatewayResponder {
         else { return false }
         let path = self.runtime.returnPath(of: request, on: route, client: self.client(of: request))
         let start = self.endpointRequest(request).redirected(toStartOf: provider.id, returningTo: path)
+        self.count(Response.Rejection(.signInRequired), status: 303)
         self.respond(from: start)
         return true
     }
@@ -445,6 +491,7 @@ extension GatewayResponder {
     }
 
     private func respond(from own: EndpointRequest) {
+        self.isAtEndpoint = true
         let loop = self.loop.loop
         let bound = NIOLoopBound((state: self.loop, sessions: self.runtime.sessions), eventLoop: loop)
         // Most browsers come back at once and on the same connection: the new session need not be read from the store.
@@ -578,7 +625,7 @@ extension GatewayResponder: UpstreamExchangeDelegate {
     }
 
     func exchangeOpenedTunnel(_ exchange: UpstreamExchange) {
-        exchange.route.metrics.responded(101, nanoseconds: (NIODeadline.now() - self.began).nanoseconds)
+        self.count(101, of: exchange.route)
     }
 
     func exchangeFinished(_ exchange: UpstreamExchange, status: Int) {

@@ -14,8 +14,14 @@ package final class IngressLoops: Sendable {
     private let byLoop: [ObjectIdentifier: NIOLoopBound<LoopState>]
     /// Measures how late each loop is.
     package let lagProbes: [LoopLagProbe]
+    private let counts: [LoopCounts]
 
-    private init(_ states: [NIOLoopBound<LoopState>], lagProbes: [LoopLagProbe]) {
+    private init(
+        _ states: [NIOLoopBound<LoopState>],
+        lagProbes: [LoopLagProbe],
+        counts: [LoopCounts]
+    ) {
+        self.counts = counts
         self.states = states
         self.byLoop = Dictionary(uniqueKeysWithValues: states.map { (ObjectIdentifier($0.eventLoop), $0) })
         self.lagProbes = lagProbes
@@ -37,6 +43,7 @@ package final class IngressLoops: Sendable {
     ) async -> IngressLoops {
         var states: [NIOLoopBound<LoopState>] = []
         var lagProbes: [LoopLagProbe] = []
+        var counts: [LoopCounts] = []
         let count = group.loops.count
         for (index, loop) in group.loops.enumerated() {
             let made = try? await loop.submit {
@@ -45,16 +52,18 @@ package final class IngressLoops: Sendable {
                     runtime: runtime,
                     clock: .system,
                     upstreams: upstreams,
+                    index: index,
                     sharedBy: count
                 )
                 state.start { blocked(index, $0) }
-                return (NIOLoopBound(state, eventLoop: loop), state.lagProbe)
+                return (NIOLoopBound(state, eventLoop: loop), state.lagProbe, state.counts)
             }.get()
             guard let made else { continue }
             states.append(made.0)
             lagProbes.append(made.1)
+            counts.append(made.2)
         }
-        return IngressLoops(states, lagProbes: lagProbes)
+        return IngressLoops(states, lagProbes: lagProbes, counts: counts)
     }
 
     /// The handler of a client connection that was accepted on a loop; called on that loop.
@@ -88,7 +97,8 @@ package final class IngressLoops: Sendable {
             flushes: state.flushes,
             buffers: state.memory,
             date: state.date,
-            takesWebSockets: state.runtime.takesWebSockets
+            takesWebSockets: state.runtime.takesWebSockets,
+            counts: negotiation.isHTTP2 ? state.counts.http2 : state.counts.http1
         )
         guard !negotiation.isHTTP2 else {
             return HTTP2Connection(environment: setting, peer: client.ip, makeResponder: makeResponder)
@@ -183,10 +193,20 @@ extension IngressLoops {
     package func unfinished() async -> Int { await self.sum { $0.unfinished } }
 
     /// Tunnels, open or being opened.
-    package func tunnels() async -> Int { await self.sum { $0.tunnels.count } }
+    package var tunnels: Int64 { self.counts.reduce(0) { $0 + $1.tunnels.value } }
 
     /// Requests between their head and the end of their response; tunnels are among them.
-    package func requestsInFlight() async -> Int { await self.sum { $0.inFlight } }
+    package var requestsInFlight: Int64 { self.counts.reduce(0) { $0 + $1.requests.value } }
+
+    /// The client connections by protocol: all, and those with a request in progress.
+    ///
+    /// They are counted as they change, so that this costs the same for any number of them.
+    package var openConnections: [(name: String, open: Int64, active: Int64)] {
+        let protocols = [("http1", self.counts.map(\.http1)), ("http2", self.counts.map(\.http2))]
+        return protocols.map { name, counts in
+            (name, counts.reduce(0) { $0 + $1.open.value }, counts.reduce(0) { $0 + $1.active.value })
+        }
+    }
 
     private func sum(_ number: @escaping @Sendable (LoopState) -> Int) async -> Int {
         var total = 0

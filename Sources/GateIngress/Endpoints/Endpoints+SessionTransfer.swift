@@ -69,6 +69,7 @@ extension Endpoints {
             )
         }
         self.begun(issued)
+        self.runtime.metrics.began(with: issued.session.provider, byTransfer: true)
         var response = Rendering.redirect(to: "\(request.origin)\(code.path)")
         response.addCookies(
             self.runtime.cookies(of: issued, at: request.origin, replacing: request.cookies, now: request.now)

@@ -237,6 +237,8 @@ extension Endpoints {
         self.runtime.log.tooManySignIns(of: profile.user, ended: signedIn.ended, failure: signedIn.failure)
         self.begun(issued)
         self.runtime.metrics.signIn(provider: profile.provider, result: "ok")
+        self.runtime.metrics.began(with: profile.provider, byTransfer: false)
+        self.runtime.metrics.ended(.limit, count: signedIn.ended.count)
         self.runtime.log.signedIn(profile, session: issued.session.id)
         var response = self.response(ending: attempt)
         response.addCookies(self.cookies(of: issued, for: request))

@@ -58,9 +58,14 @@ struct Endpoints: Sendable {
         guard address.methods.contains(request.method) else { return self.wrongMethod(request, at: address) }
         switch address {
         case .signIn: return self.signIn(request)
-        case .start: return try await self.start(request, provider: provider)
+        case .start:
+            return try await self.counted(.start, provider) { () throws(Failure) in
+                try await self.start(request, provider: provider)
+            }
         case .callback:
-            return try await self.guardedCallback(request, provider: provider)
+            return try await self.counted(.callback, provider) { () throws(Failure) in
+                try await self.guardedCallback(request, provider: provider)
+            }
         case .signOut where request.method == .post: return try await self.signOut(request)
         case .signOut: return try await self.signOutPage(request)
         case .backChannelLogout:
@@ -74,6 +79,26 @@ struct Endpoints: Sendable {
         case .keys: return self.jwks()
         case .style: return self.asset("text/css; charset=utf-8", Pages.style)
         case .icon: return self.asset("image/svg+xml", Pages.icon)
+        }
+    }
+
+    /// Carries out a step of a sign-in and counts its result and how long it took.
+    private func counted(
+        _ phase: SignInPhase,
+        _ provider: String,
+        _ step: () async throws(Failure) -> Response
+    ) async throws(Failure) -> Response {
+        guard self.runtime.provider(provider) != nil else { return try await step() }
+        let began = ContinuousClock.now
+        let metrics = self.runtime.metrics
+        do throws(Failure) {
+            let response = try await step()
+            let result = response.rejection?.reason.code ?? "ok"
+            metrics.signInStep(phase, provider: provider, result: result, took: began.duration(to: .now))
+            return response
+        } catch {
+            metrics.signInStep(phase, provider: provider, result: error.code, took: began.duration(to: .now))
+            throw error
         }
     }
 

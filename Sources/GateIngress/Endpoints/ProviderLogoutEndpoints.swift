@@ -47,6 +47,7 @@ struct ProviderLogoutEndpoints: Sendable {
         else { return page }
         _ = try await uncancelled { () throws(Failure) in try await sessions.end(ticket) }
         self.runtime.metrics.providerLogout(provider: id, channel: "front", result: "ok")
+        self.runtime.metrics.ended(.provider)
         self.runtime.log.signedOut(session.profile.user, session: session.id, by: "front-channel logout")
         page.addCookies(GatewayCookie.session(at: request.origin).deletions(in: request.cookies))
         return page
@@ -93,6 +94,7 @@ struct ProviderLogoutEndpoints: Sendable {
         switch try await uncancelled({ () throws(Failure) in try await sessions.end(logout, now: now) }) {
         case .replayed: throw Failure(.logoutReplayed, "a token with this jti was accepted before")
         case .ended(let count, let unremembered):
+            self.runtime.metrics.ended(.provider, count: count)
             self.runtime.log.signedOut(by: provider.id, subject: token.subject, session: token.session, count: count)
             if let unremembered { self.runtime.log.logoutNotRemembered(unremembered, provider: provider.id) }
         }

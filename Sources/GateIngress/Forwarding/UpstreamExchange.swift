@@ -54,6 +54,8 @@ final class UpstreamExchange: UpstreamSink {
     private var link: (any UpstreamStream)?
     /// The position of the target that was asked last.
     private var target = 0
+    /// When it was asked.
+    private var asked = NIODeadline.now()
     private var waiting: [ByteBuffer] = []
     private var trailers: ByteBuffer?
     private var isRequestComplete = false
@@ -112,6 +114,7 @@ extension UpstreamExchange {
                 sweep: self.loop.sweep
             )
         }
+        self.asked = .now()
         self.target = self.upstream.lease(to: self, key: self.delegate.sessionKey(for: self))
     }
 
@@ -242,6 +245,7 @@ extension UpstreamExchange {
     func upstreamReceivedHead(_ head: ResponseHead) {
         guard !self.isOver else { return }
         self.hasResponded = true
+        self.count(head)
         if let opening, head.status == 101 { return self.openTunnel(head, opening.offer) }
         if self.request.isExtendedConnect, (200...299).contains(head.status) {
             let place = "\(self.route.name) at \(self.targetText)"
@@ -266,6 +270,17 @@ extension UpstreamExchange {
         )
         if let lines = self.renewal?.lines(for: head, to: self.request) { bytes = self.head(bytes, with: lines) }
         self.connection.start(bytes, framing: framing, closes: closes)
+    }
+
+    /// Counts a response and how long its head took.
+    private func count(_ head: ResponseHead) {
+        let now = NIODeadline.now()
+        self.loop.telemetry.counters(of: self.route).target(self.target).responded(
+            head.status,
+            nanoseconds: (now - self.asked).nanoseconds,
+            at: Int64(clamping: now.uptimeNanoseconds),
+            request: { self.delegate.requestID.text }
+        )
     }
 
     func upstreamReceivedBody(_ body: ByteBuffer) {
@@ -309,6 +324,7 @@ extension UpstreamExchange {
     func upstreamFailed(_ cause: UpstreamFailure) {
         guard !self.isOver else { return }
         if let tunnel, tunnel.takesFromApp { return tunnel.close() }
+        self.loop.telemetry.counters(of: self.route).target(self.target).failed(cause)
         let wasReused = self.link?.isReused ?? false
         self.link = nil
         guard !self.tryAgain(after: cause, wasReused: wasReused) else { return }
@@ -336,6 +352,7 @@ extension UpstreamExchange {
             guard let identity = self.delegate.refreshedIdentity(for: self) else { return false }
             self.identity = identity
         }
+        self.asked = .now()
         self.target = self.upstream.leaseForRetry(
             to: self,
             key: self.delegate.sessionKey(for: self),

@@ -45,7 +45,13 @@ final class LoopState {
     /// Requests that wait at endpoints.
     var ownRequests = 0
     /// Requests between their head and the end of their response.
-    var inFlight = 0
+    var inFlight = 0 {
+        didSet { self.counts.requests.set(self.inFlight) }
+    }
+    /// What the loop counts.
+    let telemetry: LoopTelemetry
+    /// What other threads may read of it.
+    let counts: LoopCounts
     private let factory: UpstreamFactory
     private var upstreams: [LoadedUpstream: Upstream] = [:]
     private var upstreamsOfRoutes: [(route: RuntimeRoute, upstream: Upstream)?] = []
@@ -62,10 +68,13 @@ final class LoopState {
         runtime: RuntimeConfiguration,
         clock: WallClock,
         upstreams factory: UpstreamFactory = UpstreamFactory(),
+        index: Int = 0,
         sharedBy loops: Int = 1
     ) {
         self.loop = loop
         self.factory = factory
+        self.telemetry = LoopTelemetry(loop: index)
+        self.counts = LoopCounts(tunnels: self.tunnels.number)
         self.executor = LoopExecutor(loop)
         self.runtime = runtime
         self.clock = clock
@@ -166,6 +175,7 @@ final class LoopState {
         self.sessions.adopt { hasSecrets && runtime.sessions.admits($0) }
         self.tunnels.checkAll()
         self.upstreamsOfRoutes.removeAll()
+        self.telemetry.adopt()
         let used = Set(runtime.routes.map(\.upstream))
         for (loaded, upstream) in self.upstreams where !used.contains(loaded) {
             upstream.shutDown()
@@ -227,4 +237,12 @@ final class LoopState {
         }
         self.sweep.stop()
     }
+}
+
+/// What an event loop has open at the moment; any thread may read it, also while the loop is blocked.
+struct LoopCounts: Sendable {
+    let http1 = ConnectionCounts()
+    let http2 = ConnectionCounts()
+    let requests = LoopNumber()
+    let tunnels: LoopNumber
 }

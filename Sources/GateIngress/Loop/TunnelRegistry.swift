@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateNet
 internal import GateWire
 
 /// A tunnel as its registry knows it.
@@ -16,6 +17,8 @@ protocol RegisteredTunnel: AnyObject {
 /// The tunnels of one event loop, by the session that opened them; confined to that loop.
 final class TunnelRegistry {
     private var tunnels: [ObjectIdentifier: any RegisteredTunnel] = [:]
+    /// How many there are, for other threads.
+    let number = LoopNumber()
     private var families: [[UInt8]: Set<ObjectIdentifier>] = [:]
 
     /// How many there are.
@@ -27,12 +30,14 @@ final class TunnelRegistry {
     /// Takes note of one.
     func add(_ tunnel: any RegisteredTunnel) {
         self.tunnels[ObjectIdentifier(tunnel)] = tunnel
+        self.number.set(self.count)
         if let family = tunnel.family { self.families[family, default: []].insert(ObjectIdentifier(tunnel)) }
     }
 
     /// Lets go of one.
     func remove(_ tunnel: any RegisteredTunnel) {
         self.tunnels[ObjectIdentifier(tunnel)] = nil
+        self.number.set(self.count)
         guard let family = tunnel.family else { return }
         self.families[family]?.remove(ObjectIdentifier(tunnel))
         if self.families[family]?.isEmpty ?? false { self.families[family] = nil }

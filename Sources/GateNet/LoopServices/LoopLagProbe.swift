@@ -59,6 +59,13 @@ package final class LoopLagProbe: Sendable {
         }
     }
 
+    /// How long ago the loop ticked last; zero before it has begun.
+    package func sinceTick(at now: NIODeadline) -> TimeAmount {
+        let due = self.ticks.withLock(\.due)
+        guard due != .distantFuture else { return .zero }
+        return max(.zero, now - due + LoopLagProbe.interval)
+    }
+
     /// How often a tick was alarmingly late.
     package var alarms: Int { self.ticks.withLock { $0.alarms } }
 

@@ -63,21 +63,7 @@ package struct UnixSocket: Sendable {
     package static func connect(to path: String, seconds: Int) throws(SocketError) -> Int32 {
         let place = try Place(path)
         defer { place.close() }
-        let descriptor = try SocketCalls.stream(for: place.address)
-        do throws(SocketError) {
-            try SocketError.check("fcntl") { fcntl(descriptor, F_SETFL, 0) }
-            var limit = timeval(tv_sec: seconds, tv_usec: 0)
-            for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
-                try SocketError.check("setsockopt") {
-                    unsafe setsockopt(descriptor, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size))
-                }
-            }
-            try unsafe SocketCalls.check("connect", with: place.address) { unsafe Glibc.connect(descriptor, $0, $1) }
-        } catch {
-            Glibc.close(descriptor)
-            throw error
-        }
-        return descriptor
+        return try BlockingSocket.connect(to: place.address, seconds: seconds)
     }
 
     /// Whether no process listens on the socket at a place.

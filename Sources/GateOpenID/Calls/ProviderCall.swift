@@ -13,8 +13,12 @@ struct ProviderCall: Sendable {
     let transport: any ProviderTransport
 
     /// A public document: discovery or keys.
-    func document(at address: WebURL, limit: Int) async throws(Failure) -> (json: JSON, lifetime: Duration) {
-        let response = try await self.get(address, [ProviderCall.acceptJSON], limit, timeout: .seconds(5))
+    func document(
+        at address: WebURL,
+        limit: Int,
+        endpoint: ProviderEndpoint = .discovery
+    ) async throws(Failure) -> (json: JSON, lifetime: Duration) {
+        let response = try await self.get(address, [ProviderCall.acceptJSON], limit, .seconds(5), endpoint)
         return (try ProviderCall.document(response, from: address), response.documentLifetime)
     }
 
@@ -24,12 +28,13 @@ struct ProviderCall: Sendable {
     func post(
         _ form: Form,
         to address: WebURL,
-        authorization: String?
+        authorization: String?,
+        endpoint: ProviderEndpoint = .token
     ) async throws(Failure) -> ProviderResponse {
         var headers = [ProviderCall.agent, ProviderCall.acceptJSON]
         headers.append((name: "Content-Type", value: "application/x-www-form-urlencoded"))
         if let authorization { headers.append((name: "Authorization", value: authorization)) }
-        let request = ProviderRequest(
+        var request = ProviderRequest(
             method: "POST",
             address: address,
             headers: headers,
@@ -37,6 +42,7 @@ struct ProviderCall: Sendable {
             limit: 262_144,
             timeout: .seconds(10)
         )
+        request.endpoint = endpoint
         let response = try await self.transport.response(to: request, provider: self.provider)
         try ProviderCall.check(response, to: request)
         return response
@@ -55,7 +61,7 @@ struct ProviderCall: Sendable {
     /// The provider decides which of the two forms it has. OpenID Connect Core §5.3, RFC 6750 §2.1.
     func userinfo(at address: WebURL, accessToken: String) async throws(Failure) -> Userinfo {
         let headers = [ProviderCall.acceptJSON, (name: "Authorization", value: "Bearer \(accessToken)")]
-        let response = try await self.get(address, headers, 262_144, timeout: .seconds(10))
+        let response = try await self.get(address, headers, 262_144, .seconds(10), .userinfo)
         if response.status == 200, response.mediaType == "application/jwt" {
             return .signed(String(decoding: response.body, as: UTF8.self))
         }
@@ -145,9 +151,10 @@ struct ProviderCall: Sendable {
         _ address: WebURL,
         _ headers: [(name: String, value: String)],
         _ limit: Int,
-        timeout: Duration
+        _ timeout: Duration,
+        _ endpoint: ProviderEndpoint
     ) async throws(Failure) -> ProviderResponse {
-        let request = ProviderRequest(
+        var request = ProviderRequest(
             method: "GET",
             address: address,
             headers: [ProviderCall.agent] + headers,
@@ -155,6 +162,7 @@ struct ProviderCall: Sendable {
             limit: limit,
             timeout: timeout
         )
+        request.endpoint = endpoint
         let response = try await self.transport.response(to: request, provider: self.provider)
         try ProviderCall.check(response, to: request)
         return response

@@ -2,6 +2,24 @@
 
 package import GateCore
 
+/// What a request to a provider is for, as metrics name it.
+package enum ProviderEndpoint: String, Sendable, CaseIterable {
+    /// The provider's metadata.
+    case discovery
+    /// Its keys.
+    case keys
+    /// Codes and refresh tokens.
+    case token
+    /// Pushed authorization requests.
+    case pushedAuthorization = "pushed_authorization"
+    /// Claims about the user.
+    case userinfo
+    /// The provider's API, such as for groups.
+    case api
+    /// The revocation of tokens.
+    case revocation
+}
+
 /// One request to a provider.
 package struct ProviderRequest: Sendable {
     /// `GET`, `POST` or `HEAD`.
@@ -16,6 +34,8 @@ package struct ProviderRequest: Sendable {
     package let limit: Int
     /// How long the whole exchange may take from when it is sent; it may wait as long for a connection before.
     package let timeout: Duration
+    /// What it is for.
+    package var endpoint = ProviderEndpoint.api
 
     /// Makes a request.
     package init(

@@ -35,7 +35,12 @@ extension RelyingParty {
         form.append("token_type_hint", grant.refreshToken == nil ? "access_token" : "refresh_token")
         // As at the token endpoint; an assertion is for the endpoint that receives it, so it is useless elsewhere.
         let authorization = try self.client.authenticate(&form, by: self.proof(metadata, audience: "\(endpoint)"))
-        let response = try await self.call.post(form, to: endpoint, authorization: authorization)
+        let response = try await self.call.post(
+            form,
+            to: endpoint,
+            authorization: authorization,
+            endpoint: .revocation
+        )
         guard response.status != 200 else { return .revoked }
         throw self.revocationFailure(response, advice: self.advice(metadata, sent: form, authorization))
     }

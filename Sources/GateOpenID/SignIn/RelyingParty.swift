@@ -244,7 +244,12 @@ extension RelyingParty {
         let proof = self.proof(metadata, audience: metadata.issuer)
         let authorization = try self.client.authenticate(&pushed, by: proof)
         if pushed["client_id"] == nil { pushed.append("client_id", self.client.clientID) }
-        let response = try await self.call.post(pushed, to: endpoint, authorization: authorization)
+        let response = try await self.call.post(
+            pushed,
+            to: endpoint,
+            authorization: authorization,
+            endpoint: .pushedAuthorization
+        )
         let pushedRequest = try PushedAuthorization(
             response,
             advice: self.advice(metadata, sent: pushed, authorization)
@@ -632,7 +637,7 @@ extension RelyingParty {
             guard let address = try await discovery.current().keys else {
                 throw Failure(.openIDMetadata, "discovery has no jwks_uri")
             }
-            let document = try await call.document(at: address, limit: 524_288)
+            let document = try await call.document(at: address, limit: 524_288, endpoint: .keys)
             let now = clock.now
             let keys = try KeySet(document.json, at: now)
                 .merged(with: earlier, retention: definition.keyRetention, at: now)

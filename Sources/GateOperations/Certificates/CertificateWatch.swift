@@ -117,12 +117,19 @@ extension CertificateWatch.State {
         let findings = self.findings(at: now)
         return self.listeners.flatMap { listener -> [GaugeSample] in
             guard !listener.certificates.isEmpty else { return [] }
-            let days = listener.certificates.map { file, certificate in
-                GaugeSample(
-                    OperationsMetrics.listenerCertificateDaysLeft,
-                    [listener.address, file],
-                    certificate.notAfter.days(from: now)
-                )
+            let times = listener.certificates.flatMap { file, certificate in
+                [
+                    GaugeSample(
+                        OperationsMetrics.listenerCertificateDaysLeft,
+                        [listener.address, file],
+                        certificate.notAfter.days(from: now)
+                    ),
+                    GaugeSample(
+                        OperationsMetrics.listenerCertificateTime,
+                        [listener.address, file],
+                        certificate.notAfter.since(now).components.seconds
+                    ),
+                ]
             }
             let counts = CertificateFinding.Name.allCases.map { name in
                 GaugeSample(
@@ -131,7 +138,7 @@ extension CertificateWatch.State {
                     Int64(findings.count { $0.listener == listener.address && $0.name == name })
                 )
             }
-            return days + counts
+            return times + counts
         }
     }
 }

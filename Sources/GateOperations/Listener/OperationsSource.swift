@@ -5,14 +5,30 @@ package import GateHTTP
 package import GateWire
 internal import HTTPTypes
 
+/// A condition that the gateway has to meet to be ready.
+package struct ReadinessCheck: Sendable {
+    /// Its name, such as `draining`.
+    package let name: String
+    /// Why it is not met, in one word; nil if it is.
+    package let failure: String?
+
+    /// A condition.
+    package init(_ name: String, failure: String?) {
+        self.name = name
+        self.failure = failure
+    }
+}
+
 /// What the operations endpoints report; the gateway implements it.
 package protocol OperationsSource: Sendable {
-    /// Whether every event loop still runs what it is given.
-    func isAlive() async -> Bool
-    /// Why new clients should go elsewhere, in one word; nil if the gateway is ready.
-    func notReady() -> String?
-    /// All metrics in the Prometheus text format.
-    func metrics() async -> String
+    /// The event loops that have not ticked for five seconds.
+    func stuckLoops() -> [Int]
+    /// Whether the gateway has begun to serve.
+    func hasStarted() -> Bool
+    /// What decides whether new clients should come here.
+    func readiness() -> [ReadinessCheck]
+    /// All metrics.
+    func metrics(as format: MetricsFormat) async -> [UInt8]
     /// The state of the gateway.
     func status() async -> JSON
     /// Whether the configuration names a host for the operations listener.
@@ -29,17 +45,42 @@ extension OperationsSource {
         switch request.path.text(in: request.message) {
         case "/ping": return .text(200, "pong\n")
         case "/livez", "/healthz":
-            return await self.isAlive() ? .text(200, "ok\n") : .text(503, "an event loop is stuck\n")
-        case "/readyz": return self.notReady().map { .text(503, "\($0)\n") } ?? .text(200, "ok\n")
+            let stuck = self.stuckLoops()
+            let failure = stuck.isEmpty ? nil : "an event loop is stuck"
+            return self.report([ReadinessCheck("event_loops", failure: failure)], as: "alive", to: request)
+        case "/startupz":
+            let failure = self.hasStarted() ? nil : "starting"
+            return self.report([ReadinessCheck("started", failure: failure)], as: "started", to: request)
+        case "/readyz": return self.report(self.readiness(), as: "ready", to: request)
         case "/metrics":
-            let fields: HTTPFields = [.contentType: "text/plain; version=0.0.4; charset=utf-8"]
-            return Response(200, fields: fields, body: Array(await self.metrics().utf8))
+            let format = MetricsFormat(accept: self.accept(request))
+            return Response(200, fields: [.contentType: format.contentType], body: await self.metrics(as: format))
         case "/status":
             let text = await self.status().pretty() + "\n"
             return Response(200, fields: [.contentType: "application/json"], body: Array(text.utf8))
-        default: return .text(404, "there are /livez /readyz /healthz /ping /metrics /status here\n")
+        default: return .text(404, "there are /livez /readyz /startupz /healthz /ping /metrics /status here\n")
         }
     }
+
+    /// The result of some checks: 200 or 503, with the first failure as text, or all checks as JSON.
+    private func report(_ checks: [ReadinessCheck], as name: String, to request: RequestHead) -> Response {
+        let failure = checks.lazy.compactMap(\.failure).first
+        let status = failure == nil ? 200 : 503
+        let isVerbose = Form(encoded: request.queryText ?? "")?["verbose"] != nil
+        guard isVerbose || self.accept(request)?.lowercased().contains("application/json") == true else {
+            return .text(status, "\(failure ?? "ok")\n")
+        }
+        let list = checks.map { check in
+            [
+                "name": .string(check.name), "ok": .bool(check.failure == nil),
+                "failure": check.failure.map { .string($0) } ?? .null,
+            ] as JSON
+        }
+        let text = (["version": .int(1), name: .bool(failure == nil), "checks": .array(list)] as JSON).pretty() + "\n"
+        return Response(status, fields: [.contentType: "application/json"], body: Array(text.utf8))
+    }
+
+    private func accept(_ request: RequestHead) -> String? { request.message.value(.accept) }
 
     /// Whether requests for a host are served: IP addresses, names of this machine, and hosts of the configuration.
     ///

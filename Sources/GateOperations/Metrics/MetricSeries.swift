@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import GateNet
 package import Metrics
 internal import Synchronization
 
@@ -27,6 +28,16 @@ package struct MetricSeries: Sendable, Hashable {
     package let unit: String
     /// What it counts or measures, in one line without a full stop.
     package let help: String
+    /// When there is a value; empty if there always is.
+    package private(set) var condition = ""
+
+    private init(name: String, kind: Kind, labels: [String], unit: String, help: String) {
+        self.name = name
+        self.kind = kind
+        self.labels = labels
+        self.unit = unit
+        self.help = help
+    }
 
     /// A counter.
     package static func counter(
@@ -48,12 +59,19 @@ package struct MetricSeries: Sendable, Hashable {
         MetricSeries(name: name, kind: .histogram, labels: labels, unit: "seconds", help: help)
     }
 
+    /// The same with the condition under which there is a value, such as `an app has several targets`.
+    package func only(when condition: String) -> MetricSeries {
+        var series = self
+        series.condition = condition
+        return series
+    }
+
     /// The counter for these label values; looking it up takes a lock, so a hot path keeps it.
     package func counter(_ values: String...) -> Counter {
         Counter(label: self.name, dimensions: self.dimensions(values))
     }
 
-    /// The gauge for these label values.
+    /// The gauge for these label values; also that of a counter whose value is read elsewhere.
     package func gauge(_ values: String...) -> Gauge {
         Gauge(label: self.name, dimensions: self.dimensions(values))
     }
@@ -61,6 +79,16 @@ package struct MetricSeries: Sendable, Hashable {
     /// The timer that fills a histogram for these label values.
     package func timer(_ values: String...) -> Metrics.Timer {
         Metrics.Timer(label: self.name, dimensions: self.dimensions(values))
+    }
+
+    /// The part of a counter that one event loop adds to; the loop keeps it.
+    package func loopCounter(_ values: [String], loop: Int) -> LoopNumber {
+        PrometheusRegistry.shared.loopCounter(self.name, self.dimensions(values), loop: loop)
+    }
+
+    /// The part of a histogram that one event loop fills; the loop keeps it.
+    package func loopHistogram(_ values: [String], loop: Int) -> LoopHistogram {
+        PrometheusRegistry.shared.loopHistogram(self.name, self.dimensions(values), loop: loop)
     }
 
     fileprivate func dimensions(_ values: [String]) -> [(String, String)] {

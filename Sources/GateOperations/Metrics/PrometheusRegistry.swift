@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import CoreMetrics
+internal import GateCore
+internal import GateNet
 internal import Synchronization
 
-/// The backend of swift-metrics: keeps all series and prints them in the Prometheus text format, version 0.0.4.
+/// The backend of swift-metrics: keeps all series, for ``MetricsText`` to print.
 ///
-/// A name with the same labels is one series, so counters continue after a reload. The number of series is bounded; later
-/// ones are not kept.
+/// A name with the same labels is one series, so counters continue after a reload. The number of series of a name is
+/// bounded; further counters and histograms are counted together under the label value `_other`.
 package final class PrometheusRegistry: MetricsFactory {
     /// The registry of the process; swift-metrics is bootstrapped with it on first use.
     package static let shared: PrometheusRegistry = {
@@ -15,46 +17,34 @@ package final class PrometheusRegistry: MetricsFactory {
         return registry
     }()
 
-    private static let maxSeries = 20_000
-    private let series = Mutex<[SeriesKey: Series]>([:])
+    /// The maximum number of series of one name: two dozen bytes of memory each, and one line in a scrape.
+    static let maxSeries = 60_000
+    /// The same for histograms, which have 18 lines each.
+    static let maxHistograms = 1000
+    /// The value of each label of what is over the limit.
+    static let overflow = "_other"
 
-    private enum Series {
-        case counter(CounterSeries)
-        case gauge(GaugeSeries)
-        case histogram(HistogramSeries)
+    private struct Family {
+        var series: [[String]: any MetricValue] = [:]
+        /// In the order of their labels; nil after a change.
+        var sorted: [any MetricValue]?
     }
+
+    private let families = Mutex<[String: Family]>([:])
 
     /// Implements `MetricsFactory`.
     package func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
-        let key = SeriesKey(label, dimensions)
-        return self.series.withLock { series in
-            if case .counter(let known) = series[key] { return known }
-            let made = CounterSeries()
-            if series.count < PrometheusRegistry.maxSeries { series[key] = .counter(made) }
-            return made
-        }
+        self.counter(label, dimensions)
     }
 
     /// Implements `MetricsFactory`.
     package func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
-        let key = SeriesKey(label, dimensions)
-        return self.series.withLock { series in
-            if case .gauge(let known) = series[key] { return known }
-            let made = GaugeSeries()
-            if series.count < PrometheusRegistry.maxSeries { series[key] = .gauge(made) }
-            return made
-        }
+        self.value(label, dimensions, limit: PrometheusRegistry.maxSeries, hasOverflow: false) { GaugeValue($0) }
     }
 
     /// Implements `MetricsFactory`.
     package func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
-        let key = SeriesKey(label, dimensions)
-        return self.series.withLock { series in
-            if case .histogram(let known) = series[key] { return known }
-            let made = HistogramSeries()
-            if series.count < PrometheusRegistry.maxSeries { series[key] = .histogram(made) }
-            return made
-        }
+        self.histogram(label, dimensions)
     }
 
     /// Implements `MetricsFactory`; counters are never removed.
@@ -64,117 +54,173 @@ package final class PrometheusRegistry: MetricsFactory {
 
     /// Removes a gauge whose labels no longer exist.
     package func destroyRecorder(_ handler: any RecorderHandler) {
-        self.series.withLock { series in
-            let gone = series.first { _, kept in
-                guard case .gauge(let gauge) = kept else { return false }
-                return gauge === handler
-            }
-            if let gone { series[gone.key] = nil }
+        guard let gauge = handler as? GaugeValue else { return }
+        self.families.withLock { families in
+            guard families[gauge.key.name]?.series[gauge.key.values] === gauge else { return }
+            families[gauge.key.name]?.series[gauge.key.values] = nil
+            families[gauge.key.name]?.sorted = nil
         }
     }
 
-    /// All series as text, sorted by name and labels, with the help text of those that are described.
-    package func text(describedBy metrics: [MetricSeries] = []) -> String {
-        let help = Dictionary(metrics.map { ($0.name, $0.help) }) { first, _ in first }
-        let all = self.series.withLock { $0 }.sorted { $0.key < $1.key }
-        var text = ""
-        var last = ""
-        for (key, series) in all {
-            if key.name != last, let help = help[key.name] { text += "# HELP \(key.name) \(help)\n" }
-            if key.name != last { text += "# TYPE \(key.name) \(PrometheusRegistry.kind(of: series))\n" }
-            last = key.name
-            switch series {
-            case .counter(let counter): text += "\(key.name)\(key.labels()) \(counter.value)\n"
-            case .gauge(let gauge): text += "\(key.name)\(key.labels()) \(gauge.value)\n"
-            case .histogram(let histogram): text += histogram.text(key)
-            }
-        }
-        return text
+    /// The part of a counter that one event loop adds to; the same for the same loop.
+    func loopCounter(_ name: String, _ dimensions: [(String, String)], loop: Int) -> LoopNumber {
+        self.counter(name, dimensions).part(of: loop)
     }
 
-    private static func kind(of series: Series) -> String {
-        switch series {
-        case .counter: "counter"
-        case .gauge: "gauge"
-        case .histogram: "histogram"
+    /// The part of a histogram that one event loop fills; the same for the same loop.
+    func loopHistogram(_ name: String, _ dimensions: [(String, String)], loop: Int) -> LoopHistogram {
+        self.histogram(name, dimensions).part(of: loop)
+    }
+
+    /// The series of each name, both in order.
+    var sorted: [(name: String, series: [any MetricValue])] {
+        self.families.withLock { families in
+            families.keys.sorted().compactMap { name in
+                let known = families[name]?.sorted
+                let series =
+                    known
+                    ?? families[name]?.series.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map(\.value) ?? []
+                families[name]?.sorted = series
+                return series.isEmpty ? nil : (name, series)
+            }
+        }
+    }
+
+    private func counter(_ name: String, _ dimensions: [(String, String)]) -> CounterValue {
+        self.value(name, dimensions, limit: PrometheusRegistry.maxSeries) { CounterValue($0) }
+    }
+
+    private func histogram(_ name: String, _ dimensions: [(String, String)]) -> HistogramValue {
+        self.value(name, dimensions, limit: PrometheusRegistry.maxHistograms) { HistogramValue($0) }
+    }
+
+    private func value<Value: MetricValue>(
+        _ name: String,
+        _ dimensions: [(String, String)],
+        limit: Int,
+        hasOverflow: Bool = true,
+        make: (SeriesKey) -> Value
+    ) -> Value {
+        self.families.withLock { families in
+            var key = SeriesKey(name, dimensions)
+            if let known = families[name]?.series[key.values] as? Value { return known }
+            if families[name, default: Family()].series.count >= limit {
+                guard hasOverflow else { return make(key) }
+                key = SeriesKey(name, dimensions.map { ($0.0, PrometheusRegistry.overflow) })
+                if let known = families[name]?.series[key.values] as? Value { return known }
+            }
+            let made = make(key)
+            families[name, default: Family()].series[key.values] = made
+            families[name]?.sorted = nil
+            return made
         }
     }
 }
 
 /// Name and labels of a series.
-struct SeriesKey: Hashable, Comparable {
+struct SeriesKey: Sendable {
     let name: String
-    private let pairs: [String]
+    /// The values of the labels.
+    let values: [String]
+    /// The labels as they are printed, without braces.
+    let labels: String
 
     init(_ name: String, _ dimensions: [(String, String)]) {
         self.name = name
-        self.pairs = dimensions.map { "\($0.0)=\"\(SeriesKey.escape($0.1))\"" }
+        self.values = dimensions.map(\.1)
+        self.labels = dimensions.map { "\($0.0)=\"\(SeriesKey.escape($0.1))\"" }.joined(separator: ",")
     }
 
-    /// The labels in braces, with one more if given.
-    func labels(and more: String? = nil) -> String {
-        let all = self.pairs + (more.map { [$0] } ?? [])
-        return all.isEmpty ? "" : "{\(all.joined(separator: ","))}"
-    }
-
-    static func < (left: SeriesKey, right: SeriesKey) -> Bool {
-        (left.name, left.labels()) < (right.name, right.labels())
-    }
-
-    private static func escape(_ value: String) -> String {
+    /// A text between quotation marks in a scrape.
+    static func escape(_ value: String) -> String {
         guard value.utf8.contains(where: { $0 == 0x5C || $0 == 0x22 || $0 == 0x0A }) else { return value }
         return value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("\n", with: "\\n")
     }
 }
 
-private final class CounterSeries: CounterHandler {
-    private let count = Atomic<Int64>(0)
-    var value: Int64 { self.count.load(ordering: .relaxed) }
-    func increment(by amount: Int64) { self.count.wrappingAdd(amount, ordering: .relaxed) }
-    func reset() { self.count.store(0, ordering: .relaxed) }
+/// A series with its value.
+protocol MetricValue: AnyObject, Sendable {
+    var key: SeriesKey { get }
+    /// When it was made, by the wall clock.
+    var created: Instant { get }
 }
 
-private final class GaugeSeries: RecorderHandler {
+/// A counter: what was added by any thread, and the parts of the event loops.
+final class CounterValue: CounterHandler, MetricValue {
+    let key: SeriesKey
+    let created = WallClock.system.now
+    private let count = Atomic<Int64>(0)
+    private let parts = Mutex<[Int: LoopNumber]>([:])
+
+    init(_ key: SeriesKey) {
+        self.key = key
+    }
+
+    var value: Int64 {
+        self.parts.withLock { $0.values.reduce(self.count.load(ordering: .relaxed)) { $0 &+ $1.value } }
+    }
+
+    func increment(by amount: Int64) { self.count.wrappingAdd(amount, ordering: .relaxed) }
+    func reset() { self.count.store(0, ordering: .relaxed) }
+
+    func part(of loop: Int) -> LoopNumber {
+        self.parts.withLock { parts in
+            if let known = parts[loop] { return known }
+            let made = LoopNumber()
+            parts[loop] = made
+            return made
+        }
+    }
+}
+
+/// A gauge, or a counter that is read elsewhere.
+final class GaugeValue: RecorderHandler, MetricValue {
+    let key: SeriesKey
+    let created = WallClock.system.now
     private let bits = Atomic<UInt64>(0)
+
+    init(_ key: SeriesKey) {
+        self.key = key
+    }
+
     var value: Double { Double(bitPattern: self.bits.load(ordering: .relaxed)) }
     func record(_ value: Int64) { self.record(Double(value)) }
     func record(_ value: Double) { self.bits.store(value.bitPattern, ordering: .relaxed) }
 }
 
-/// A histogram with fixed bounds from half a millisecond to a minute.
-private final class HistogramSeries: TimerHandler {
-    private static let bounds: [Int64] = [
-        500_000, 1_000_000, 2_500_000, 5_000_000, 10_000_000, 25_000_000, 50_000_000, 100_000_000, 250_000_000,
-        500_000_000, 1_000_000_000, 2_500_000_000, 5_000_000_000, 10_000_000_000, 60_000_000_000,
-    ]
+/// A histogram: what was recorded by any thread, and the parts of the event loops.
+final class HistogramValue: TimerHandler, MetricValue {
+    let key: SeriesKey
+    let created = WallClock.system.now
+    private let buckets = InlineArray<16, Atomic<Int64>> { _ in Atomic(0) }
+    private let sum = Atomic<Int64>(0)
+    private let parts = Mutex<[Int: LoopHistogram]>([:])
 
-    /// A count that an array can hold.
-    private final class Bucket: Sendable {
-        let count = Atomic<Int64>(0)
+    init(_ key: SeriesKey) {
+        self.key = key
     }
 
-    private let buckets = (0...HistogramSeries.bounds.count).map { _ in Bucket() }
-    private let sum = Atomic<Int64>(0)
+    var snapshot: HistogramSnapshot {
+        var snapshot = HistogramSnapshot()
+        for index in 0..<DurationBuckets.count {
+            snapshot.counts[index] = self.buckets[index].load(ordering: .relaxed)
+        }
+        snapshot.sum = self.sum.load(ordering: .relaxed)
+        for part in self.parts.withLock({ Array($0.values) }) { part.add(to: &snapshot) }
+        return snapshot
+    }
 
     func recordNanoseconds(_ duration: Int64) {
-        var index = 0
-        while index < HistogramSeries.bounds.count, duration > HistogramSeries.bounds[index] {
-            index += 1
-        }
-        self.buckets[index].count.wrappingAdd(1, ordering: .relaxed)
+        self.buckets[DurationBuckets.index(of: duration)].wrappingAdd(1, ordering: .relaxed)
         self.sum.wrappingAdd(duration, ordering: .relaxed)
     }
 
-    func text(_ key: SeriesKey) -> String {
-        var text = ""
-        var total: Int64 = 0
-        for (index, bucket) in self.buckets.enumerated() {
-            total += bucket.count.load(ordering: .relaxed)
-            let isLast = index == HistogramSeries.bounds.count
-            let bound = isLast ? "+Inf" : "\(Double(HistogramSeries.bounds[index]) / 1e9)"
-            text += "\(key.name)_bucket\(key.labels(and: "le=\"\(bound)\"")) \(total)\n"
+    func part(of loop: Int) -> LoopHistogram {
+        self.parts.withLock { parts in
+            if let known = parts[loop] { return known }
+            let made = LoopHistogram()
+            parts[loop] = made
+            return made
         }
-        let seconds = Double(self.sum.load(ordering: .relaxed)) / 1e9
-        return text + "\(key.name)_sum\(key.labels()) \(seconds)\n\(key.name)_count\(key.labels()) \(total)\n"
     }
 }

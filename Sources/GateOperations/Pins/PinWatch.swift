@@ -158,18 +158,27 @@ package final class PinWatch: Sendable {
 
     private static func samples(of host: PinnedHost, _ key: PinnedHost.Key, now: Instant) -> [GaugeSample] {
         let labels = [key.provider, key.origin.authority]
-        var samples = host.chain.enumerated().map { position, certificate in
-            GaugeSample(
-                OperationsMetrics.providerCertificateDaysLeft,
-                labels + ["\(position)"],
-                certificate.notAfter.days(from: now)
-            )
+        var samples = host.chain.enumerated().flatMap { position, certificate in
+            [
+                GaugeSample(
+                    OperationsMetrics.providerCertificateDaysLeft,
+                    labels + ["\(position)"],
+                    certificate.notAfter.days(from: now)
+                ),
+                GaugeSample(
+                    OperationsMetrics.providerCertificateTime,
+                    labels + ["\(position)"],
+                    certificate.notAfter.since(now).components.seconds
+                ),
+            ]
         }
         guard let set = host.set else { return samples }
         samples.append(GaugeSample(OperationsMetrics.pinEnforced, labels, set.demand(at: now) == .report ? 0 : 1))
         samples.append(GaugeSample(OperationsMetrics.unusedPins, labels, Int64(host.unusedPins)))
         if let expires = set.expires {
             samples.append(GaugeSample(OperationsMetrics.pinSetDaysLeft, labels, expires.days(from: now)))
+            let seconds = expires.since(now).components.seconds
+            samples.append(GaugeSample(OperationsMetrics.pinSetTime, labels, seconds))
         }
         return samples
     }

@@ -34,6 +34,7 @@ package struct Rendering: Sendable {
             clientKind.wantsPage
             ? self.page(failure, incident: incident, context: context)
             : Rendering.json(failure.reason.entry.status, code: failure.code, incident: incident)
+        response.rejection = Response.Rejection(failure.reason, app: context.app)
         if let seconds = Rendering.retryAfter(failure) { response.head.headerFields[.retryAfter] = seconds }
         return response
     }
@@ -64,6 +65,7 @@ package struct Rendering: Sendable {
             "help": .string("sign in with a browser at 'sign_in'; \(script)"),
         ]
         var response = Rendering.json(failure.reason.entry.status, members)
+        response.rejection = Response.Rejection(failure.reason)
         response.head.headerFields[.wwwAuthenticate] = "Cookie realm=\"gatehouse\""
         return response
     }

@@ -7,73 +7,120 @@ internal import Metrics
 ///
 /// Label values come from the configuration or from fixed lists, never from clients.
 package struct IngressMetrics: Sendable {
-    fileprivate static let requests = MetricSeries.counter(
+    static let requests = MetricSeries.counter(
         "gatehouse_requests_total",
         labels: ["app", "class"],
         unit: "responses",
         help: "Responses to requests of a route, by app and class of the status, such as 2xx"
-    )
-    fileprivate static let requestDuration = MetricSeries.histogram(
+    ).only(when: "there was a response")
+    static let requestDuration = MetricSeries.histogram(
         "gatehouse_request_duration_seconds",
+        labels: ["app"],
         help: "Time from the first byte of a request to the end of its response"
-    )
+    ).only(when: "there was a response")
+    static let rejections = MetricSeries.counter(
+        "gatehouse_request_rejections_total",
+        labels: ["app", "phase", "reason", "status"],
+        unit: "requests",
+        help:
+            "Requests to which the gateway responded with a failure or a redirect to the sign-in, by phase (load, request, route, session, policy, endpoint, upstream), code of the failure and status; app is - where no app is known"
+    ).only(when: "a request was rejected")
+    static let upstreamRequests = MetricSeries.counter(
+        "gatehouse_upstream_requests_total",
+        labels: ["app", "target", "outcome"],
+        unit: "requests",
+        help: "Requests to a target of an app, by outcome: the class of the status, such as 2xx, or why there was no response"
+    ).only(when: "a request was forwarded")
+    static let upstreamDuration = MetricSeries.histogram(
+        "gatehouse_upstream_duration_seconds",
+        labels: ["app", "target"],
+        help: "Time from when a request asks for a connection to a target to the head of the target's response"
+    ).only(when: "a request was forwarded")
+    private static let signInSteps = MetricSeries.counter(
+        "gatehouse_sign_in_steps_total",
+        labels: ["provider", "phase", "result"],
+        unit: "steps",
+        help:
+            "Steps of sign-ins by result, ok or the code of the failure: start sends the browser to the provider, callback takes its response"
+    ).only(when: "a sign-in began")
+    private static let signInDuration = MetricSeries.histogram(
+        "gatehouse_sign_in_duration_seconds",
+        labels: ["provider", "phase"],
+        help:
+            "Time that the gateway takes for a step of a sign-in, provider calls included, by phase: start or callback"
+    ).only(when: "a sign-in began")
+    private static let sessionStarts = MetricSeries.counter(
+        "gatehouse_session_starts_total",
+        labels: ["provider", "kind"],
+        unit: "sessions",
+        help: "Sessions that began: by a sign-in (sign_in), or by transfer to the host of an app (transfer)"
+    ).only(when: "a session began")
+    /// Sessions that ended; ``SessionEnd`` has the reasons.
+    package static let sessionEnds = MetricSeries.counter(
+        "gatehouse_session_ends_total",
+        labels: ["reason"],
+        unit: "sessions",
+        help:
+            "Sign-ins whose sessions ended: by the user (sign_out), the provider (provider), a re-check (recheck), an operator (operator), the limit per user (limit), or with time (expired, which counts sessions)"
+    ).only(when: "a session ended")
     private static let rejected = MetricSeries.counter(
         "gatehouse_rejected_requests_total",
         labels: ["reason"],
         unit: "messages",
         help: "Messages that were rejected because they are not a valid HTTP request, by reason"
-    )
+    ).only(when: "there was such a message")
     private static let irregularHeaderNames = MetricSeries.counter(
         "gatehouse_irregular_header_names_total",
         unit: "requests",
         help: "Requests with header names that have '_', '.' or another such character"
-    )
+    ).only(when: "there was such a request")
     private static let signIns = MetricSeries.counter(
         "gatehouse_sign_ins_total",
         labels: ["provider", "result"],
         unit: "sign-ins",
         help: "Sign-ins that ended, by provider and result: ok or the code of the failure"
-    )
+    ).only(when: "a sign-in ended")
     private static let signOuts = MetricSeries.counter(
         "gatehouse_sign_outs_total",
         unit: "sign-outs",
         help: "Sessions that ended because the user signed out"
-    )
+    ).only(when: "a user signed out")
     private static let providerLogouts = MetricSeries.counter(
         "gatehouse_provider_logouts_total",
         labels: ["provider", "channel", "result"],
         unit: "requests",
         help: "Logouts that providers requested, by channel (back or front) and result: ok or the code of the failure"
-    )
+    ).only(when: "a provider requested a logout")
     private static let revocations = MetricSeries.counter(
         "gatehouse_token_revocations_total",
         labels: ["provider", "result"],
         unit: "revocations",
         help: "Revocations of tokens at the provider after a sign-out, by result: ok or the code of the failure"
-    )
+    ).only(when: "tokens were to be revoked")
     private static let droppedGroups = MetricSeries.counter(
         "gatehouse_groups_cut_total",
         labels: ["provider"],
         unit: "groups",
         help: "Groups that were left out of a session because the user has more than a session keeps"
-    )
+    ).only(when: "groups were left out")
     private static let rechecks = MetricSeries.counter(
         "gatehouse_session_rechecks_total",
         labels: ["provider", "result"],
         unit: "re-checks",
         help:
             "Re-checks of sessions with their provider, by result: confirmed, ended, needs_user or the code of a failure"
-    )
+    ).only(when: "a session was re-checked")
     private static let staleSessions = MetricSeries.counter(
         "gatehouse_stale_sessions_total",
         labels: ["provider", "result"],
         unit: "lookups",
         help: "Lookups of sessions that are due for a re-check while the provider does not respond: served or rejected"
-    )
+    ).only(when: "a session was due for a re-check while the provider did not respond")
 
     /// All metrics of this module.
     package static let all = [
-        requests, requestDuration, rejected, irregularHeaderNames, signIns, signOuts, providerLogouts, rechecks,
+        requests, requestDuration, rejections, upstreamRequests, upstreamDuration, signInSteps, signInDuration,
+        sessionStarts, sessionEnds, rejected, irregularHeaderNames, signIns, signOuts, providerLogouts, rechecks,
         staleSessions, revocations, droppedGroups,
     ]
 
@@ -98,6 +145,26 @@ package struct IngressMetrics: Sendable {
     /// A session ended because the user signed out.
     package func signedOut() {
         IngressMetrics.signOuts.counter().increment()
+        self.ended(.signOut)
+    }
+
+    /// A step of a sign-in ended.
+    package func signInStep(_ phase: SignInPhase, provider: String, result: String, took time: Duration) {
+        IngressMetrics.signInSteps.counter(provider, phase.rawValue, result).increment()
+        let (seconds, attoseconds) = time.components
+        let nanoseconds = seconds * 1_000_000_000 + attoseconds / 1_000_000_000
+        IngressMetrics.signInDuration.timer(provider, phase.rawValue).recordNanoseconds(nanoseconds)
+    }
+
+    /// A session began.
+    package func began(with provider: String, byTransfer: Bool) {
+        IngressMetrics.sessionStarts.counter(provider, byTransfer ? "transfer" : "sign_in").increment()
+    }
+
+    /// Sessions ended.
+    package func ended(_ reason: SessionEnd, count: Int = 1) {
+        guard count > 0 else { return }
+        IngressMetrics.sessionEnds.counter(reason.rawValue).increment(by: count)
     }
 
     /// A re-check of a session ended.
@@ -126,20 +193,26 @@ package struct IngressMetrics: Sendable {
     }
 }
 
-/// The counters of a route; looked up once, so that a request only adds to them.
-package struct RouteMetrics: Sendable {
-    private let classes: [Counter]
-    private let duration: Metrics.Timer
+/// The steps of a sign-in that the gateway takes part in.
+package enum SignInPhase: String, Sendable {
+    /// The browser is sent to the provider.
+    case start
+    /// The provider's response is taken.
+    case callback
+}
 
-    init(app: String) {
-        self.classes = (1...5).map { IngressMetrics.requests.counter(app, "\($0)xx") }
-        self.duration = IngressMetrics.requestDuration.timer()
-    }
-
-    /// Counts a response and how long its request took.
-    package func responded(_ status: Int, nanoseconds: Int64) {
-        guard self.classes.indices.contains(status / 100 - 1) else { return }
-        self.classes[status / 100 - 1].increment()
-        self.duration.recordNanoseconds(nanoseconds)
-    }
+/// Why sessions end.
+package enum SessionEnd: String, Sendable {
+    /// The user signed out.
+    case signOut = "sign_out"
+    /// The provider requested a logout.
+    case provider
+    /// A re-check found that the provider no longer confirms the user.
+    case recheck
+    /// An operator revoked them.
+    case `operator`
+    /// The user has more sign-ins than are allowed.
+    case limit
+    /// Their time was over.
+    case expired
 }

@@ -3,6 +3,7 @@
 internal import GateConfiguration
 internal import GateCore
 internal import GateHTTP
+internal import GateRuntime
 internal import GateSessions
 internal import GateWire
 internal import HTTPTypes
@@ -145,6 +146,7 @@ extension OperationsAPI {
                 for family in families {
                     try await manager.endFamily(family)
                     ended += 1
+                    IngressMetrics().ended(.operator)
                 }
             }
             entry?.revoked(signIns: ended)

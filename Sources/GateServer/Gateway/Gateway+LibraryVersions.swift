@@ -1,11 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Foundation
+internal import GateCore
 internal import GateNet
 internal import GateProviderHTTP
 internal import GateSessionStores
 internal import GateYAML
 
 extension Gateway {
+    /// The label values of `gatehouse_build_info`.
+    var buildInfo: [String] {
+        let versions = Dictionary(Gateway.libraryVersions.map { ($0.name.lowercased(), $0.version) }) { first, _ in
+            first
+        }
+        let names = ["libcurl", "openssl", "nghttp2", "sqlite"]
+        return [self.options.version] + names.map { versions[$0] ?? "unknown" }
+    }
+
+    /// Names the content of a configuration file; empty if it cannot be read.
+    static func digest(of path: String) -> String {
+        (try? Data(contentsOf: URL(filePath: path))).map { ContentDigest.name(of: Array($0)) } ?? ""
+    }
+
     /// Each C library with its version at run time; these are of the system and may be newer than at build time.
     package static var libraryVersions: [(name: String, version: String)] {
         let transport = CurlTransport.libraryVersions.split(separator: " ").prefix(2).map { part in

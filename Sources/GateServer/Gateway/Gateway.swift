@@ -29,6 +29,8 @@ package struct GatewayOptions: Sendable {
     package var drainDelay: Duration?
     /// Sockets that are listened on already; nil to open them.
     package var inherited: [InheritedSocket]?
+    /// The version of the program.
+    package var version = "unknown"
 
     /// Options with the default times.
     package init(configurationFile: String, environment: [String: String]) {
@@ -47,6 +49,10 @@ package final class Gateway: Sendable {
         var loadedAt: Instant
         var lastReloadFailed = false
         var isDraining = false
+        /// Whether everything is open.
+        var hasStarted = false
+        /// Names the content of the configuration file.
+        var digest: String
     }
 
     let options: GatewayOptions
@@ -68,6 +74,7 @@ package final class Gateway: Sendable {
     /// Connections that were not accepted.
     private let rejectedConnections: AtomicCounter
     let state: Mutex<State>
+    let startedAt = WallClock.system.now
     let loops: IngressLoops
     private let listeners = Mutex<[Listener]>([])
     private let operations = Mutex<[Listener]>([])
@@ -103,11 +110,16 @@ package final class Gateway: Sendable {
         self.loops = loops
         self.systemd = SystemdNotifier(environment: options.environment)
         let (rejected, counters) = (AtomicCounter(), ServerMetrics.acceptCounters())
+        let handshakes = ServerMetrics.handshakeCounters()
         self.rejectedConnections = rejected
-        self.gate = ConnectionLimiter(state.runtime.limits.connections) { failure in
-            rejected.add()
-            counters[failure]?.increment()
-        }
+        self.gate = ConnectionLimiter(
+            state.runtime.limits.connections,
+            rejected: { failure in
+                rejected.add()
+                counters[failure]?.increment()
+            },
+            handshakeFailed: { handshakes[$0]?.increment() }
+        )
     }
 
     /// Starts a gateway: everything is made and bound when this returns.
@@ -127,6 +139,7 @@ package final class Gateway: Sendable {
             throw Failure(.gatewayConfiguration, "the configuration has errors")
         }
         _ = PrometheusRegistry.shared
+        ServerMetrics.revocationsPending.gauge().record(0)
         AllocatorSetting.apply()
         let files = FileStates(of: result.files + [options.configurationFile])
         let signIns = SignInLimiter()
@@ -165,13 +178,20 @@ package final class Gateway: Sendable {
             upstreams: upstreams,
             signIns: signIns,
             descriptors: descriptors,
-            state: State(configuration: configuration, files: files, runtime: runtime, loadedAt: now),
+            state: State(
+                configuration: configuration,
+                files: files,
+                runtime: runtime,
+                loadedAt: now,
+                digest: Gateway.digest(of: options.configurationFile)
+            ),
             loops: loops
         )
         try await gateway.open(plans)
         await gateway.began()
         gateway.certificates.adopt(plans, configuration)
         ServerMetrics.reloaded(ok: true)
+        gateway.state.withLock { $0.hasStarted = true }
         return gateway
     }
 
@@ -304,6 +324,7 @@ extension Gateway {
         // What a gateway that drains goes on with.
         let work = [
             Task { await self.watchOverload() },
+            Task { await self.feedWatchdog() },
             // It still signs assertions, and must not use a key that the other gateways no longer publish.
             Task { await self.lookAtKeysRepeatedly { source.yield(.lookAtKeys) } },
             Task {
@@ -316,7 +337,7 @@ extension Gateway {
                 }
             },
         ]
-        self.systemd.send(.ready)
+        self.systemd.send(.ready, status: self.statusLine)
         let isComplete = await self.serve(events, source, reloads, background, show: show)
         for task in background + work {
             task.cancel()
@@ -405,7 +426,8 @@ extension Gateway {
         while !Task.isCancelled {
             try? await Task.sleep(for: .seconds(60))
             let sessions = self.state.withLock { $0.runtime }.sessions
-            _ = try? await sessions.removeExpired(now: WallClock.system.now)
+            let count = (try? await sessions.removeExpired(now: WallClock.system.now)) ?? 0
+            IngressMetrics().ended(.expired, count: count)
         }
     }
 
@@ -428,7 +450,9 @@ extension Gateway {
     @discardableResult
     package func reload(show: ([Diagnostic]) -> Void) async -> Bool {
         self.systemd.send(.reloading)
-        defer { self.systemd.send(.ready) }
+        defer {
+            self.systemd.send(.ready, status: self.statusLine)
+        }
         let began = Date()
         let before = self.state.withLock { $0.files }.now
         let result = Configuration.load(
@@ -452,6 +476,7 @@ extension Gateway {
                 state.runtime = runtime
                 state.loadedAt = WallClock.system.now
                 state.lastReloadFailed = false
+                state.digest = Gateway.digest(of: self.options.configurationFile)
             }
             self.certificates.adopt(plans, configuration)
             self.warnOfMemory()
@@ -525,7 +550,7 @@ extension Gateway {
             state.isDraining = true
             return state.configuration.gateway.drain
         }
-        self.systemd.send(.stopping)
+        self.systemd.send(.stopping, status: "draining")
         let delay = self.options.drainDelay ?? settings.delay
         self.logger.info("draining", metadata: ["delay": "\(delay)", "timeout": "\(settings.timeout)"])
         let began = ContinuousClock.now
@@ -602,6 +627,23 @@ extension Gateway {
         )
         self.gate.update(limits.connections)
         self.warnOfMemory()
+    }
+
+    /// Notifies systemd as often as it wants that the event loops tick; it restarts a gateway that does not.
+    private func feedWatchdog() async {
+        guard let interval = self.systemd.watchdogInterval else { return }
+        let report = StatusReport(gateway: self)
+        while !Task.isCancelled {
+            if report.stuckLoops().isEmpty { self.systemd.send(.alive) }
+            try? await Task.sleep(for: interval)
+        }
+    }
+
+    /// The state, as `systemctl status` shows it.
+    private var statusLine: String {
+        let state = self.state.withLock { $0 }
+        let failure = state.lastReloadFailed ? "; the last reload failed, the old configuration stays in force" : ""
+        return "serving, apps: \(state.configuration.apps.count)\(failure)"
     }
 
     /// Logs that the limit of memory leaves nothing for requests.

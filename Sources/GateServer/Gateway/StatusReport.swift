@@ -18,19 +18,30 @@ internal import Synchronization
 /// What the operations listener reports about a gateway.
 final class StatusReport: OperationsSource {
     private unowned let gateway: Gateway
+    private let infos = GaugeGroup()
 
     init(gateway: Gateway) {
         self.gateway = gateway
     }
 
-    /// Every event loop runs what it is given within five seconds; stores and providers do not matter.
-    func isAlive() async -> Bool {
-        await self.gateway.loops.respond(within: .seconds(5), timer: self.gateway.operationsGroup.next())
+    /// Each event loop ticks ten times a second; stores, providers and apps do not matter.
+    func stuckLoops() -> [Int] {
+        let now = NIODeadline.now()
+        return self.gateway.loops.lagProbes.indices.filter {
+            self.gateway.loops.lagProbes[$0].sinceTick(at: now) > .seconds(5)
+        }
     }
 
-    func notReady() -> String? {
-        guard !self.gateway.state.withLock(\.isDraining) else { return "draining" }
-        return self.gateway.overload.reading.level.pausesAccepting ? "overloaded" : nil
+    func hasStarted() -> Bool { self.gateway.state.withLock(\.hasStarted) }
+
+    func readiness() -> [ReadinessCheck] {
+        let (isDraining, hasStarted) = self.gateway.state.withLock { ($0.isDraining, $0.hasStarted) }
+        let isOverloaded = self.gateway.overload.reading.level.pausesAccepting
+        return [
+            ReadinessCheck("started", failure: hasStarted ? nil : "starting"),
+            ReadinessCheck("draining", failure: isDraining ? "draining" : nil),
+            ReadinessCheck("overload", failure: isOverloaded ? "overloaded" : nil),
+        ]
     }
 
     func allowsHost(_ host: String) -> Bool {
@@ -43,25 +54,37 @@ final class StatusReport: OperationsSource {
     /// The token of the operations API; nil if it is served by the Unix socket only.
     var operationsToken: Secret? { self.gateway.state.withLock(\.configuration).gateway.operationsToken }
 
-    func metrics() async -> String {
+    func metrics(as format: MetricsFormat) async -> [UInt8] {
         ServerMetrics.connections.gauge().record(self.gateway.gate.count)
-        ServerMetrics.tunnels.gauge().record(await self.gateway.loops.tunnels())
-        ServerMetrics.requestsInFlight.gauge().record(await self.gateway.loops.requestsInFlight())
+        ServerMetrics.tunnels.gauge().record(self.gateway.loops.tunnels)
+        ServerMetrics.requestsInFlight.gauge().record(self.gateway.loops.requestsInFlight)
         self.recordOverload()
         if let sessions = await self.sessionCount() { ServerMetrics.sessions.gauge().record(sessions) }
         ServerMetrics.storeFailed.gauge().record(self.gateway.storeFailure() == nil ? 0 : 1)
         self.gateway.pinWatch.record()
-        for provider in self.gateway.state.withLock({ $0.runtime.providers }) { self.record(provider) }
+        let state = self.gateway.state.withLock { $0 }
+        for provider in state.runtime.providers { self.record(provider, state.runtime) }
         self.gateway.certificates.record()
-        for (app, status) in await self.upstreamStatus() {
-            ServerMetrics.upstreamHealthy.gauge(app, "\(status.target)").record(status.isHealthy ? 1 : 0)
+        // A loop that is blocked must not keep the others' numbers from being seen.
+        if await self.gateway.loops.respond(within: .seconds(1), timer: self.gateway.operationsGroup.next()) {
+            for (app, status) in await self.upstreamStatus() {
+                ServerMetrics.upstreamHealthy.gauge(app, "\(status.target)").record(status.isHealthy ? 1 : 0)
+            }
         }
-        ServerMetrics.configurationLoaded.gauge().record(self.gateway.state.withLock(\.loadedAt).seconds)
-        return PrometheusRegistry.shared.text(describedBy: MetricSeries.all)
+        ServerMetrics.configurationLoaded.gauge().record(state.loadedAt.seconds)
+        self.infos.record(
+            [
+                GaugeSample(ServerMetrics.configurationInfo, [state.digest], 1),
+                GaugeSample(ServerMetrics.buildInfo, self.gateway.buildInfo, 1),
+            ]
+        )
+        return MetricsText.bytes(of: .shared, describedBy: MetricSeries.all, as: format)
     }
 
-    private func record(_ provider: RuntimeProvider) {
+    private func record(_ provider: RuntimeProvider, _ runtime: RuntimeConfiguration) {
         let party = provider.relyingParty
+        let isOpen = runtime.rechecks.pause(of: provider.id) != nil
+        ServerMetrics.providerBreaker.gauge(provider.id).record(isOpen ? 1 : 0)
         ServerMetrics.providerSignInsWaiting.gauge(provider.id).record(party.waitingSignIns)
         guard let keys = party.keyAge else { return }
         ServerMetrics.providerKeysAge.gauge(provider.id).record(keys.age.components.seconds)
@@ -84,7 +107,18 @@ final class StatusReport: OperationsSource {
             let lag = Double(probe.lag(at: now).nanoseconds) / 1e9
             ServerMetrics.loopLag.gauge("\(index)").record(lag)
             ServerMetrics.loopBlocked.gauge("\(index)").record(probe.alarms)
+            let age = Double(probe.sinceTick(at: now).nanoseconds) / 1e9
+            ServerMetrics.loopHeartbeat.gauge("\(index)").record(age)
         }
+        for (name, open, active) in self.gateway.loops.openConnections {
+            ServerMetrics.openConnections.gauge(name, "active").record(active)
+            ServerMetrics.openConnections.gauge(name, "idle").record(max(0, open - active))
+        }
+        ProcessMetrics.record(
+            descriptors: reading.usage.descriptors,
+            limit: reading.usage.descriptorLimit,
+            start: self.gateway.startedAt
+        )
     }
 
     private func overload() -> JSON {
@@ -108,6 +142,10 @@ final class StatusReport: OperationsSource {
         let configuration = state.configuration
         let sessions = await self.sessionCount()
         return [
+            "version": .int(1),
+            "gateway_version": .string(self.gateway.options.version),
+            "started_at": .int(self.gateway.startedAt.seconds),
+            "configuration_hash": .string(state.digest),
             "configuration": .string(self.gateway.options.configurationFile),
             "loaded_at": .int(state.loadedAt.seconds),
             "last_reload_failed": .bool(state.lastReloadFailed),
@@ -117,7 +155,7 @@ final class StatusReport: OperationsSource {
             "providers": .array(configuration.providers.map { .string($0.id) }),
             "apps": .int(Int64(configuration.apps.count)),
             "connections": .int(Int64(self.gateway.gate.count)),
-            "requests_in_flight": .int(Int64(await self.gateway.loops.requestsInFlight())),
+            "requests_in_flight": .int(self.gateway.loops.requestsInFlight),
             "overload": self.overload(),
             "sessions": sessions.map { .int(Int64($0)) } ?? .null,
             "store_available": .bool(sessions != nil || !state.runtime.sessions.keepsSessions),

@@ -189,7 +189,11 @@ actor RuntimeBuilder {
         var loaded: LoadedUpstream?
         if case .redis(let redis) = settings { loaded = try redis.loaded() }
         if let store, store.settings == settings, store.loaded == loaded { return store }
-        return OpenStore(settings: settings, loaded: loaded, store: try await self.opened(settings, loaded))
+        return OpenStore(
+            settings: settings,
+            loaded: loaded,
+            store: MeteredStore(try await self.opened(settings, loaded))
+        )
     }
 
     private func opened(
@@ -254,7 +258,7 @@ actor RuntimeBuilder {
             definition: definition,
             settings: settings,
             redirectURI: redirectURI,
-            transport: self.transports,
+            transport: MeteredTransport(self.transports),
             clock: self.clock,
             random: self.random,
             spent: self.spent

@@ -106,19 +106,19 @@ enum ServerMetrics {
         labels: ["provider"],
         unit: "calls",
         help: "Failed calls for a provider's metadata or keys"
-    )
+    ).only(when: "a call failed")
     static let groupsIncomplete = MetricSeries.counter(
         "gatehouse_groups_incomplete_total",
         labels: ["provider"],
         unit: "sign-ins",
         help: "Sign-ins in which the provider did not send all groups of the user"
-    )
+    ).only(when: "there was such a sign-in")
     static let userinfoUnavailable = MetricSeries.counter(
         "gatehouse_userinfo_unavailable_total",
         labels: ["provider"],
         unit: "sign-ins",
         help: "Sign-ins that went on without userinfo because the endpoint did not respond"
-    )
+    ).only(when: "there was such a sign-in")
     static let providerSignInsWaiting = MetricSeries.gauge(
         "gatehouse_provider_sign_ins_waiting",
         labels: ["provider"],
@@ -130,37 +130,37 @@ enum ServerMetrics {
         labels: ["provider"],
         unit: "seconds",
         help: "Age of the provider's keys"
-    )
+    ).only(when: "the provider has keys that were fetched")
     static let providerKeysStale = MetricSeries.gauge(
         "gatehouse_provider_keys_stale",
         labels: ["provider"],
         unit: "boolean",
         help: "1 while keys are used that could not be refreshed"
-    )
+    ).only(when: "the provider has keys that were fetched")
     static let upstreamHealthy = MetricSeries.gauge(
         "gatehouse_upstream_healthy",
         labels: ["app", "target"],
         unit: "boolean",
         help: "1 while a target of an app gets requests"
-    )
+    ).only(when: "an app has several targets or health checks")
     static let upstreamEjections = MetricSeries.counter(
         "gatehouse_upstream_ejections_total",
         labels: ["target"],
         unit: "ejections",
         help: "How often a target was ejected because its requests failed"
-    )
+    ).only(when: "a target was ejected")
     static let upstreamPinMismatches = MetricSeries.counter(
         "gatehouse_upstream_pin_mismatches_total",
         labels: ["target", "mode"],
         unit: "handshakes",
         help: "TLS handshakes with a target in which no pin matched, by mode"
-    )
+    ).only(when: "there was such a handshake")
     static let operationsRejections = MetricSeries.counter(
         "gatehouse_operations_rejections_total",
         labels: ["reason"],
         unit: "requests",
         help: "Rejected requests to the operations API: without the token (token), or from another user (user)"
-    )
+    ).only(when: "a request was rejected")
     static let reloads = MetricSeries.counter(
         "gatehouse_reloads_total",
         labels: ["result"],
@@ -178,13 +178,87 @@ enum ServerMetrics {
         help: "When the configuration in force was loaded, in Unix time"
     )
 
+    static let openConnections = MetricSeries.gauge(
+        "gatehouse_open_connections",
+        labels: ["protocol", "state"],
+        unit: "connections",
+        help: "Client connections that speak HTTP, by protocol: with a request in progress (active) or without (idle)"
+    )
+    static let handshakeFailures = MetricSeries.counter(
+        "gatehouse_handshake_failures_total",
+        labels: ["reason"],
+        unit: "handshakes",
+        help: "TLS handshakes with clients that failed, by reason"
+    )
+    static let providerCalls = MetricSeries.counter(
+        "gatehouse_provider_calls_total",
+        labels: ["provider", "endpoint", "outcome"],
+        unit: "calls",
+        help:
+            "Calls to a provider by endpoint and outcome: the class of the status, such as 2xx, or the code of the failure"
+    ).only(when: "a provider was called")
+    static let providerCallDuration = MetricSeries.histogram(
+        "gatehouse_provider_call_duration_seconds",
+        labels: ["provider", "endpoint"],
+        help: "Time of a call to a provider, the wait for a connection included"
+    ).only(when: "a provider was called")
+    static let providerUp = MetricSeries.gauge(
+        "gatehouse_provider_up",
+        labels: ["provider"],
+        unit: "boolean",
+        help: "1 if the last call to the provider got a response below 500, 0 if it did not"
+    ).only(when: "a provider was called")
+    static let providerBreaker = MetricSeries.gauge(
+        "gatehouse_provider_breaker_open",
+        labels: ["provider"],
+        unit: "boolean",
+        help: "1 while the provider is asked for re-checks only now and then, because it did not respond"
+    )
+    static let storeOperations = MetricSeries.counter(
+        "gatehouse_store_operations_total",
+        labels: ["operation", "result"],
+        unit: "operations",
+        help: "Operations of the session store by result: ok or the code of the failure"
+    )
+    static let storeDuration = MetricSeries.histogram(
+        "gatehouse_store_operation_duration_seconds",
+        labels: ["operation"],
+        help: "Time of an operation of the session store"
+    )
+    static let storeUp = MetricSeries.gauge(
+        "gatehouse_store_up",
+        unit: "boolean",
+        help: "1 if the last operation of the session store succeeded, 0 if the store did not respond"
+    )
+    static let loopHeartbeat = MetricSeries.gauge(
+        "gatehouse_loop_heartbeat_age_seconds",
+        labels: ["loop"],
+        unit: "seconds",
+        help:
+            "Time since an event loop ran its last tick, of which it has ten a second; over 5 the gateway is not alive"
+    )
+    static let configurationInfo = MetricSeries.gauge(
+        "gatehouse_config_info",
+        labels: ["hash"],
+        unit: "info",
+        help: "Always 1; hash is the start of the SHA-256 of the configuration file in force"
+    )
+    static let buildInfo = MetricSeries.gauge(
+        "gatehouse_build_info",
+        labels: ["version", "libcurl", "openssl", "nghttp2", "sqlite"],
+        unit: "info",
+        help: "Always 1; the version of the gateway and of the C libraries that it runs with"
+    )
+
     /// All metrics of this module.
     static let all = [
         connections, connectionLimit, acceptFailures, tunnels, requestsInFlight, signInsInFlight, sessions, storeFailed,
         revocationsPending, overloadLevel, overloadShare, memory, memoryAtStart, memoryLimit, openDescriptors,
         descriptorLimit, loopLag, loopBlocked, providerFailures, groupsIncomplete, userinfoUnavailable,
         providerSignInsWaiting, providerKeysAge, providerKeysStale, upstreamHealthy, upstreamEjections,
-        upstreamPinMismatches, operationsRejections, reloads, lastReloadSuccess, configurationLoaded,
+        upstreamPinMismatches, operationsRejections, reloads, lastReloadSuccess, configurationLoaded, openConnections,
+        handshakeFailures, providerCalls, providerCallDuration, providerUp, providerBreaker, storeOperations,
+        storeDuration, storeUp, loopHeartbeat, configurationInfo, buildInfo,
     ]
 
     /// The session store reports something.
@@ -208,6 +282,12 @@ enum ServerMetrics {
     /// The counters of connections that were not accepted; looked up once, because they may be many.
     static func acceptCounters() -> [AcceptFailure: Counter] {
         let all = AcceptFailure.allCases.map { ($0, self.acceptFailures.counter($0.rawValue)) }
+        return Dictionary(all) { first, _ in first }
+    }
+
+    /// The counters of TLS handshakes that failed; looked up once, because they may be many.
+    static func handshakeCounters() -> [HandshakeFailure: Counter] {
+        let all = HandshakeFailure.allCases.map { ($0, self.handshakeFailures.counter($0.rawValue)) }
         return Dictionary(all) { first, _ in first }
     }
 

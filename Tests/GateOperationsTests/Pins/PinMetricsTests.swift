@@ -9,16 +9,35 @@ import Testing
 @testable import GateOperations
 
 extension PrometheusRegistry {
+    /// All that it has, in the Prometheus text format.
+    var text: String { String(decoding: MetricsText.bytes(of: self), as: UTF8.self) }
+
     /// The series, one in each line, without the lines about their kinds.
-    var lines: [String] { self.text().split(separator: "\n").map(String.init).filter { !$0.hasPrefix("#") } }
+    var lines: [String] { self.text.split(separator: "\n").map(String.init).filter { !$0.hasPrefix("#") } }
 }
 
 @Suite struct PinGaugeTests {
     private let registry = PrometheusRegistry()
 
+    /// All gauges but those of the same times in seconds.
     private func recorded(_ fixture: PinFixture) -> [String] {
         withMetricsFactory(self.registry) { fixture.watch.record() }
-        return self.registry.lines
+        return self.registry.lines.filter { !$0.contains("_remaining_seconds{") }
+    }
+
+    @Test func `what is left of certificates and pins is there in seconds as well`() throws {
+        let set = try PinSet.stub(1, expires: PinFixture.start.advanced(by: .days(40)))
+        let fixture = PinFixture(set)
+        try fixture.survey([.stub(1, left: .days(50))], at: "id.example.com")
+        fixture.clock.advance(by: 40 * 86_400 + 1)
+        _ = self.recorded(fixture)
+        let place = "provider=\"staff\",host=\"id.example.com\""
+        #expect(
+            self.registry.lines.filter { $0.contains("_remaining_seconds{") } == [
+                "gatehouse_pin_set_remaining_seconds{\(place)} -1.0",
+                "gatehouse_provider_certificate_remaining_seconds{\(place),position=\"0\"} 863999.0",
+            ]
+        )
     }
 
     @Test func `a host with pins has gauges for its certificates, its pins and their end`() throws {
@@ -88,7 +107,7 @@ extension PrometheusRegistry {
         fixture.watch.adopt(["guests": nil])
         let lines = self.recorded(fixture)
         #expect(lines.count == 1 && lines.first?.contains("provider=\"guests\"") == true)
-        #expect(!self.registry.text().contains("gatehouse_pin_"))
+        #expect(!self.registry.text.contains("gatehouse_pin_"))
         fixture.watch.adopt([:])
         #expect(self.recorded(fixture).isEmpty)
     }
@@ -156,7 +175,7 @@ extension PrometheusRegistry {
     @Test func `with the last gauge of a name its kind is printed no more`() {
         let registry = PrometheusRegistry()
         registry.destroyRecorder(self.gauge(registry, "a", host: "x"))
-        #expect(registry.text().isEmpty)
+        #expect(registry.text.isEmpty)
     }
 
     @Test func `a gauge that is looked up again is a new one, and the old one does no harm`() {

@@ -195,6 +195,15 @@ import Testing
         #expect(probe.lag(at: now) == .milliseconds(300))
     }
 
+    @Test func `the heartbeat of a loop is as old as its last tick, and its start counts as one`() {
+        let probe = LoopLagProbe()
+        #expect(probe.sinceTick(at: Self.start) == .zero)
+        probe.begin(at: Self.start)
+        #expect(probe.sinceTick(at: Self.start + .seconds(6)) == .seconds(6))
+        probe.tick(at: Self.start + .seconds(6))
+        #expect(probe.sinceTick(at: Self.start + .milliseconds(6040)) == .milliseconds(40))
+    }
+
     @Test func `a loop that hangs counts as late although it does not tick`() {
         let probe = LoopLagProbe()
         probe.begin(at: Self.start)

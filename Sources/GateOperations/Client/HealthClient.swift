@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Foundation
+package import GateCore
+internal import GateNet
+internal import NIOCore
+
+/// Asks the operations listener of a running gateway for its health; for a command, since it blocks.
+package struct HealthClient: Sendable {
+    /// What to ask for.
+    package enum Probe: String, Sendable, CaseIterable {
+        /// Whether new clients should come.
+        case ready
+        /// Whether the event loops run.
+        case live
+        /// Whether it has begun to serve.
+        case startup
+
+        fileprivate var path: String {
+            switch self {
+            case .ready: "/readyz"
+            case .live: "/livez"
+            case .startup: "/startupz"
+            }
+        }
+    }
+
+    private static let maxResponse = 65_536
+
+    private let address: BindAddress
+
+    /// A client of the gateway whose operations listener is at an address; one for all interfaces is reached by loopback.
+    package init(_ address: BindAddress) {
+        let loopbacks = ["0.0.0.0": "127.0.0.1", "::": "::1", "[::]": "::1"]
+        self.address = BindAddress(host: loopbacks[address.host] ?? address.host, port: address.port)
+    }
+
+    /// Asks.
+    ///
+    /// - Parameters:
+    ///   - probe: What to ask for.
+    ///   - seconds: How long each step may take.
+    /// - Returns: Whether the gateway is healthy, and the first line of its response.
+    /// - Throws: A `Failure` when it does not respond.
+    package func ask(_ probe: Probe, seconds: Int) throws(Failure) -> (isHealthy: Bool, message: String) {
+        let request = "GET \(probe.path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+        var response: [UInt8] = []
+        do {
+            let place = try SocketAddress.makeAddressResolvingHost(self.address.host, port: self.address.port)
+            let descriptor = try BlockingSocket.connect(to: place, seconds: seconds)
+            let socket = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+            try socket.write(contentsOf: Data(request.utf8))
+            while let part = try socket.read(upToCount: 4096), !part.isEmpty, response.count < HealthClient.maxResponse
+            {
+                response += part
+            }
+        } catch {
+            throw Failure(
+                .operationsUnreachable,
+                "no response from the operations listener at \(self.address): \(error)"
+            )
+        }
+        let text = String(decoding: response, as: UTF8.self)
+        guard text.hasPrefix("HTTP/1.1 "), let status = Int(text.dropFirst(9).prefix(3)),
+            let end = text.range(of: "\r\n\r\n")
+        else {
+            throw Failure(.operationsUnreachable, "the process at \(self.address) is not a gateway")
+        }
+        let message = text[end.upperBound...].prefix { $0 != "\n" }
+        return (status == 200, PrintableText.escaped(String(message), limit: 200))
+    }
+}

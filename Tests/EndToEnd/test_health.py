@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Health for probes: live, ready, started; with reasons, as a command, and for systemd."""
+
+import os
+import signal
+import socket
+
+import pytest
+import requests
+
+from support.gateway import Gateway, oidc, public_echo, run
+from support.processes import eventually, free_port
+
+
+@pytest.mark.parametrize(
+    "path,name,checks", [
+        ("/livez", "alive", ["event_loops"]), ("/startupz", "started", ["started"]),
+        ("/readyz", "ready", ["started", "draining", "overload"]),
+    ]
+)
+def test_a_probe_has_its_checks_as_json_when_asked(path, name, checks, gateway):
+    """By Accept or by a parameter; text otherwise, for the simplest of clients."""
+    url = f"http://127.0.0.1:{gateway.operations}{path}"
+    assert requests.get(url, timeout=5).text == "ok\n"
+    for response in (
+        requests.get(url, headers={"Accept": "application/json"}, timeout=5), requests.get(url + "?verbose", timeout=5)
+    ):
+        body = response.json()
+        assert response.status_code == 200 and body["version"] == 1 and body[name] is True
+        assert [check["name"] for check in body["checks"]] == checks
+        assert all(check["ok"] is True and check["failure"] is None for check in body["checks"])
+
+
+def test_status_has_a_version(gateway):
+    """For programs that read it: the version of the format, and of the gateway."""
+    status = gateway.operation("/status").json()
+    assert status["version"] == 1 and status["gateway_version"] in run("--version").stdout
+    samples = gateway.metrics()
+    assert samples[f'gatehouse_config_info{{hash="{status["configuration_hash"]}"}}'] == 1
+    assert abs(samples["process_start_time_seconds"] - status["started_at"]) <= 1
+
+
+@pytest.mark.parametrize("probe", ["ready", "live", "startup"])
+def test_the_command_reports_that_all_is_well(probe, gateway):
+    result = run("health", "--config", gateway.path, "--probe", probe)
+    assert (result.returncode, result.stdout) == (0, "ok\n"), result
+
+
+def test_a_gateway_that_drains_is_not_ready_but_alive(tmp_path, provider_server, app):
+    """The reason is in the response, and in what the command prints."""
+    gateway = Gateway(tmp_path, {"mock": oidc(provider_server.realm("mock").issuer)}, public_echo(app))
+    gateway.start(drain_delay=20)
+    os.kill(gateway.process.pid, signal.SIGTERM)
+    try:
+        response = eventually(
+            lambda: (one := gateway.operation("/readyz?verbose")).status_code == 503 and [one], "it is not ready"
+        )[0]
+        failures = {check["name"]: check["failure"] for check in response.json()["checks"]}
+        assert response.json()["ready"] is False and failures["draining"] == "draining"
+        assert gateway.operation("/readyz").text == "draining\n"
+        result = run("health", "--config", gateway.path)
+        assert result.returncode == 1 and result.stderr.endswith("gatehouse: ready: draining\n"), result
+        assert run("health", "--config", gateway.path, "--probe", "live").returncode == 0
+        assert gateway.operation("/livez").status_code == 200
+    finally:
+        os.kill(gateway.process.pid, signal.SIGINT)
+        gateway.process.child.wait(20)
+
+
+def test_without_a_gateway_the_command_fails_with_the_address(tmp_path, provider_server, app):
+    gateway = Gateway(tmp_path, {"mock": oidc(provider_server.realm("mock").issuer)}, public_echo(app))
+    gateway.write()
+    result = run("health", "--config", gateway.path)
+    assert result.returncode == 1 and "operations.unreachable" in result.stderr, result
+    assert f"127.0.0.1:{gateway.operations}" in result.stderr
+
+
+def test_another_process_at_the_address_is_not_healthy(tmp_path, provider_server, app):
+    """It may have taken the port."""
+    gateway = Gateway(tmp_path, {"mock": oidc(provider_server.realm("mock").issuer)}, public_echo(app))
+    gateway.write()
+    with socket.create_server(("127.0.0.1", gateway.operations)) as server:
+        server.listen()
+        result = run("health", "--config", gateway.path, "--timeout", "1")
+    assert result.returncode == 1 and "operations.unreachable" in result.stderr, result
+
+
+def test_systemd_hears_that_the_gateway_is_alive(tmp_path, provider_server, app):
+    """sd_watchdog_enabled(3): more often than it asks for; not if another process is meant."""
+    name = f"\0gate-{os.getpid()}-{free_port()}"
+    gateway = Gateway(tmp_path, {"mock": oidc(provider_server.realm("mock").issuer)}, public_echo(app))
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(name)
+        manager.settimeout(10)
+        env = {"NOTIFY_SOCKET": name.replace("\0", "@"), "WATCHDOG_USEC": "200000"}
+        gateway.start(env=env)
+        try:
+            heard = [manager.recv(200) for _ in range(5)]
+            assert heard[0].startswith(b"READY=1") or heard[1].startswith(b"READY=1")
+            assert heard.count(b"WATCHDOG=1") == 4
+        finally:
+            gateway.stop()
+        while not manager.recv(200).startswith(b"STOPPING=1"):
+            pass
