@@ -5,11 +5,11 @@ package import GateOperations
 package import Logging
 
 /// The log of this process.
-package let logWriter = LogWriter()
+package let logRouter = LogRouter()
 
-/// A logger that writes lines to standard error.
+/// A logger of this process; its lines go to standard error until a configuration names other places.
 package func makeLogger(level: Logger.Level) -> Logger {
-    var logger = Logger(label: "gatehouse") { _ in LineLogHandler(writer: logWriter) }
+    var logger = Logger(label: "gatehouse") { _ in LineLogHandler(router: logRouter) }
     logger.logLevel = level
     return logger
 }
@@ -26,6 +26,6 @@ package func show(_ diagnostics: [Diagnostic]) {
 @Sendable
 package func showInLog(_ diagnostics: [Diagnostic]) {
     for diagnostic in diagnostics {
-        logWriter.append(diagnostic.rendered)
+        logRouter.append(diagnostic)
     }
 }

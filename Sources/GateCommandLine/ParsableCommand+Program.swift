@@ -22,13 +22,13 @@ extension ParsableCommand {
         } catch {
             code = self.report(error)
         }
-        logWriter.flush()
+        logRouter.flush()
         Glibc.exit(commandOutput.end(code))
     }
 
     /// Prints why a command has ended, and returns its exit code.
     private static func report(_ error: any Error) -> Int32 {
-        logWriter.flush()
+        logRouter.flush()
         let code = self.exitCode(for: error)
         let text = self.fullMessage(for: error)
         if code == .success {

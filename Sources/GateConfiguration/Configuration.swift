@@ -12,6 +12,8 @@ package struct Configuration: Sendable, Hashable {
     package var sessions: SessionSettings
     /// The signed identity that apps receive.
     package var assertion: AssertionSettings
+    /// Where log lines go, and what they hold.
+    package var logs = LogSettings()
     /// The providers, in the order of the file.
     package var providers: [ProviderSettings]
     /// The apps, in the order of the file.

@@ -44,13 +44,15 @@ struct ConfigurationBuilder {
         assertion.rotate = self.draft.assertion?.rotate?.value
         assertion.publishAhead = self.draft.assertion?.publishAhead?.value ?? assertion.publishAhead
         let settings = providers.compactMap { $0.value.settings(id: $0.name) }
-        return Configuration(
+        var configuration = Configuration(
             gateway: gateway,
             sessions: sessions,
             assertion: assertion,
             providers: settings,
             apps: apps
         )
+        configuration.logs = self.draft.logs ?? configuration.logs
+        return configuration
     }
 
     private var gateway: GatewaySettings? {

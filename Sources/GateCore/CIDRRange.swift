@@ -16,6 +16,13 @@ package struct IPAddress: Sendable, Hashable {
     /// Whether it is an IPv4 address.
     package var isIPv4: Bool { self.bytes.starts(with: IPAddress.mappedPrefix) }
 
+    /// The address as text: four decimal numbers, or eight hexadecimal groups without compression.
+    package var text: String {
+        guard !self.isIPv4 else { return self.bytes.suffix(4).map(String.init).joined(separator: ".") }
+        let groups = stride(from: 0, to: 16, by: 2).map { Int(self.bytes[$0]) << 8 | Int(self.bytes[$0 + 1]) }
+        return groups.map { String($0, radix: 16) }.joined(separator: ":")
+    }
+
     /// The bit at a position, 0 the most significant.
     fileprivate func bit(_ position: Int) -> Bool {
         let shift = 7 - position % 8

@@ -20,11 +20,14 @@ package struct Response: Sendable {
         package let reason: Failure.Reason
         /// The app, if the response is not one to a request for that app itself.
         package let app: String?
+        /// The random word by which its log line is found; nil if there is none.
+        package let incident: String?
 
         /// A failure about an app; nil for the one of the request.
-        package init(_ reason: Failure.Reason, app: String? = nil) {
+        package init(_ reason: Failure.Reason, app: String? = nil, incident: String? = nil) {
             self.reason = reason
             self.app = app
+            self.incident = incident
         }
     }
 

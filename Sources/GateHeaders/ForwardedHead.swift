@@ -14,7 +14,7 @@ package struct ForwardedHead {
         let peerText: String
         let isSecure: Bool
         /// Whether the peer is a trusted proxy.
-        let isTrusted: Bool
+        package let isTrusted: Bool
         /// The line that marks the request as one that passed the gateway.
         let marker: String
         /// Whether the app wants `Forwarded` as well.

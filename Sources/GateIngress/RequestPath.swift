@@ -92,6 +92,7 @@ struct RequestPath {
             let isAccepted = self.runtime.accepts(provider, on: route)
             return isAccepted ? .recheckNeeded(route, provider: provider) : .signInNeeded(route)
         case .found(let session):
+            if self.loop.access != nil { self.loop.found = session }
             guard route.isCurrent(session.session, now: self.loop.now) else { return .signInNeeded(route) }
             if isRetry { session.dropAuthorization(on: route) }
             return self.verdict(for: request, on: route, session: session)

@@ -26,6 +26,18 @@ package enum Decision: Sendable, Hashable {
     }
 }
 
+extension Decision {
+    /// The line of the entry that has decided, in the configuration file.
+    package var line: Int? {
+        switch self {
+        case .admitted(let line), .denied(.emailNotAuthoritative(let line)), .denied(.denyEntry(let line)),
+            .denied(.unknown(_, let line)):
+            line
+        case .openToAll, .signInNeeded, .denied(.notAllowed): nil
+        }
+    }
+}
+
 extension AccessRule {
     /// The admission of the user, or nil if nothing admits them.
     package func admission(of profile: Profile) -> Decision? {

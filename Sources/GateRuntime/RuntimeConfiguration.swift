@@ -45,6 +45,8 @@ package final class RuntimeConfiguration: Sendable {
     package let rendering: Rendering
     /// The log.
     package let log: RequestLog
+    /// How access lines are written; nil if they are off.
+    package let access: AccessLogSettings?
     /// The metrics.
     package let metrics: IngressMetrics
     /// The wall clock.
@@ -91,6 +93,7 @@ package final class RuntimeConfiguration: Sendable {
         self.identity = IdentityLines(signer: parts.signer)
         self.keys = parts.keys
         self.log = parts.log
+        self.access = parts.access
         self.metrics = parts.metrics
         self.clock = parts.clock
         self.random = parts.random
@@ -283,6 +286,8 @@ package struct RuntimeParts {
     package var longPaths = ReturnPathStore()
     /// The re-checks in progress, which outlive a reload.
     package var rechecks = Rechecks()
+    /// How access lines are written; nil if they are off.
+    package var access: AccessLogSettings?
     /// The value of `Strict-Transport-Security`; nil for no such header.
     package var hsts: String?
     /// Whether browsers keep session cookies when they close.

@@ -52,7 +52,7 @@ struct RunFolder {
             let source = DispatchSource.makeSignalSource(signal: number)
             source.setEventHandler {
                 self.remove()
-                logWriter.flush()
+                logRouter.flush()
                 Foundation.exit(0)
             }
             source.resume()

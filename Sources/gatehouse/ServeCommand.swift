@@ -58,6 +58,7 @@ struct ServeCommand: AsyncParsableCommand {
             environment: ProcessInfo.processInfo.environment
         )
         options.version = GatehouseCommand.version
+        options.logs = logRouter
         options.drainDelay = self.drainDelay.map { .seconds($0) }
         if self.listenFds { options.inherited = try self.inherited(options.environment) }
         let logger = makeLogger(level: Logger.Level(rawValue: self.logLevel) ?? .info)
@@ -71,7 +72,7 @@ struct ServeCommand: AsyncParsableCommand {
             ]
         )
         guard await gateway.run(trap, show: showInLog) else {
-            logWriter.append("gatehouse: some requests were cut off")
+            logger.warning("some requests were cut off")
             throw ExitCode(1)
         }
     }

@@ -9,6 +9,7 @@ struct FileDraft: Sendable {
     var gateway: GatewayDraft?
     var sessions: SessionDraft?
     var assertion: AssertionDraft?
+    var logs: LogSettings?
     var providers: [Named<ProviderDraft>]?
     var apps: [Named<AppDraft>]?
 }
@@ -41,6 +42,13 @@ extension Mapping<FileDraft> {
                 Mapping<AssertionDraft>.assertion.shape,
                 .init(),
                 "The signed identity that apps receive."
+            ),
+            Key(
+                "logs",
+                \.logs,
+                Mapping<LogSettings>.logs.shape,
+                .init(),
+                "Where log lines go, and what they hold."
             ),
             Key(
                 "providers",

@@ -43,6 +43,8 @@ final class GatewayResponder: Responder {
     private var isAtEndpoint = false
     /// Whether the session was looked up in the store.
     private var hasLookedUp = false
+    /// For the access line; stays empty if those are off.
+    private var record = AccessRecord()
 
     init(loop: LoopState, peer: IPAddress?, peerText: String, tls: NegotiatedTLS?) {
         self.loop = loop
@@ -71,6 +73,7 @@ extension GatewayResponder {
         self.isAtEndpoint = false
         self.hasLookedUp = false
         self.givenID = nil
+        if self.loop.access != nil { self.record = AccessRecord() }
         self.began = connection.arrived
         self.loop.advance(to: connection.arrived)
         self.loop.inFlight += 1
@@ -108,6 +111,7 @@ extension GatewayResponder {
 
     private func carryOut(_ verdict: Verdict) {
         guard let request, let connection else { return }
+        if self.loop.access != nil { self.note(verdict, on: request) }
         switch verdict {
         case .respond where request.isExtendedConnect, .endpoint where request.isExtendedConnect:
             self.refuseWebSocket()
@@ -158,6 +162,7 @@ extension GatewayResponder {
     }
 
     func receive(_ body: ByteBuffer) {
+        self.record.bytesIn += body.readableBytes
         if let exchange {
             exchange.send(body)
             return
@@ -202,7 +207,15 @@ extension GatewayResponder {
 
     func response(to rejection: WireRejection) -> Response {
         self.runtime.metrics.rejected(rejection.reason.code)
-        return self.runtime.rendering.response(to: rejection, for: ClientKind(wantsPage: rejection.wantsPage))
+        let response = self.runtime.rendering.response(to: rejection, for: ClientKind(wantsPage: rejection.wantsPage))
+        if let access = self.loop.access, self.connection == nil {
+            self.record = AccessRecord()
+            self.givenID = nil
+            self.began = .now()
+            self.record.decision = .rejected
+            self.write(response, to: access)
+        }
+        return response
     }
 
     /// Sends a response of the gateway and ends the request.
@@ -217,6 +230,7 @@ extension GatewayResponder {
             response.head.headerFields[.strictTransportSecurity] = hsts
         }
         response.head.headerFields[.requestID] = self.requestID.text
+        if self.loop.access != nil { self.note(response) }
         self.finish(status: response.head.status.code)
         connection.respond(response)
     }
@@ -254,12 +268,17 @@ extension GatewayResponder {
             && RequestPath(runtime: self.runtime, loop: self.loop).route(of: request)?.speaksHTTP2 == true
     }
 
-    private var clientKind: ClientKind { self.request.map { ClientKind($0) } ?? ClientKind(wantsPage: false) }
+    private var clientKind: ClientKind {
+        var kind = self.request.map { ClientKind($0) } ?? ClientKind(wantsPage: false)
+        kind.request = self.requestID.text
+        return kind
+    }
 
     /// The request is over, whatever became of it.
     private func finish(status: Int) {
         guard self.connection != nil else { return }
         if let exchange, !exchange.hasSwitched { self.count(status, of: exchange.route) }
+        if let access = self.loop.access { self.write(status, to: access) }
         self.task?.cancel()
         self.task = nil
         self.exchange = nil
@@ -300,6 +319,7 @@ extension GatewayResponder {
             self.runtime.log.webSocketIsOff(app: route.name, requestID: self.requestID.text)
         }
         self.downstream.sendsForwarded = route.sendsForwarded
+        if self.loop.access != nil { self.record.forwarded = .now() }
         let exchange = UpstreamExchange(
             delegate: self,
             loop: self.loop,
@@ -318,6 +338,66 @@ extension GatewayResponder {
         if self.isRequestComplete { exchange.finishRequest() }
         connection.resumeReading()
         exchange.begin()
+    }
+}
+
+// MARK: The access line
+
+extension GatewayResponder {
+    private func note(_ verdict: Verdict, on request: RequestHead) {
+        var route: RuntimeRoute?
+        switch verdict {
+        case .forwarded(let found, let identity):
+            route = found
+            self.record.decision = identity == nil ? .open : .allowed
+        case .signInNeeded(let found), .recheckNeeded(let found, _):
+            route = found
+            self.record.decision = .signIn
+        case .wrongMethod(let found):
+            route = found
+            self.record.decision = .rejected
+        case .needsSession(_, let found): route = found
+        case .endpoint, .respond: self.record.decision = .endpoint
+        case .refused(let failure):
+            route = RequestPath(runtime: self.runtime, loop: self.loop).route(of: request)
+            self.record.decision = failure.kind == .forbidden ? .denied : .rejected
+        }
+        self.record.app = route?.name
+        self.record.route = route?.route.path
+        guard let session = self.loop.found.take() else { return }
+        self.record.user = session.session.profile.user
+        self.record.provider = session.session.profile.provider
+        self.record.rule = session.rule
+    }
+
+    private func note(_ response: Response) {
+        self.record.bytesOut = response.body.count
+        guard let rejection = response.rejection, let incident = rejection.incident else { return }
+        self.record.code = rejection.reason.entry.code
+        self.record.incident = incident
+        if self.record.decision == .allowed { self.record.decision = .rejected }
+    }
+
+    private func write(_ response: Response, to access: AccessLog) {
+        self.note(response)
+        self.write(response.head.status.code, to: access)
+    }
+
+    private func write(_ status: Int, to access: AccessLog) {
+        guard access.takes(self.record, status: status) else { return }
+        if let exchange {
+            self.record.responded = exchange.responded
+            self.record.bytesOut = max(self.record.bytesOut, exchange.bytesOut)
+        }
+        let before = self.downstream.isTrusted ? self.request.flatMap { self.client(of: $0) } : nil
+        access.write(
+            self.record,
+            of: self.request,
+            id: self.requestID.text,
+            client: before?.text ?? self.peerText,
+            status: status,
+            began: self.began
+        )
     }
 }
 
@@ -348,7 +428,7 @@ extension GatewayResponder {
 extension GatewayResponder {
     /// Rejects a request.
     private func refuse(_ failure: Failure, _ request: RequestHead) {
-        let clientKind = ClientKind(request)
+        let clientKind = self.clientKind
         var context = PageContext()
         if clientKind.wantsPage {
             context.isOurHost = self.runtime.serves(request.authority.host)

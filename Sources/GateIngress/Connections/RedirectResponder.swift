@@ -2,6 +2,7 @@
 
 internal import GateCore
 internal import GateHTTP
+internal import GateHeaders
 internal import GateRuntime
 internal import GateWire
 internal import HTTPTypes

@@ -3,6 +3,7 @@
 internal import GateAssertion
 internal import GateCore
 internal import GateHTTP
+internal import GateHeaders
 internal import GatePages
 internal import GateRuntime
 internal import GateSessions

@@ -3,6 +3,7 @@
 internal import GateConfiguration
 internal import GateCore
 internal import GateHTTP
+internal import GateHeaders
 internal import GateOpenID
 internal import GateOperations
 internal import GatePages

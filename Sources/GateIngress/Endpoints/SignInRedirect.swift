@@ -2,6 +2,7 @@
 
 internal import GateCore
 internal import GateHTTP
+internal import GateHeaders
 internal import GatePages
 internal import GatePolicy
 internal import GateRuntime

@@ -66,6 +66,9 @@ final class UpstreamExchange: UpstreamSink {
     /// How often the request may still go to another target because a target was unreachable.
     private var detoursLeft = 2
     private var status = 0
+    /// When the head of the response arrived, and the bytes of its body so far: for the access line.
+    private(set) var responded: NIODeadline?
+    private(set) var bytesOut = 0
     /// How many more bytes of the body are accepted; a declared length was checked before.
     private var bodyLeft: Int64
 
@@ -246,6 +249,7 @@ extension UpstreamExchange {
         guard !self.isOver else { return }
         self.hasResponded = true
         self.count(head)
+        if self.loop.access != nil { self.responded = .now() }
         if let opening, head.status == 101 { return self.openTunnel(head, opening.offer) }
         if self.request.isExtendedConnect, (200...299).contains(head.status) {
             let place = "\(self.route.name) at \(self.targetText)"
@@ -285,6 +289,7 @@ extension UpstreamExchange {
 
     func upstreamReceivedBody(_ body: ByteBuffer) {
         guard !self.isOver else { return }
+        self.bytesOut += body.readableBytes
         if let tunnel, tunnel.takesFromApp { return tunnel.fromApp(body) }
         if !self.connection.write(body) { self.link?.pauseReading() }
     }

@@ -5,6 +5,7 @@ internal import GateCore
 internal import GateHTTP
 internal import GateHeaders
 internal import GateNet
+internal import GateOperations
 internal import GateProxy
 internal import GateRuntime
 internal import GateSessions
@@ -62,6 +63,10 @@ final class LoopState {
     /// The `Date` of responses that have none.
     let date: DateLine
     private var requestIDs = RequestIDs()
+    /// Writes access lines; nil if they are off.
+    private(set) var access: AccessLog?
+    /// The session of the request at hand, for its access line.
+    var found: CachedSession?
 
     init(
         loop: any EventLoop,
@@ -81,6 +86,7 @@ final class LoopState {
         self.now = clock.now
         self.date = DateLine(clock: clock)
         self.loops = loops
+        self.access = runtime.access.map { AccessLog($0) }
         self.weigh()
     }
 
@@ -171,6 +177,7 @@ final class LoopState {
         // Sessions of a secret that was removed are over; which those are shows when they are read again.
         let hasSecrets = runtime.sealer.hasSecrets(of: self.runtime.sealer)
         self.runtime = runtime
+        self.access = runtime.access.map { AccessLog($0) }
         self.weigh()
         self.sessions.adopt { hasSecrets && runtime.sessions.admits($0) }
         self.tunnels.checkAll()

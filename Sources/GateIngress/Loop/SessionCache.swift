@@ -133,10 +133,12 @@ final class CachedSession {
     /// The policy of the app for which it was looked up.
     private let recheck: RecheckPolicy
     let freshUntil: NIODeadline
-    private var authorizations: [Int: (route: RuntimeRoute, authorization: RouteAuthorization, refreshAt: Instant)] =
-        [:]
+    private var authorizations: [Int: Known] = [:]
     /// The last authorization used; a user stays in one app for many requests.
-    private var last: (route: RuntimeRoute, authorization: RouteAuthorization, refreshAt: Instant)?
+    private var last: Known?
+    private typealias Known = (
+        route: RuntimeRoute, authorization: RouteAuthorization, refreshAt: Instant, rule: Int?
+    )
     /// When its cookie was last renewed, where the cookie is the session.
     var renewedAt: Instant?
     private static let maxAuthorizations = 64
@@ -169,7 +171,8 @@ final class CachedSession {
             return known.authorization
         }
         let authorization: RouteAuthorization
-        switch route.route.decision(for: self.session.profile) {
+        let decision = route.route.decision(for: self.session.profile)
+        switch decision {
         case .signInNeeded: authorization = .signInNeeded
         case .denied(let denial):
             authorization = .refused(denial.failure(of: self.session.profile, app: route.name))
@@ -182,9 +185,14 @@ final class CachedSession {
         if self.authorizations.count >= CachedSession.maxAuthorizations {
             self.authorizations.removeAll(keepingCapacity: true)
         }
-        self.authorizations[route.index] = (route, authorization, now.advanced(by: runtime.identity.halfLife))
+        let known: Known = (route, authorization, now.advanced(by: runtime.identity.halfLife), decision.line)
+        self.authorizations[route.index] = known
+        self.last = known
         return authorization
     }
+
+    /// The line of the rule that has decided last.
+    var rule: Int? { self.last?.rule }
 
     /// Drops the authorization on one route.
     func dropAuthorization(on route: RuntimeRoute) {

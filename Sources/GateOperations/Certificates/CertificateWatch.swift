@@ -55,7 +55,7 @@ package final class CertificateWatch: Sendable {
     }
 
     private func log(_ finding: CertificateFinding) {
-        self.logger.log(
+        self.logger.of(.security).log(
             level: finding.severity.logLevel,
             "listener certificate",
             metadata: [

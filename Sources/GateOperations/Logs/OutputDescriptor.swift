@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import GateCore
 internal import Glibc
+package import NIOCore
 
 /// Why bytes could not be written.
 package struct WriteFailure: Error, Sendable, Hashable {
@@ -33,12 +35,31 @@ package struct OutputDescriptor: Sendable {
         self.descriptor = descriptor
     }
 
+    /// Opens the end of a file, which is created if it does not exist: the owner writes, the group may read.
+    package static func appending(to path: String) throws(Failure) -> OutputDescriptor {
+        // Not blocking, since opening a named pipe would wait for its reader.
+        let flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
+        let descriptor = unsafe open(path, flags, 0o640)
+        guard descriptor >= 0 else {
+            let reason = WriteFailure(code: errno, written: 0).reason
+            throw Failure(.fileUnusable, "the log file \(path) cannot be opened: \(reason)")
+        }
+        return OutputDescriptor(descriptor)
+    }
+
+    /// Closes the descriptor, which nothing uses any more.
+    package func close() { _ = Glibc.close(self.descriptor) }
+
     /// Writes all of a text, and waits as long as the reader needs for that.
     package func write(_ text: String) throws(WriteFailure) {
-        let bytes = Array(text.utf8)
+        try self.write(ByteBuffer(string: text))
+    }
+
+    /// Writes all of some bytes, and waits as long as the reader needs for that.
+    package func write(_ bytes: ByteBuffer) throws(WriteFailure) {
         var written = 0
-        while written < bytes.count {
-            let count = unsafe bytes.withUnsafeBytes { buffer in
+        while written < bytes.readableBytes {
+            let count = unsafe bytes.withUnsafeReadableBytes { buffer in
                 let rest = unsafe UnsafeRawBufferPointer(rebasing: buffer[written...])
                 return unsafe Glibc.write(self.descriptor, rest.baseAddress, rest.count)
             }
@@ -75,4 +96,12 @@ package struct OutputDescriptor: Sendable {
             _ = unsafe open("/dev/null", O_RDWR)
         }
     }
+}
+
+extension OutputDescriptor: LogOutput {
+    /// Writes lines.
+    package func write(_ lines: LogBatch) throws(WriteFailure) { try self.write(lines.bytes) }
+
+    /// Standard output and standard error stay what they are.
+    package func reopen() {}
 }

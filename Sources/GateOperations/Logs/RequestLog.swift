@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateConfiguration
 package import GateCore
 package import GateWire
 package import Logging
@@ -10,27 +11,39 @@ internal import Metrics
 /// No line holds a token, a cookie, a query or a name that a client chose freely.
 package struct RequestLog: Sendable {
     private let logger: Logger
+    /// For what users and providers do to sessions, and for denials.
+    private let audit: Logger
     /// Limits the lines that clients can cause.
     private let limiter = LogLimiter(suppress: { OperationsMetrics.suppressedLines.counter($0.kind).increment() })
 
     /// A log with its own limits on lines about rejections.
     package init(logger: Logger) {
         self.logger = logger
+        self.audit = logger.of(.audit)
     }
 
     /// A request was rejected with a page or with JSON that shows the incident.
     ///
     /// Each kind of failure has a limit of its own, and so have pages, so that a flood of one hides nothing else.
     /// A failed sign-in names its provider, as it is called in the file.
-    package func refused(_ failure: Failure, incident: String, isPage: Bool, provider: String? = nil) {
+    package func refused(
+        _ failure: Failure,
+        incident: String,
+        isPage: Bool,
+        provider: String? = nil,
+        request: String? = nil
+    ) {
         // Maintenance is the operator's decision: no warning, and no use of the limit of real rejections.
         let isMaintenance = failure.reason == .routeMaintenance
         let key = LogLimiter.Key(kind: isMaintenance ? "maintenance" : failure.kind.rawValue, isPage: isPage)
-        self.refused(key, isMaintenance ? .info : RequestLog.level(of: failure.kind)) {
+        // A denial and a failed sign-in are about a user.
+        let isAudited = failure.kind == .forbidden || provider != nil
+        self.refused(key, isMaintenance ? .info : RequestLog.level(of: failure.kind), isAudited: isAudited) {
             var metadata = RequestLog.metadata(failure)
             metadata["kind"] = "\(failure.kind.rawValue)"
             metadata["incident"] = "\(incident)"
             metadata["provider"] = provider.map { "\($0)" }
+            metadata["request"] = request.map { "\($0)" }
             return metadata
         }
     }
@@ -46,11 +59,16 @@ package struct RequestLog: Sendable {
     }
 
     /// Writes a line about a rejection unless its kind is over its limit; the next one has how many were suppressed.
-    private func refused(_ key: LogLimiter.Key, _ level: Logger.Level, metadata: () -> Logger.Metadata) {
+    private func refused(
+        _ key: LogLimiter.Key,
+        _ level: Logger.Level,
+        isAudited: Bool = false,
+        metadata: () -> Logger.Metadata
+    ) {
         guard let hidden = self.limiter.admit(key) else { return }
         var metadata = metadata()
         if hidden > 0 { metadata["suppressed"] = "\(hidden)" }
-        self.logger.log(level: level, "refused", metadata: metadata)
+        (isAudited ? self.audit : self.logger).log(level: level, "refused", metadata: metadata)
     }
 
     /// A handshake for a WebSocket was forwarded as a plain request.
@@ -74,7 +92,7 @@ package struct RequestLog: Sendable {
 
     /// A user signed in.
     package func signedIn(_ profile: Profile, session: String) {
-        self.logger.info(
+        self.audit.info(
             "signed in",
             metadata: ["user": "\(RequestLog.plain(profile.user))", "session": "\(session)"]
         )
@@ -102,7 +120,7 @@ package struct RequestLog: Sendable {
         var metadata: Logger.Metadata = ["user": "\(RequestLog.plain(user))", "session": "\(session)"]
         metadata["by"] = cause.map { "\($0)" }
         metadata["others"] = others.map { "\($0)" }
-        self.logger.info("signed out", metadata: metadata)
+        self.audit.info("signed out", metadata: metadata)
     }
 
     /// A sign-in ended older ones of the user, because there are more than `sessions.max_per_user`.
@@ -130,7 +148,7 @@ package struct RequestLog: Sendable {
         ]
         metadata["subject"] = subject.map { "\(RequestLog.plain($0))" }
         metadata["provider_session"] = session.map { "\(RequestLog.plain($0))" }
-        self.logger.info("signed out", metadata: metadata)
+        self.audit.info("signed out", metadata: metadata)
     }
 
     /// A logout token was accepted, but a replay of it would be accepted as well.
@@ -143,7 +161,7 @@ package struct RequestLog: Sendable {
 
     /// The provider does not confirm a user any more, so the session has ended.
     package func sessionEnded(_ user: String, session: String, by failure: Failure) {
-        self.logger.info(
+        self.audit.info(
             "session ended by provider",
             metadata: [
                 "user": "\(RequestLog.plain(user))", "session": "\(session)",

@@ -4,14 +4,16 @@
 package enum OperationsMetrics {
     static let pendingLines = MetricSeries.gauge(
         "gatehouse_log_lines_pending",
+        labels: ["stream"],
         unit: "lines",
-        help: "Log lines that are not written yet"
+        help: "Log lines that are not written yet, by stream of the log"
     )
     static let droppedLines = MetricSeries.counter(
         "gatehouse_log_lines_dropped_total",
-        labels: ["reason"],
+        labels: ["stream", "reason"],
         unit: "lines",
-        help: "Log lines that were not written: the queue was full (queue_full) or the write failed (write_failed)"
+        help:
+            "Log lines that were not written, by stream: the queue was full (queue_full) or the write failed (write_failed)"
     )
     /// Lines that a ``LogLimiter`` left out.
     package static let suppressedLines = MetricSeries.counter(

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateConfiguration
 internal import GateCore
 internal import GateProviderHTTP
 internal import Logging
 
 /// The log lines about the certificates of providers.
 struct SecurityLog: Sendable {
-    let logger: Logger
+    private let logger: Logger
+
+    /// A log with this logger's lines in the stream `security`.
+    init(logger: Logger) {
+        self.logger = logger.of(.security)
+    }
 
     /// A security event.
     func event(_ event: SecurityEvent) {

@@ -2,6 +2,7 @@
 
 package import GateCore
 package import GateHTTP
+package import GateHeaders
 internal import GateOperations
 package import GatePages
 internal import GateSessions
@@ -29,12 +30,18 @@ package struct Rendering: Sendable {
         context: PageContext = PageContext()
     ) -> Response {
         let incident = self.random.identifier(9)
-        self.log.refused(failure, incident: incident, isPage: clientKind.wantsPage, provider: context.provider)
+        self.log.refused(
+            failure,
+            incident: incident,
+            isPage: clientKind.wantsPage,
+            provider: context.provider,
+            request: clientKind.request
+        )
         var response =
             clientKind.wantsPage
             ? self.page(failure, incident: incident, context: context)
             : Rendering.json(failure.reason.entry.status, code: failure.code, incident: incident)
-        response.rejection = Response.Rejection(failure.reason, app: context.app)
+        response.rejection = Response.Rejection(failure.reason, app: context.app, incident: incident)
         if let seconds = Rendering.retryAfter(failure) { response.head.headerFields[.retryAfter] = seconds }
         return response
     }
@@ -65,7 +72,7 @@ package struct Rendering: Sendable {
             "help": .string("sign in with a browser at 'sign_in'; \(script)"),
         ]
         var response = Rendering.json(failure.reason.entry.status, members)
-        response.rejection = Response.Rejection(failure.reason)
+        response.rejection = Response.Rejection(failure.reason, incident: incident)
         response.head.headerFields[.wwwAuthenticate] = "Cookie realm=\"gatehouse\""
         return response
     }
@@ -82,6 +89,7 @@ package struct Rendering: Sendable {
                 Pages.error(title: page.title, text: page.text, code: rejection.reason.code, incident: incident)
             )
             : Rendering.json(rejection.status, code: rejection.reason.code, incident: incident)
+        response.rejection = Response.Rejection(rejection.reason, incident: incident)
         if rejection.status == 405 {
             response.head.headerFields[.allow] = RequestMethod.common.map(\.rawValue).joined(separator: ", ")
         }

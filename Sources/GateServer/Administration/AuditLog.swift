@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateConfiguration
 internal import GateCore
 internal import GateOperations
 internal import Logging
@@ -43,11 +44,13 @@ struct AuditLog: Sendable {
     }
 
     private let logger: Logger
+    private let security: Logger
     /// Limits the lines that clients without permission can cause.
     private let limiter = LogLimiter { OperationsMetrics.suppressedLines.counter($0.kind).increment() }
 
     init(logger: Logger) {
-        self.logger = logger
+        self.logger = logger.of(.audit)
+        self.security = logger.of(.security)
     }
 
     /// An operator begins to revoke sessions; the filter may need several lines.
@@ -72,6 +75,6 @@ struct AuditLog: Sendable {
             "from": "\(client)", "reason": "\(rejection.rawValue)", "detail": "\(detail)",
         ]
         if hidden > 0 { metadata["suppressed"] = "\(hidden)" }
-        self.logger.warning("operations request rejected", metadata: metadata)
+        self.security.warning("operations request rejected", metadata: metadata)
     }
 }

@@ -6,7 +6,7 @@ package import GateCore
 package import GateHTTP
 internal import GateIngress
 internal import GateNet
-internal import GateOperations
+package import GateOperations
 internal import GatePolicy
 internal import GateProxy
 internal import GateRuntime
@@ -31,6 +31,8 @@ package struct GatewayOptions: Sendable {
     package var inherited: [InheritedSocket]?
     /// The version of the program.
     package var version = "unknown"
+    /// The log, which takes the settings of the file; nil if another program owns it.
+    package var logs: LogRouter?
 
     /// Options with the default times.
     package init(configurationFile: String, environment: [String: String]) {
@@ -141,6 +143,7 @@ package final class Gateway: Sendable {
         _ = PrometheusRegistry.shared
         ServerMetrics.revocationsPending.gauge().record(0)
         AllocatorSetting.apply()
+        try options.logs?.configure(configuration.logs)
         let files = FileStates(of: result.files + [options.configurationFile])
         let signIns = SignInLimiter()
         let feed = RevocationFeed()
@@ -149,6 +152,7 @@ package final class Gateway: Sendable {
         let descriptors = MachineResourceUsage.raisedDescriptorLimit()
         let builder = RuntimeBuilder(
             logger: logger,
+            logs: options.logs,
             feed: feed,
             watch: pinWatch,
             signIns: signIns,
@@ -330,7 +334,7 @@ extension Gateway {
             Task {
                 for await signal in signals {
                     switch signal {
-                    case .sighup: reloads.request()
+                    case .sighup: reloads.request(bySignal: true)
                     case .sigterm: source.yield(.stop)
                     default: source.yield(.stopNow)
                     }
@@ -366,8 +370,9 @@ extension Gateway {
         for await event in events {
             switch event {
             case .reload:
-                reloads.begin()
-                guard !isDraining, await self.reload(show: show) else { continue }
+                let cause = reloads.begin()
+                self.options.logs?.reopen()
+                guard !isDraining, await self.reload(by: cause, show: show) else { continue }
                 // Beside the next event, which may be the end.
                 Task { await self.survey() }
             case .lookAtKeys:
@@ -445,10 +450,12 @@ extension Gateway {
 extension Gateway {
     /// Reads the file again and puts it in force; if anything is wrong the old one goes on.
     ///
-    /// - Parameter show: Called with the diagnostics of the file.
+    /// - Parameters:
+    ///   - cause: What has caused it, for the log.
+    ///   - show: Called with the diagnostics of the file.
     /// - Returns: Whether the new configuration is in force.
     @discardableResult
-    package func reload(show: ([Diagnostic]) -> Void) async -> Bool {
+    package func reload(by cause: String = "file", show: ([Diagnostic]) -> Void) async -> Bool {
         self.systemd.send(.reloading)
         defer {
             self.systemd.send(.ready, status: self.statusLine)
@@ -466,6 +473,7 @@ extension Gateway {
                 throw Failure(.gatewayConfiguration, result.firstError)
             }
             let plans = try RuntimeBuilder.plans(for: configuration)
+            try self.options.logs?.configure(configuration.logs)
             let runtime = try await self.builder.runtime(for: configuration)
             self.warnOfFixedSettings(configuration)
             self.adopt(plans)
@@ -481,7 +489,7 @@ extension Gateway {
             self.certificates.adopt(plans, configuration)
             self.warnOfMemory()
             ServerMetrics.reloaded(ok: true)
-            self.logger.info("configuration reloaded", metadata: ["apps": "\(configuration.apps.count)"])
+            self.log.reloaded(configuration, by: cause)
             return true
         } catch {
             self.state.withLock { state in
@@ -489,10 +497,9 @@ extension Gateway {
                 state.files = files
             }
             ServerMetrics.reloaded(ok: false)
-            self.logger.error(
-                "reload failed, the old configuration stays in force",
-                metadata: ["detail": "\(error.detail)"]
-            )
+            // Its files are open, so nothing can fail.
+            if let logs = self.options.logs { try? logs.configure(self.state.withLock(\.configuration).logs) }
+            self.log.reloadFailed(error, by: cause)
             return false
         }
     }

@@ -24,6 +24,7 @@ internal import NIOCore
 actor RuntimeBuilder {
     private let log: ServerLog
     private let requestLog: RequestLog
+    private let logs: LogRouter?
     private let clock = WallClock.system
     private let random = RandomBytes.system
     private let feed: RevocationFeed
@@ -46,7 +47,15 @@ actor RuntimeBuilder {
     /// The keys of the latest runtime configuration.
     private var material: KeyMaterial?
 
-    init(logger: Logger, feed: RevocationFeed, watch: PinWatch, signIns: SignInLimiter, descriptors: Int) {
+    init(
+        logger: Logger,
+        logs: LogRouter? = nil,
+        feed: RevocationFeed,
+        watch: PinWatch,
+        signIns: SignInLimiter,
+        descriptors: Int
+    ) {
+        self.logs = logs
         self.signIns = signIns
         self.descriptors = descriptors
         self.log = ServerLog(logger: logger)
@@ -114,6 +123,11 @@ actor RuntimeBuilder {
         parts.longPaths = self.longPaths
         parts.rechecks = self.rechecks
         parts.keepsCookies = configuration.sessions.cookie == .persistent
+        parts.access = self.logs.flatMap { logs in
+            AccessLogSettings(configuration.logs, router: logs) { user in
+                Base64URL.encode(sealer.tag(of: Array(user.utf8), for: "log/user", count: 12))
+            }
+        }
         parts.hsts = configuration.gateway.hsts.map { "max-age=\($0.components.seconds)" }
         let runtime = RuntimeConfiguration(parts, routes: routes, providers: providers.map(\.provider))
         self.firstAdmissions = self.firstAdmissions ?? admissions

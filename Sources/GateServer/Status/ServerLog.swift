@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateConfiguration
 internal import GateCore
+internal import GateOperations
 internal import GateProxy
 internal import GateSessions
 internal import Logging
@@ -68,7 +70,7 @@ struct ServerLog: Sendable {
             )
         case .pinMismatch(let target, let isEnforced, let presented):
             let keys = presented?.publicKeys.map { "\($0)" }.joined(separator: " ") ?? "-"
-            self.logger.log(
+            self.logger.of(.security).log(
                 level: isEnforced ? .critical : .warning,
                 "upstream pin mismatch",
                 metadata: [
@@ -100,19 +102,38 @@ struct ServerLog: Sendable {
 
     /// An operator or the schedule adds a key.
     func keyAdded(_ kind: String, by caller: String, usedFrom time: Instant) {
-        self.logger.notice("key added", metadata: ["kind": "\(kind)", "by": "\(caller)", "used_from": "\(time)"])
+        self.logger.of(.audit).notice(
+            "key added",
+            metadata: ["kind": "\(kind)", "by": "\(caller)", "used_from": "\(time)"]
+        )
     }
 
     /// Other keys are used from now on.
     func keysChanged(signing id: String, published: Int) {
-        self.logger.notice("keys changed", metadata: ["signing": "\(id)", "published": "\(published)"])
+        self.logger.of(.audit).notice("keys changed", metadata: ["signing": "\(id)", "published": "\(published)"])
     }
 
     /// The keys cannot be read again, so those in use stay in use.
     func keysFailed(_ failure: Failure) {
-        self.logger.error(
+        self.logger.of(.audit).error(
             "keys not read, the old ones stay in use",
             metadata: ["code": "\(failure.code)", "detail": "\(ServerLog.plain(failure.detail))"]
+        )
+    }
+
+    /// A configuration was put in force; `cause` is what made the gateway read it.
+    func reloaded(_ configuration: Configuration, by cause: String) {
+        self.logger.of(.audit).info(
+            "configuration reloaded",
+            metadata: ["apps": "\(configuration.apps.count)", "by": "\(cause)"]
+        )
+    }
+
+    /// A configuration has errors.
+    func reloadFailed(_ failure: Failure, by cause: String) {
+        self.logger.of(.audit).error(
+            "reload failed, the old configuration stays in force",
+            metadata: ["detail": "\(failure.detail)", "by": "\(cause)"]
         )
     }
 

@@ -2,6 +2,7 @@
 
 import GateCore
 import GateHTTP
+import GateHeaders
 import GateSessions
 import GateWire
 import HTTPTypes

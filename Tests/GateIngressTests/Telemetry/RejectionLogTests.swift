@@ -2,6 +2,7 @@
 
 import GateCore
 import GateHTTP
+import GateHeaders
 import GateOperations
 import GateTestSupport
 import Synchronization

@@ -38,7 +38,7 @@ import Testing
 
     @Test func `a value of metadata cannot begin a line or hide what follows it`() throws {
         let log = LogPipe()
-        let logger = Logger(label: "test") { _ in LineLogHandler(writer: LogWriter(to: log.output)) }
+        let logger = Logger(label: "test") { _ in LineLogHandler(router: LogRouter(LogWriter(to: log.output))) }
         let value = "a\r\n2026-01-01T00:00:00Z info signed in\u{2028}\u{202E}\u{1B}[2K"
         logger.warning("call failed", metadata: ["detail": "\(value)", "end": "here"])
         let lines = try log.read(until: "end=here")
@@ -49,7 +49,7 @@ import Testing
 
     @Test func `a long value of metadata is cut`() throws {
         let log = LogPipe()
-        let logger = Logger(label: "test") { _ in LineLogHandler(writer: LogWriter(to: log.output)) }
+        let logger = Logger(label: "test") { _ in LineLogHandler(router: LogRouter(LogWriter(to: log.output))) }
         logger.warning("x", metadata: ["a": "\(String(repeating: "b", count: 10_000))", "end": "here"])
         #expect(
             try log.read(until: "end=here").first?.hasSuffix("a=\(String(repeating: "b", count: 4096))... end=here")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateAppConfiguration
+package import GateAppConfiguration
 internal import GateCore
 internal import GatePolicy
 package import GateWire
@@ -15,7 +15,7 @@ package struct WebSocketRule: Sendable {
     private let admitsAny: Bool
 
     /// The rule of an app; nil if it takes no WebSockets.
-    init?(_ app: AppSettings) {
+    package init?(_ app: AppSettings) {
         guard let settings = app.traffic.webSocket else { return nil }
         self.own = app.route.origins
         self.others = Set(settings.origins.map { "\($0)" })

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateAppConfiguration
+package import GateAppConfiguration
 internal import GateCore
 package import GateHTTP
-internal import GateHeaders
 package import GateWire
 internal import HTTPTypes
 
@@ -21,7 +20,7 @@ package struct DirectResponse: Sendable {
     package var isRedirect: Bool { self.response.head.headerFields[.location] != nil }
 
     /// The direct response of an app; nil if its requests are forwarded.
-    init?(_ app: AppSettings) {
+    package init?(_ app: AppSettings) {
         let edits = app.traffic.responseHeaders
         self.prefixLength = app.strippedPrefix.utf8.count
         switch app.action {

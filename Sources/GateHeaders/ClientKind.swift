@@ -6,6 +6,8 @@ package import GateWire
 package struct ClientKind: Sendable {
     /// Whether a user sees the response, rather than a script.
     package let wantsPage: Bool
+    /// The id of its request, for the log.
+    package var request: String?
 
     /// A client of a known kind.
     package init(wantsPage: Bool) {

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import GateConfiguration
+internal import GateCore
+package import GateWire
+package import NIOCore
+
+/// How access lines are written under one configuration.
+package struct AccessLogSettings: Sendable {
+    fileprivate let writer: LogWriter
+    fileprivate let format: LogFormat
+    fileprivate let sample: Double
+    fileprivate let query: LoggedQuery
+    fileprivate let hash: (@Sendable (String) -> String)?
+
+    /// The settings of a configuration; nil if access lines go nowhere.
+    ///
+    /// - Parameters:
+    ///   - settings: What the file has.
+    ///   - router: The log.
+    ///   - hash: The keyed hash of a user key.
+    package init?(_ settings: LogSettings, router: LogRouter, hash: @escaping @Sendable (String) -> String) {
+        guard let (writer, format) = router.target(of: .access) else { return nil }
+        self.writer = writer
+        self.format = format
+        self.sample = settings.sample
+        self.query = settings.query
+        self.hash = settings.users == .hash ? hash : nil
+    }
+}
+
+/// What the gateway has decided about a request.
+package enum AccessDecision: String, Sendable {
+    /// The user may enter.
+    case allowed
+    /// The path is public.
+    case open = "public"
+    /// The user has to sign in first.
+    case signIn = "sign_in"
+    /// The user may not enter.
+    case denied
+    /// The request is rejected for another reason.
+    case rejected
+    /// The gateway responds itself.
+    case endpoint
+}
+
+/// What is collected about a request for its access line.
+package struct AccessRecord {
+    /// The user key.
+    package var user: String?
+    /// The provider of the session.
+    package var provider: String?
+    /// The name of the app.
+    package var app: String?
+    /// The path prefix of the app.
+    package var route: String?
+    /// What was decided.
+    package var decision: AccessDecision?
+    /// The line of the rule that decided, in the file.
+    package var rule: Int?
+    /// The code of the failure that the client was shown.
+    package var code: String?
+    /// The incident that the client was shown.
+    package var incident: String?
+    /// Bytes of the request's body.
+    package var bytesIn = 0
+    /// Bytes of the response's body.
+    package var bytesOut = 0
+    /// When the request was given to the upstream.
+    package var forwarded: NIODeadline?
+    /// When the head of the upstream's response had arrived.
+    package var responded: NIODeadline?
+
+    /// Nothing is known yet.
+    package init() {}
+}
+
+/// Writes the access lines of one event loop; confined to that loop.
+///
+/// A line is made of bytes that are there already: it costs one copy into the queue of the writer.
+package final class AccessLog {
+    private let settings: AccessLogSettings
+    private var time = LogTime()
+    private var buffer = ByteBufferAllocator().buffer(capacity: 1024)
+    private var hashes: [String: String] = [:]
+    /// The state of the generator that chooses the sample: xorshift, since nothing depends on it but the choice.
+    private var random = UInt64.random(in: 1 ... .max)
+
+    private static let request = LogKey("request")
+    private static let trace = LogKey("trace")
+    private static let client = LogKey("client")
+    private static let host = LogKey("host")
+    private static let method = LogKey("method")
+    private static let path = LogKey("path")
+    private static let query = LogKey("query")
+    private static let httpVersion = LogKey("protocol")
+    private static let status = LogKey("status")
+    private static let bytesIn = LogKey("bytes_in")
+    private static let bytesOut = LogKey("bytes_out")
+    private static let duration = LogKey("duration_ms")
+    private static let gateway = LogKey("gateway_ms")
+    private static let upstream = LogKey("upstream_ms")
+    private static let app = LogKey("app")
+    private static let route = LogKey("route")
+    private static let user = LogKey("user")
+    private static let provider = LogKey("provider")
+    private static let decision = LogKey("decision")
+    private static let rule = LogKey("rule")
+    private static let code = LogKey("code")
+    private static let incident = LogKey("incident")
+    private static let maxHashes = 4096
+
+    /// A log with these settings.
+    package init(_ settings: AccessLogSettings) {
+        self.settings = settings
+    }
+
+    /// Whether a request is written: all that failed, and the sample of the others.
+    package func takes(_ record: AccessRecord, status: Int) -> Bool {
+        guard self.settings.sample < 1, status < 400 else { return true }
+        guard record.decision != .denied, record.decision != .rejected else { return true }
+        self.random ^= self.random << 13
+        self.random ^= self.random >> 7
+        self.random ^= self.random << 17
+        return Double(self.random >> 11) < self.settings.sample * 9_007_199_254_740_992
+    }
+
+    /// Writes the line of a request.
+    ///
+    /// - Parameters:
+    ///   - record: What was collected.
+    ///   - request: The head; nil if none was valid.
+    ///   - id: The id of the request.
+    ///   - client: The client IP.
+    ///   - status: The status of the response; 499 if the client did not wait for it.
+    ///   - began: When the request arrived.
+    package func write(
+        _ record: AccessRecord,
+        of request: RequestHead?,
+        id: String,
+        client: String,
+        status: Int,
+        began: NIODeadline
+    ) {
+        let now = NIODeadline.now()
+        var line = LogLine(self.settings.format, into: self.takeBuffer())
+        line.begin(&self.time, level: "info", stream: .access, message: "request")
+        line.add(AccessLog.request, id)
+        if let trace = request?.message.traceID { line.add(AccessLog.trace, trace) }
+        line.add(AccessLog.client, client)
+        if let request { self.add(request, to: &line) }
+        line.add(AccessLog.status, status)
+        line.add(AccessLog.bytesIn, record.bytesIn)
+        line.add(AccessLog.bytesOut, record.bytesOut)
+        line.add(AccessLog.duration, milliseconds: now - began)
+        if let forwarded = record.forwarded {
+            line.add(AccessLog.gateway, milliseconds: forwarded - began)
+            if let responded = record.responded { line.add(AccessLog.upstream, milliseconds: responded - forwarded) }
+        }
+        if let app = record.app { line.add(AccessLog.app, app) }
+        if let route = record.route { line.add(AccessLog.route, route) }
+        if let user = record.user { line.add(AccessLog.user, self.shown(user)) }
+        if let provider = record.provider { line.add(AccessLog.provider, provider) }
+        if let decision = record.decision { line.add(AccessLog.decision, decision.rawValue) }
+        if let rule = record.rule { line.add(AccessLog.rule, rule) }
+        if let code = record.code { line.add(AccessLog.code, code) }
+        if let incident = record.incident { line.add(AccessLog.incident, incident) }
+        line.end()
+        self.settings.writer.append(line.bytes, to: .access, severity: 6)
+        self.buffer = line.bytes
+    }
+
+    /// The buffer of the line before, which nothing else refers to.
+    private func takeBuffer() -> ByteBuffer {
+        let buffer = self.buffer
+        self.buffer = ByteBuffer()
+        return buffer
+    }
+
+    private func add(_ request: RequestHead, to line: inout LogLine) {
+        line.add(AccessLog.host, request.authority.host)
+        line.add(AccessLog.method, request.method.rawValue)
+        if request.isAsterisk {
+            line.add(AccessLog.path, "*")
+        } else {
+            request.path.withSpan(of: request.message) { line.add(AccessLog.path, bytes: $0) }
+        }
+        if self.settings.query == .mask, let query = request.queryText {
+            line.add(AccessLog.query, AccessLog.names(of: query))
+        }
+        line.add(
+            AccessLog.httpVersion,
+            request.isHTTP2 ? "HTTP/2" : request.minorVersion == 1 ? "HTTP/1.1" : "HTTP/1.0"
+        )
+    }
+
+    /// The names of a query's parameters; a part without `=` may be a value, so only its place is shown.
+    private static func names(of query: String) -> String {
+        let parts = query.split(separator: "&", omittingEmptySubsequences: false).prefix(32)
+        return parts.map { part in part.contains("=") ? "\(part.prefix { $0 != "=" }.prefix(64))=*" : "*" }
+            .joined(separator: "&")
+    }
+
+    private func shown(_ user: String) -> String {
+        guard let hash = self.settings.hash else { return user }
+        if let known = self.hashes[user] { return known }
+        if self.hashes.count >= AccessLog.maxHashes { self.hashes.removeAll(keepingCapacity: true) }
+        let made = hash(user)
+        self.hashes[user] = made
+        return made
+    }
+}
+
+extension MessageHead {
+    /// The trace id of a valid `traceparent`; nil without one.
+    ///
+    /// W3C Trace Context §3.2.2: version, 32 hexadecimal digits that are not all 0, 16 more, flags.
+    fileprivate var traceID: String? {
+        for field in self.fields where field.name == .other && self.spells(field.nameRange, "traceparent") {
+            guard field.valueRange.count >= 55 else { return nil }
+            let text = self.text(field.valueRange.lowerBound..<(field.valueRange.lowerBound + 55))
+            let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+            guard parts.map(\.utf8.count) == [2, 32, 16, 2], parts[0] != "ff" else { return nil }
+            let isHex = parts.joined().utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
+            guard isHex, parts[1].contains(where: { $0 != "0" }) else { return nil }
+            return String(parts[1])
+        }
+        return nil
+    }
+}

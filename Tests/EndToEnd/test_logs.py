@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The streams of the log: JSON and text, files and sockets, rotation, and that no secret is in any of them."""
+
+import json
+import os
+import re
+import secrets
+import socket
+import subprocess
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+
+from support.browser import Browser
+from support.gateway import SECRET, Gateway, oidc, public_echo
+from support.processes import REPOSITORY, eventually
+from support.raw import request
+from support.upstream import Upstream
+
+STREAMS = ("access", "audit", "security", "process")
+COMMON = {"time", "level", "stream", "message"}
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+CLIENT_SECRET = "client secret+/%"
+DOCUMENT = (REPOSITORY / "docs/logs.md").read_text()
+
+
+class LoggedGateway(Gateway):
+    """A gateway with a section `logs`."""
+    def __init__(self, folder, providers, apps, logs, **more):
+        super().__init__(folder, providers, apps, **more)
+        self.configuration["logs"] = logs
+
+    def lines(self, stream):
+        """The JSON lines of a stream so far."""
+        self.log
+        return [json.loads(line) for line in (self.folder / f"{stream}.log").read_text().splitlines()]
+
+    def access(self, path):
+        """The access line of a path, once it is written."""
+        found = []
+
+        def is_written():
+            found[:] = [line for line in self.lines("access") if line.get("path") == path]
+            return found
+
+        eventually(is_written, f"the access line of {path}")
+        return found[-1]
+
+
+def files(folder, **more):
+    return {"format": "json", **{stream: str(folder / f"{stream}.log") for stream in STREAMS}, **more}
+
+
+@pytest.fixture
+def start(tmp_path, realm):
+    app = Upstream()
+    made = []
+
+    def begin(**logs):
+        apps = public_echo(app)
+        apps["closed"] = {"path": "/closed", "upstream": app.address, "allow": [{"user": "mock:nobody"}], "deny": [{"user": "mock:ada"}]}
+        one = LoggedGateway(tmp_path, {"mock": oidc(realm.issuer)}, apps, {**files(tmp_path), **logs})
+        made.append(one)
+        return one.start()
+
+    yield begin
+    for one in made:
+        one.leave()
+    app.close()
+
+
+def section(name):
+    """The keys of each message in a section of the document."""
+    text = DOCUMENT.split(f"\n## {name} lines\n")[1].split("\n## ")[0]
+    rows = [line.strip("|").split("|") for line in text.splitlines() if line.startswith("| `")]
+    return {
+        message: set(re.findall(r"`(\w+)`", re.sub(r"\(.*?\)|:.*", "", row[1])))
+        for row in rows for message in re.findall(r"`([^`]+)`", row[0])
+    }
+
+
+def documented_access_keys():
+    text = DOCUMENT.split("\n## Access lines\n")[1].split("\n## ")[0]
+    return {re.match(r"\| `(\w+)`", line).group(1) for line in text.splitlines() if line.startswith("| `")}
+
+
+def test_every_stream_is_json_with_the_documented_keys(start):
+    gateway = start(query="mask")
+    browser = Browser(gateway)
+    trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+    assert browser.sign_in("mock", "/page?a=1").status == 200
+    fields = {"traceparent": f"00-{trace}-00f067aa0ba902b7-01"}
+    page = browser.send("POST", "/page?secret=x&flag", body=b"12345", fields=fields)
+    line = gateway.access("/page")
+    assert line | {
+        "request": page.get("x-request-id"), "trace": trace, "client": "127.0.0.1", "method": "POST", "path": "/page",
+        "query": "secret=*&*", "protocol": "HTTP/1.1", "status": 200, "bytes_in": 5, "bytes_out": len(page.body), "app": "echo",
+        "route": "/", "user": "mock:ada", "provider": "mock", "decision": "allowed", "stream": "access",
+    } == line
+    assert 0 <= line["gateway_ms"] + line["upstream_ms"] <= line["duration_ms"]
+    denied = browser.send("GET", "/closed/x")
+    assert denied.status == 403
+    line = gateway.access("/closed/x")
+    assert line | {"decision": "denied", "app": "closed", "user": "mock:ada", "code": "policy.denied"} == line
+    rule = gateway.path.read_text().splitlines()[line["rule"] - 1]
+    assert "user" in rule or "{" in rule
+    assert line["incident"] in denied.text
+    public = request(gateway.port, "/public/x")
+    assert gateway.access("/public/x") | {"decision": "public", "request": public.get("x-request-id")} == gateway.access("/public/x")
+    assert request(gateway.port, "/page").status == 401
+    browser.sign_out()
+    gateway.reload()
+    eventually(lambda: gateway.metric('gatehouse_reloads_total{result="ok"}') >= 2, "it reloads")
+    audit = {line["message"]: line for line in gateway.lines("audit")}
+    assert audit["signed in"]["user"] == audit["signed out"]["user"] == "mock:ada"
+    assert audit["refused"]["incident"] == line["incident"] and audit["refused"]["request"] == line["request"]
+    assert audit["configuration reloaded"]["by"] == "signal"
+    assert audit["configuration reloaded"]["apps"] == "2"
+    for stream in ("audit", "security", "process"):
+        known = section(stream.capitalize())
+        for line in gateway.lines(stream):
+            assert line["stream"] == stream and TIME.fullmatch(line["time"]), line
+            assert set(line) - COMMON <= known[line["message"]], line
+    seen = set().union(*(line for line in gateway.lines("access")))
+    assert seen - COMMON == documented_access_keys()
+    assert gateway.process.log.strip() == "", "nothing is left for standard error"
+
+
+def test_the_document_lists_every_message_of_the_program():
+    """A message is the first text of a call of a logger, or what the router is given."""
+    call = re.compile(r"\b(?:logger|audit|security|of\(\.\w+\)|ServerLog)\.(?:info|notice|warning|error|critical|log)\(([^\n]*\n[^\n]*\n[^\n]*)")
+    for path in (REPOSITORY / "Sources").rglob("*.swift"):
+        for found in call.findall(path.read_text()):
+            texts = [text for text in re.findall(r'"([^"\\]+)', found) if text not in STREAMS]
+            if texts:
+                assert f"`{texts[0].strip()}" in DOCUMENT, f"{path.name}: {texts[0]}"
+
+
+def test_the_examples_of_the_document_are_as_the_program_has_them(start):
+    example = json.loads(re.search(r"```json\n(.*)\n```", DOCUMENT).group(1))
+    assert set(example) - COMMON <= documented_access_keys()
+    assert TIME.fullmatch(example["time"])
+    assert list(example)[:4] == ["time", "level", "stream", "message"]
+    gateway = start()
+    request(gateway.port, "/public/order")
+    assert list(gateway.access("/public/order"))[:6] == [*list(example)[:4], "request", "client"]
+
+
+def test_no_secret_is_in_any_output(start, realm, tmp_path):
+    """Tokens, codes, cookies, secrets, queries, header fields and bodies, through whole flows that succeed and fail."""
+    realm.issues_refresh = True
+    marks = [SECRET, CLIENT_SECRET, "client+secret%2B%2F%25"]
+
+    def mark(name):
+        marks.append(f"{name}{secrets.token_hex(8)}")
+        return marks[-1]
+
+    answer = realm.token_response
+
+    def remember(response):
+        marks.extend(response[name] for name in ("access_token", "id_token", "refresh_token") if name in response)
+        return answer(response)
+
+    realm.token_response = remember
+    gateway = start(query="mask")
+    browser = Browser(gateway)
+    callback = browser.authorize(browser.begin("mock", "/page"))
+    marks.append(re.search(r"code=([^&]+)", callback).group(1))
+    marks.append(re.search(r"state=([^&]+)", callback).group(1))
+    shown = [browser.visit(callback).text]
+    marks.extend(value for jar in browser.cookies.values() for value in jar.values())
+    shown.append(browser.visit(callback).text)
+    fields = {"Authorization": f"Bearer {mark('bearer')}", "X-Api-Key": mark("key"), "Referer": f"http://x/{mark('referer')}"}
+    browser.send("POST", f"/page?token={mark('query')}&{mark('bare')}", body={"password": mark("form")}, fields=fields)
+    browser.send("GET", f"/oauth2/callback/mock?code={mark('code')}&state={mark('state')}&error={mark('error')}")
+    browser.send("GET", f"/oauth2/sign_in?rd=/{mark('return')}")
+    broken = f"GET /x?{mark('malformed')} HTTP/1.1\r\nHost: {gateway.host}\r\nCookie: gatehouse={mark('cookie')}\r\n{mark('line')}\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", gateway.port)) as raw:
+        raw.sendall(broken.encode())
+        raw.recv(65536)
+    gateway.path.write_text(gateway.path.read_text().replace("${env:TEST_CLIENT_SECRET}", mark("clear")).replace('"closed"', '"Closed!"'))
+    gateway.reload()
+    eventually(lambda: gateway.metric('gatehouse_reloads_total{result="failed"}') >= 1, "the reload is rejected")
+    realm.token_response = lambda response: {**response, "id_token": mark("forged")}
+    shown.append(Browser(gateway).sign_in("mock", "/page").text)
+    browser.sign_out()
+    outputs = {stream: json.dumps(gateway.lines(stream)) for stream in STREAMS}
+    outputs |= {path: gateway.operation(path).text for path in ("/metrics", "/status", "/readyz")}
+    outputs |= {"stderr": gateway.process.log, "pages": "\n".join(shown)}
+    assert "signed in" in outputs["audit"] and "refused" in outputs["audit"] and "signed out" in outputs["audit"]
+    for name, text in outputs.items():
+        for secret in marks:
+            assert secret not in text, f"{secret} is in {name}"
+
+
+def test_a_renamed_file_is_opened_again(start, tmp_path):
+    gateway = start()
+    path = tmp_path / "access.log"
+    request(gateway.port, "/public/first")
+    gateway.access("/public/first")
+    (tmp_path / "rotate.conf").write_text(f"{path} {{\n rotate 2\n nocreate\n missingok\n su root root\n}}\n")
+    path.parent.chmod(0o755)
+    subprocess.run(
+        ["/usr/sbin/logrotate", "--force", "--state", str(tmp_path / "state.rotate"), str(tmp_path / "rotate.conf")], check=True
+    )
+    assert not path.exists()
+    gateway.reload()
+    eventually(path.exists, "SIGHUP opens the file again")
+    request(gateway.port, "/public/second")
+    gateway.access("/public/second")
+    assert "/public/second" not in (tmp_path / "access.log.1").read_text()
+    path.rename(tmp_path / "moved.log")
+    numbers = iter(range(1000))
+
+    def is_opened():
+        request(gateway.port, f"/public/later{next(numbers)}")
+        return path.exists()
+
+    eventually(is_opened, "a file that has moved is opened again without a signal")
+
+
+def receiver(path):
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    listener.bind(str(path))
+    listener.settimeout(10)
+    return listener
+
+
+def test_syslog_and_journald_get_one_datagram_for_each_line(start, tmp_path):
+    folder = Path("/tmp") / f"gh-{secrets.token_hex(4)}"
+    folder.mkdir()
+    try:
+        with receiver(folder / "syslog") as syslog, receiver(folder / "journal") as journal:
+            gateway = start(access=f"syslog:{folder}/syslog", audit=f"journald:{folder}/journal")
+            assert Browser(gateway).sign_in("mock", "/public/x").status == 200
+            head, _, line = syslog.recv(65536).partition(b" - {")
+            # daemon is 3, info is 6.
+            assert head == f"<30>1 - - gatehouse {gateway.process.pid} access".encode()
+            assert json.loads(b"{" + line)["message"] == "request"
+            entry = dict(part.split("=", 1) for part in journal.recv(65536).decode().splitlines())
+            assert entry["PRIORITY"] == "6" and entry["SYSLOG_IDENTIFIER"] == "gatehouse"
+            assert entry["GATEHOUSE_STREAM"] == "audit"
+            assert json.loads(entry["MESSAGE"])["user"] == "mock:ada"
+    finally:
+        for path in folder.iterdir():
+            path.unlink()
+        folder.rmdir()
+
+
+def test_a_reload_changes_format_sample_and_users(start):
+    gateway = start(sample=0, users="hash")
+    browser = Browser(gateway)
+    browser.sign_in("mock", "/page")
+    assert browser.send("GET", "/closed/x").status == 403
+    line = gateway.access("/closed/x")
+    assert line["user"] != "mock:ada" and len(line["user"]) == 16
+    assert [one["status"] for one in gateway.lines("access")] == [403], "what is neither an error nor a denial is left out"
+    gateway.configuration["logs"] |= {"sample": 1, "format": "text", "users": "key"}
+    gateway.write()
+    gateway.reload()
+    eventually(lambda: gateway.metric('gatehouse_reloads_total{result="ok"}') >= 2, "it reloads")
+    browser.send("GET", "/later")
+    text = (gateway.folder / "access.log").read_text
+    eventually(lambda: "path=/later" in text(), "the line is written")
+    line = text().splitlines()[-1]
+    assert re.match(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z info request request=[0-9a-f]{32} client=127.0.0.1 ", line), line
+    assert line.endswith(" user=mock:ada provider=mock decision=allowed")
+
+
+def test_a_log_file_that_cannot_be_opened_stops_the_reload(start, tmp_path):
+    gateway = start()
+    gateway.configuration["logs"]["audit"] = str(tmp_path / "missing" / "audit.log")
+    gateway.write()
+    gateway.reload()
+    eventually(lambda: gateway.metric('gatehouse_reloads_total{result="failed"}') >= 1, "the reload is rejected")
+    line = [line for line in gateway.lines("audit") if line["message"].startswith("reload failed")][-1]
+    assert str(tmp_path / "missing" / "audit.log") in line["detail"]
+    assert os.stat(tmp_path / "audit.log").st_mode & 0o777 == 0o640

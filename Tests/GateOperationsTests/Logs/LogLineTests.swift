@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import GateConfiguration
+import GateCore
+import NIOCore
+import Testing
+
+@testable import GateOperations
+
+@Suite struct LogLineTests {
+    private func line(_ format: LogFormat, _ value: String) -> String {
+        var (time, line) = (LogTime(.fixed(Instant(seconds: 0))), LogLine(format))
+        line.begin(&time, level: "info", stream: .access, message: "request")
+        line.add(LogKey("value"), value)
+        line.add(LogKey("end"), 7)
+        line.end()
+        return String(buffer: line.bytes)
+    }
+
+    @Test func `a line of JSON is one object with the time in milliseconds`() throws {
+        let text = self.line(.json, "plain")
+        let start = #"{"time":"1970-01-01T00:00:00.000Z","level":"info","stream":"access","message":"request""#
+        #expect(text == start + #","value":"plain","end":7}"# + "\n")
+    }
+
+    @Test(
+        arguments: [
+            "\n", "\r", "\0", "\u{1B}[2K", "\u{7F}", "\u{85}", "\u{2028}", "\u{202E}", "\u{2066}", "\u{200F}",
+        ])
+    func `no control character, line separator or bidirectional control is in a line`(scalar: String) throws {
+        for format in LogFormat.allCases {
+            let text = self.line(format, "a\(scalar)b")
+            #expect(text.utf8.count { $0 == 0x0A } == 1)
+            #expect(PrintableText.isPrintable(text.dropLast()))
+            guard format == .json else { continue }
+            let read = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
+            let value = try #require(read["value"] as? String)
+            #expect(PrintableText.isPrintable(value), "a parsed value is as safe as the line")
+        }
+    }
+
+    @Test(arguments: [#"a"b"#, #"a\b"#, #"\u0022,"status":200,"x":""#, "", "ü=ß", "a b"])
+    func `no value ends its string`(value: String) throws {
+        let text = self.line(.json, value)
+        let read = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
+        #expect(read["value"] as? String == value)
+        #expect(read["end"] as? Int == 7)
+    }
+
+    @Test func `bytes that are not UTF-8 are replaced`() throws {
+        var (time, line) = (LogTime(), LogLine(.json))
+        line.begin(&time, level: "info", stream: .access, message: "request")
+        let bytes: [UInt8] = [0x61, 0xFF, 0xC0, 0x62]
+        line.add(LogKey("value"), bytes: bytes.span)
+        line.end()
+        #expect(String(validating: line.bytes.readableBytesView, as: UTF8.self)?.contains("a\u{FFFD}\u{FFFD}b") == true)
+    }
+
+    @Test func `values and lines are limited in length`() {
+        var (time, line) = (LogTime(), LogLine(.json))
+        line.begin(&time, level: "info", stream: .access, message: "request")
+        for number in 0..<1000 { line.add(LogKey("key\(number)"), String(repeating: "\u{202E}", count: 10_000)) }
+        line.end()
+        #expect(line.bytes.readableBytes < 65_536)
+    }
+}
+
+@Suite struct LogStreamTests {
+    /// Writes a batch for each signal.
+    private final class SlowOutput: LogOutput {
+        let gate = DispatchSemaphore(value: 0)
+        let taken = AtomicCounter()
+        let audited = AtomicCounter()
+
+        func write(_ lines: LogBatch) throws(WriteFailure) {
+            self.gate.wait()
+            for _ in lines.entries { (lines.stream == .audit ? self.audited : self.taken).add() }
+        }
+
+        func reopen() {}
+    }
+
+    @Test func `Y-03: a flood of access lines drops no audit line`() throws {
+        let output = SlowOutput()
+        var limits = LogWriter.Limits()
+        limits.lines = 100
+        let writer = LogWriter(to: output, limits: limits)
+        let line = ByteBuffer(string: String(repeating: "x", count: 99) + "\n")
+        for _ in 0..<10_000 { writer.append(line, to: .access, severity: 6) }
+        for _ in 0..<50 { writer.append(line, to: .audit, severity: 6) }
+        #expect(writer.dropped(.queueFull) == 9900)
+        for _ in 0..<10 { output.gate.signal() }
+        writer.flush()
+        #expect(output.audited.value == 50)
+        #expect(output.taken.value == 101, "the access lines that fit, and the number of the others")
+    }
+
+    @Test func `a stream that is off costs no line, and each other goes to its file`() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
+        try PrivateFile.makeFolder(folder)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        var settings = LogSettings()
+        settings.format = .json
+        settings[.audit] = .file("\(folder)/audit")
+        settings[.process] = .file("\(folder)/process")
+        settings[.security] = .off
+        let router = LogRouter()
+        try router.configure(settings)
+        for stream in LogStream.allCases { router.append("x", .info, to: stream, [("a", stream.rawValue)]) }
+        router.flush()
+        let audit = try String(contentsOfFile: "\(folder)/audit", encoding: .utf8)
+        let process = try String(contentsOfFile: "\(folder)/process", encoding: .utf8)
+        #expect(audit.hasSuffix(#""level":"info","stream":"audit","message":"x","a":"audit"}"# + "\n"))
+        #expect(process.hasSuffix(#""a":"process"}"# + "\n"))
+        #expect((audit + process).split(separator: "\n").count == 2)
+    }
+}
