@@ -59,7 +59,7 @@ def start(tmp_path, realm):
 
     def begin(**logs):
         apps = public_echo(app)
-        apps["closed"] = {"path": "/closed", "upstream": app.address, "allow": [{"user": "mock:nobody"}], "deny": [{"user": "mock:ada"}]}
+        apps["closed"] = {"path": "/closed", "upstream": app.address, "allow": [{"user": "mock:eve"}], "deny": [{"user": "mock:ada"}]}
         one = LoggedGateway(tmp_path, {"mock": oidc(realm.issuer)}, apps, {**files(tmp_path), **logs})
         made.append(one)
         return one.start()
@@ -156,11 +156,11 @@ def test_no_secret_is_in_any_output(start, realm, tmp_path):
         marks.append(f"{name}{secrets.token_hex(8)}")
         return marks[-1]
 
-    answer = realm.token_response
+    original = realm.token_response
 
     def remember(response):
         marks.extend(response[name] for name in ("access_token", "id_token", "refresh_token") if name in response)
-        return answer(response)
+        return original(response)
 
     realm.token_response = remember
     gateway = start(query="mask")
