@@ -53,7 +53,9 @@ package final class LogRouter: Sendable {
         case .syslog(let path): daemon = LogDaemon(.syslog, at: path)
         case .journald(let path): daemon = LogDaemon(.journald, at: path)
         }
-        guard let daemon else { throw Failure(.fileUnusable, "the socket of a log destination is not an absolute path") }
+        guard let daemon else {
+            throw Failure(.fileUnusable, "the socket of a log destination is not an absolute path")
+        }
         return daemon
     }
 

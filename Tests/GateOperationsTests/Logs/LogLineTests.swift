@@ -3,6 +3,7 @@
 import Foundation
 import GateConfiguration
 import GateCore
+import Logging
 import NIOCore
 import Testing
 
