@@ -20,7 +20,8 @@ package enum HandshakeFailure: String, Sendable, CaseIterable {
     /// Maps an error of the TLS library.
     init(_ error: any Error) {
         switch error as? NIOSSLError {
-        case .handshakeFailed(.sslError(let stack)): self = stack.lazy.compactMap { HandshakeFailure($0) }.first ?? .other
+        case .handshakeFailed(.sslError(let stack)):
+            self = stack.lazy.compactMap { HandshakeFailure($0) }.first ?? .other
         case .handshakeFailed(.zeroReturn), .handshakeFailed(.syscallError), .uncleanShutdown: self = .closed
         default: self = .other
         }

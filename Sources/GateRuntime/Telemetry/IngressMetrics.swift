@@ -29,7 +29,8 @@ package struct IngressMetrics: Sendable {
         "gatehouse_upstream_requests_total",
         labels: ["app", "target", "outcome"],
         unit: "requests",
-        help: "Requests to a target of an app, by outcome: the class of the status, such as 2xx, or why there was no response"
+        help: "Requests to a target of an app, by outcome: the class of the status, such as 2xx, "
+            + "or why there was no response"
     ).only(when: "a request was forwarded")
     static let upstreamDuration = MetricSeries.histogram(
         "gatehouse_upstream_duration_seconds",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CoreMetrics
+import GateNet
 import Testing
 
 @testable import GateOperations
