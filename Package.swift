@@ -145,7 +145,7 @@ let moduleGraph: [(target: String, imports: [String])] = [
         ]
     ),
     // What only `gatehouse import` needs.
-    ("GateImport", ["GateConfiguration", "GateYAML", "GateCore"]),
+    ("GateImport", ["GateAppConfiguration", "GateYAML", "GateCore"]),
     (
         "GateCommandLine",
         ["GateServer", "GateOperations", "GateConfiguration", "GateCore", "ArgumentParser", "Logging"]
@@ -219,7 +219,7 @@ let testImports: [String: [String]] = [
     ],
     "GateOperations": ["GateTestSupport"],
     "GateDiagnostics": ["GateTestSupport"],
-    "GateImport": ["GatePolicy"],
+    "GateImport": ["GateConfiguration", "GatePolicy"],
     "GateServer": ["GateTestSupport", "NIOEmbedded"],
     "GateNet": ["NIOEmbedded"],
 ]

@@ -20,7 +20,7 @@ package struct Response: Sendable {
         package let reason: Failure.Reason
         /// The app, if the response is not one to a request for that app itself.
         package let app: String?
-        /// The random word by which its log line is found; nil if there is none.
+        /// The random word by which its log line is found; nil without a line.
         package let incident: String?
 
         /// A failure about an app; nil for the one of the request.

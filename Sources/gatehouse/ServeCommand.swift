@@ -57,7 +57,7 @@ struct ServeCommand: AsyncParsableCommand {
             configurationFile: self.file.config,
             environment: ProcessInfo.processInfo.environment
         )
-        options.version = GatehouseCommand.version
+        options.version = BuildInfo.version
         options.logs = logRouter
         options.drainDelay = self.drainDelay.map { .seconds($0) }
         if self.listenFds { options.inherited = try self.inherited(options.environment) }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateConfiguration
+internal import GateAppConfiguration
 internal import GateYAML
 
 /// Converts the headers that apps receive; those that cannot be sent are in the notes.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateConfiguration
+internal import GateAppConfiguration
 internal import GateCore
 internal import GateYAML
 
