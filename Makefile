@@ -43,6 +43,8 @@ BENCH_OPTIONS ?= --write docs/performance.md
 SOAK_OPTIONS ?= --minutes 60
 MINUTES ?= 10
 UNIT_SECONDS ?= 600
+# Set for the whole run of the unit tests, which shows that no call to a provider asks the proxy of the environment.
+PROXIES := http_proxy https_proxy HTTPS_PROXY all_proxy ALL_PROXY
 
 demo: deps
 	@swift build --product gatehouse
@@ -65,7 +67,7 @@ test: deps-test check sanitize unit end-to-end
 # time limit for a test, so the run as a whole has one.
 unit: deps
 	@swift build --build-tests
-	@.ci/time_limit.py $(UNIT_SECONDS) swift test --skip-build --disable-xctest
+	@env $(PROXIES:%=%=http://127.0.0.1:9) .ci/time_limit.py $(UNIT_SECONDS) swift test --skip-build --disable-xctest
 
 # Most files run beside another one, since they wait more than they work; those that load the machine run alone.
 define END_TO_END

@@ -26,7 +26,7 @@ import Testing
         #expect(schema["additionalProperties"] == false)
         #expect(schema["required"] == ["gateway", "providers", "apps"])
         let keys = schema["properties"]?.object?.keys.sorted()
-        #expect(keys == ["apps", "assertion", "gateway", "providers", "sessions"])
+        #expect(keys == ["apps", "assertion", "gateway", "logs", "providers", "sessions"])
         let provider = schema["properties"]?["providers"]?["patternProperties"]?.object?.values.first
         #expect(provider?["required"] == ["type", "client_id"])
         let pins = provider?["properties"]?["tls"]?["properties"]?["pins"]?["anyOf"]?.array

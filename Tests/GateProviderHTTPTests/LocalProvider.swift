@@ -35,11 +35,6 @@ final class LocalProvider: Sendable {
         self.folder = folder
         self.ports = ports.compactMapValues { $0.integer.map(Int.init) }
         self.input = input
-        // For the whole run, so that every test shows that the environment's proxy is not asked.
-        let proxy = "http://127.0.0.1:\(self.ports["closed"] ?? 1)"
-        for name in ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"] {
-            unsafe setenv(name, proxy, 1)
-        }
     }
 
     /// An address on one of its ports.

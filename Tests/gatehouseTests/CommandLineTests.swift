@@ -117,7 +117,7 @@ import Testing
         #expect(simulator.arguments == ["github", "--port", "9001", "--quirk", "slow"])
     }
 
-    @Test(arguments: ["policy", "tokens", "health"])
+    @Test(arguments: ["policy", "tokens", "explain"])
     func `a command that does not exist yet is wrong usage`(name: String) {
         #expect(self.rejection(name)?.contains("Unexpected argument '\(name)'") == true)
     }
