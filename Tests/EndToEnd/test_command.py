@@ -18,7 +18,7 @@ SECRETS = {
     )
 }
 COMMANDS = ["serve", "check", "demo", "try", "pins", "profile", "schema", "import"]
-PLANNED = ["policy", "health"]
+PLANNED = ["policy", "explain"]
 
 
 def test_the_documented_example_passes_check():
