@@ -55,7 +55,6 @@ UNSAFE = {
     "Sources/GateWire/HTTP2/FieldLineReader.swift": "compares names with literals",
     "Tests/FuzzDriver/main.swift": "is called by libFuzzer with a pointer to bytes",
     "Tests/GateNetTests/Support/SocketPair.swift": "makes the close of a socket a reset",
-    "Tests/GateProviderHTTPTests/LocalProvider.swift": "a server on plain sockets, so that it can break every rule",
 }
 
 # Names that SwiftNIO's protocols require of an event loop and a channel.
