@@ -214,7 +214,8 @@ def test_u_06_idle_clients_do_not_lock_new_clients_out(make, limit, realm):
         wire.setblocking(False)
         idle.append(wire)
     limit = gateway.metric("gatehouse_connection_limit")
-    eventually(lambda: sum(map(gone, idle)) >= len(idle) - limit, "the longest idle ones are closed for the others")
+    freed = "the longest idle ones are closed for the others"
+    eventually(lambda: sum(map(gone, idle)) >= len(idle) - limit, freed, 20)
     for _ in range(20):
         assert ada.send("GET", "/x").status == 200
     # 400 connections at once use up 44 descriptors for a moment; new sign-ins are rejected until that is over.

@@ -611,6 +611,10 @@ extension Gateway {
             let limits = self.state.withLock { $0.runtime.limits }
             let (before, reading) = self.overload.look(at: self.loops.lagProbes, within: limits)
             if reading.level != before { self.enter(reading, from: before) }
+            // Idle connections hold the descriptors that those in the kernel's queue wait for.
+            if reading.level.pausesAccepting, OverloadLevel(at: reading.usage.descriptorShare).closesConnections {
+                self.loops.closeIdle(for: .milliseconds(500))
+            }
             looks += 1
             guard looks % 4 == 0 else { continue }
             if reading.level >= .shorterIdle { self.endIdle(reading, configured: limits.downstream.idle) }

@@ -24,6 +24,13 @@ struct ResourceUsage: Sendable, Equatable {
     /// How late the slowest event loop is, the one worst turn of a hundred aside.
     var lag = TimeAmount.zero
 
+    /// How many of the descriptors that were free at the start are open, 1 for all of them.
+    var descriptorShare: Double {
+        guard self.descriptorLimit > 0 else { return 0 }
+        return Double(max(0, self.descriptors - self.descriptorsAtStart))
+            / Double(max(1, self.descriptorLimit - self.descriptorsAtStart))
+    }
+
     /// How much of the scarcest is used, 1 for all of it.
     ///
     /// Lag and requests in flight count at most up to the level that rejects new sign-ins: closing connections would cause
@@ -32,10 +39,7 @@ struct ResourceUsage: Sendable, Equatable {
         let part: (Double, Double) -> Double = { $1 > 0 ? $0 / $1 : 0 }
         let hard = max(
             part(Double(max(0, self.memory - self.memoryAtStart)), Double(self.memoryLimit - self.memoryAtStart)),
-            part(
-                Double(max(0, self.descriptors - self.descriptorsAtStart)),
-                self.descriptorLimit > 0 ? Double(max(1, self.descriptorLimit - self.descriptorsAtStart)) : 0
-            )
+            self.descriptorShare
         )
         let threshold = OverloadLevel.noSignIns.threshold
         let lag = part(Double(self.lag.nanoseconds), Double(LoopLagProbe.overloadLag.nanoseconds)) * threshold
