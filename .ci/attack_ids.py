@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the ids of attacks in the tests with their key in Tests/README.md: each is in both.
+"""Compares the ids of attacks in the tests with their key in Tests/README.md: each is in both. The threat model names only those.
 
 In text an id is written `S-13`, in the name of a Python test `s_13`: `test_s_13_…`, `test_p_10_to_p_14_…`.
 """
@@ -25,10 +25,13 @@ def ids(text):
     return found
 
 
-def findings(key, texts):
-    """What is used without a row of the key, and the rows that no test uses; `texts` are the test files by path."""
+def findings(key, texts, documents=None):
+    """What is used without a row of the key, and the rows that no test uses; `texts` are the test files by path.
+
+    Documents, by path too, may name ids but do not count as tests.
+    """
     rows = ROW.findall(key)
-    for path, text in texts.items():
+    for path, text in {**texts, **(documents or {})}.items():
         for one in sorted(ids(text) - set(rows)):
             yield f"{path}: {one} is not in {KEY}; add a row with its meaning and its source"
     used = set().union(*(ids(text) for text in texts.values()))
@@ -44,7 +47,8 @@ def main():
     paths = [path for path in listed.stdout.splitlines() if path.endswith(SOURCES) and "/Fixtures/" not in path]
     own = {".ci/attack_ids.py", ".ci/test_attack_ids.py"}
     texts = {path: (ROOT / path).read_text() for path in paths if path not in own and (ROOT / path).exists()}
-    found = sorted(set(findings((ROOT / KEY).read_text(), texts)))
+    documents = {"docs/threats.md": (ROOT / "docs/threats.md").read_text()}
+    found = sorted(set(findings((ROOT / KEY).read_text(), texts, documents)))
     for line in found:
         print(line, file=sys.stderr)
     return 1 if found else 0

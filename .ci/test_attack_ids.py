@@ -28,6 +28,10 @@ class AttackIDTests(unittest.TestCase):
     def test_a_row_that_is_there_twice_is_reported(self):
         self.assertEqual(len(self.findings(USES, KEY + "| S-01 | x |\n")), 2)
 
+    def test_a_document_counts_as_no_test_and_names_only_known_ids(self):
+        named = list(attack_ids.findings(KEY, {"a.py": USES}, {"d.md": "S-01, S-09"}))
+        self.assertEqual([line.partition(" ")[0] for line in named], ["d.md:", "Tests/README.md:"])
+
     def test_other_words_do_not_count(self):
         self.assertEqual(self.findings(USES + "UTF-16 CVE-2026-12345 P-256 A-Z0 X-01-02 T-00.1"), [])
 

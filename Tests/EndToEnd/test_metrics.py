@@ -14,7 +14,7 @@ from support.browser import Browser
 from support.gateway import Gateway, oidc, run
 from support.processes import REPOSITORY, certificate, eventually, free_port
 from support.prometheus import AVAILABLE, RULES, Prometheus
-from support.raw import request
+from support.raw import request, tls_context
 
 DOCUMENT = (REPOSITORY / "docs/metrics.md").read_text()
 ALERTS = (REPOSITORY / "docs/alerts.md").read_text()
@@ -166,18 +166,51 @@ def test_a_scrape_is_no_longer_with_many_connections(metered):
             wire.close()
 
 
-def test_handshakes_that_fail_are_counted(metered):
-    """A client that does not trust the certificate, and one that closes the connection before its handshake."""
-    every = "gatehouse_handshake_failures_total"
-    before = metered.metric(every)
-    with pytest.raises(ssl.SSLError):
-        with socket.create_connection(("127.0.0.1", metered.tls_port)) as wire:
-            ssl.create_default_context().wrap_socket(wire, server_hostname="gate.localhost")
-    eventually(lambda: metered.metric(every) == before + 1, "the rejected certificate is counted")
-    closed = every + '{reason="closed"}'
+def handshake(port, *options):
+    """What OpenSSL's own client does with these options and an empty input."""
+    command = ["openssl", "s_client", "-connect", f"127.0.0.1:{port}", "-servername", "gate.localhost", *options]
+    subprocess.run(command, input=b"", capture_output=True, timeout=10, check=False)
+
+
+#: Clients that fail, and the reason that is counted.
+FAILING = {
+    "TLS 1.3, the certificate is not trusted": ("alert", ["-tls1_3", "-verify_return_error"]),
+    "TLS 1.2, the certificate is not trusted": ("alert", ["-tls1_2", "-verify_return_error"]),
+    "TLS 1.1 at most": ("version", ["-tls1_1", "-cipher", "ALL:@SECLEVEL=0"]),
+    "only cipher suites without forward secrecy": ("cipher", ["-tls1_2", "-cipher", "AES128-SHA256"]),
+    "only a group that few clients have": ("cipher", ["-tls1_3", "-groups", "ffdhe2048"]),
+}
+
+
+@pytest.mark.parametrize("name", FAILING)
+def test_handshakes_that_fail_are_counted_by_their_reason(metered, name):
+    """What an operator looks for when a client cannot connect: which side ended it, and why."""
+    reason, options = FAILING[name]
+    series = f'gatehouse_handshake_failures_total{{reason="{reason}"}}'
+    before, all_before = metered.metric(series), metered.metric("gatehouse_handshake_failures_total")
+    handshake(metered.tls_port, *options)
+    eventually(lambda: metered.metric("gatehouse_handshake_failures_total") == all_before + 1, "it is counted")
+    assert metered.metric(series) == before + 1
+
+
+@pytest.mark.parametrize("sent", [b"", bytes.fromhex("1603010200"), "hello"], ids=["nothing", "a part", "a hello"])
+def test_clients_that_close_the_connection_during_the_handshake_are_counted(metered, sent):
+    closed = 'gatehouse_handshake_failures_total{reason="closed"}'
     gone = metered.metric(closed)
-    socket.create_connection(("127.0.0.1", metered.tls_port)).close()
+    with socket.create_connection(("127.0.0.1", metered.tls_port)) as wire:
+        wire.sendall(client_hello() if sent == "hello" else sent)
+        if sent == "hello":
+            assert wire.recv(1), "the server's first message"
     eventually(lambda: metered.metric(closed) == gone + 1, "the closed connection is counted")
+
+
+def client_hello():
+    """The first message of a client of this machine's OpenSSL."""
+    received, sent = ssl.MemoryBIO(), ssl.MemoryBIO()
+    client = tls_context().wrap_bio(received, sent, server_hostname="gate.localhost")
+    with pytest.raises(ssl.SSLWantReadError):
+        client.do_handshake()
+    return sent.read()
 
 
 def test_openmetrics_has_exemplars_and_the_text_format_has_none(metered):
