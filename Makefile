@@ -43,6 +43,8 @@ BENCH_OPTIONS ?= --write docs/performance.md
 SOAK_OPTIONS ?= --minutes 60
 MINUTES ?= 10
 UNIT_SECONDS ?= 600
+# Further options of the build for tests.
+BUILD_OPTIONS ?=
 # Set for the whole run of the unit tests, which shows that no call to a provider asks the proxy of the environment.
 PROXIES := http_proxy https_proxy HTTPS_PROXY all_proxy ALL_PROXY
 
@@ -61,21 +63,30 @@ build: deps
 	@$(RELEASE_BUILD) --product gatehouse
 	@ls -l .build/release/gatehouse
 
-test: deps-test check sanitize unit end-to-end
+# Swift Testing has no default time limit for a test, so the run as a whole has one.
+UNIT_TESTS := env $(PROXIES:%=%=http://127.0.0.1:9) .ci/time_limit.py $(UNIT_SECONDS) swift test --skip-build --disable-xctest
 
-# One build for both kinds of tests; the end-to-end tests use the program in .build/debug. Swift Testing has no default
-# time limit for a test, so the run as a whole has one.
-unit: deps
-	@swift build --build-tests
-	@env $(PROXIES:%=%=http://127.0.0.1:9) .ci/time_limit.py $(UNIT_SECONDS) swift test --skip-build --disable-xctest
+# The sanitized C code runs beside the unit tests, which wait for a minute; its output comes after theirs.
+test: deps-test check venv tests-built
+	@log=$$(mktemp); Tests/CProviderTransport/run > "$$log" 2>&1 & sanitized=$$!; \
+	status=0; $(UNIT_TESTS) || status=$$?; wait $$sanitized || status=1; \
+	cat "$$log"; rm "$$log"; exit $$status
+	$(END_TO_END)
 
-# Most files run beside another one, since they wait more than they work; those that load the machine run alone.
+# One build for both kinds of tests; the end-to-end tests use the program in .build/debug.
+tests-built: deps
+	@swift build --build-tests $(BUILD_OPTIONS)
+
+unit: tests-built
+	@$(UNIT_TESTS)
+
+# Most files run beside others, since they wait more than they work; of those that load the machine, two at a time.
 define END_TO_END
-@$(VENV)/bin/python -m pytest Tests/EndToEnd -n 2 --dist loadfile --no-loadscope-reorder -m "not alone"
-@$(VENV)/bin/python -m pytest Tests/EndToEnd -m alone
+@$(VENV)/bin/python -m pytest Tests/EndToEnd -n 3 --dist loadfile --no-loadscope-reorder -m "not loading"
+@$(VENV)/bin/python -m pytest Tests/EndToEnd -n 2 --dist loadfile --no-loadscope-reorder -m loading
 endef
 
-end-to-end: venv unit
+end-to-end: venv tests-built
 	$(END_TO_END)
 
 test-release: export GATEHOUSE_PROGRAM := .build/release/gatehouse

@@ -18,8 +18,8 @@ def pytest_sessionstart(session):
         pytest.exit(f"{PROGRAM} is not built; set GATEHOUSE_PROGRAM or run `swift build`", returncode=2)
 
 
-#: Files whose tests load the machine or measure time so closely that others must not run beside them.
-ALONE = {
+#: Files whose tests load the machine or measure time so closely that only one other such file runs beside them.
+LOADING = {
     "test_drain", "test_failing_writes", "test_flood", "test_http2_attacks", "test_limits", "test_load", "test_reload",
     "test_slow_provider", "test_slow_readers", "test_upstreams",
 }
@@ -44,10 +44,10 @@ def weight(item):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Marks the tests that run alone, and orders: long files first, last what has been started first."""
+    """Marks the tests that load the machine, and orders: long files first, last what has been started first."""
     for item in items:
-        if item.path.stem in ALONE:
-            item.add_marker(pytest.mark.alone)
+        if item.path.stem in LOADING:
+            item.add_marker(pytest.mark.loading)
     items.sort(key=weight)
 
 

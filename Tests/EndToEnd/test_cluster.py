@@ -126,7 +126,7 @@ def crash_master(chaos, gateway, master, is_replaced):
     assert chaos.gaps["a master of Redis is killed"] < took[0] + 2 + 2 * chaos.load.pause + 4
 
 
-@pytest.mark.alone
+@pytest.mark.loading
 @pytest.mark.timeout(180)
 def test_three_gateways_on_a_redis_cluster_are_one(make_fleet, cluster):
     """R-50 R-52 R-53: crashes and restarts of gateways and of Redis servers sign no user out and mix none up."""
@@ -150,7 +150,7 @@ def test_three_gateways_on_a_redis_cluster_are_one(make_fleet, cluster):
     chaos.end("three gateways, Redis Cluster")
 
 
-@pytest.mark.alone
+@pytest.mark.loading
 def test_two_gateways_with_redis_sentinel_are_one(make_fleet, sentinels):
     """R-50 R-52 R-53: the same with a fail-over by Sentinel."""
     fleet = make_fleet(sentinels.url, 2)
@@ -190,7 +190,7 @@ FAILURES = {
 }
 
 
-@pytest.mark.alone
+@pytest.mark.loading
 def test_r_50_a_broken_redis_signs_no_user_out_under_load(make_fleet, redis):
     """R-50: cached sessions go on, others get 503 in bounded time, a gateway starts, and all is well two seconds later."""
     link = Link(redis.port)
@@ -304,7 +304,7 @@ def test_one_refresh_for_a_hundred_requests_at_three_gateways(gateways, redis, r
     assert len(redeemed(realm)) == 1
 
 
-@pytest.mark.alone
+@pytest.mark.loading
 def test_a_user_who_is_disabled_is_out_at_three_gateways_within_recheck(gateways, redis, realm):
     """`invalid_grant` at one gateway ends the session at all, also where it is cached and where nothing was asked."""
     trio = gateways(3, url(redis), recheck="3s", max_stale="1h")
@@ -362,7 +362,7 @@ def operator_revokes(gateway, realm, browser):
     assert "revoked 2 sign-ins" in command(gateway, "sessions", "revoke", "--user", "mock:ada")
 
 
-@pytest.mark.alone
+@pytest.mark.loading
 @pytest.mark.parametrize("end", [sign_out_everywhere, provider_logout, operator_revokes])
 def test_the_end_of_all_sessions_of_a_user_reaches_the_other_gateway_in_a_second(end, gateways, redis, realm):
     """Also where they are cached; another user stays signed in."""
