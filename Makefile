@@ -34,7 +34,7 @@ TEST_PACKAGES := chromium curl glewlwyd logrotate nghttp2-client nginx-light nod
 APPS_PACKAGES := apache2-bin cadaver chromium curl docker-registry git libapache2-mod-svn litmus netdata-core openssl \
 	prometheus python3 python3-venv rabbitmq-server skopeo subversion
 PACKAGING_PACKAGES := debhelper
-PACKAGING_TEST_PACKAGES := crun lintian mandoc mmdebstrap python3 python3-venv skopeo umoci yamllint
+PACKAGING_TEST_PACKAGES := crun glewlwyd lintian mandoc mmdebstrap python3 python3-venv skopeo umoci yamllint
 BENCH_PACKAGES := nghttp2-client nginx-light openssl python3 util-linux wrk
 VENV := .venv
 APPS_VENV := .venv-apps

@@ -41,7 +41,7 @@ def test_the_files_in_the_documents_pass_the_check(name, tmp_path):
         (tmp_path / "google").write_text("a secret of the provider")
         (tmp_path / "google").chmod(0o600)
         file = tmp_path / "providers.yaml"
-        file.write_text(text.replace("/run/credentials/gatehouse.service/", f"{tmp_path}/"))
+        file.write_text(text.replace("/etc/gatehouse/secrets/", f"{tmp_path}/").replace("state: /var/lib/gatehouse", ""))
         names = re.findall(r"\$\{env:(\w+)\}", text)
         environment = {name: pem if name.endswith("_KEY") else "a secret" for name in names}
         result = subprocess.run([PROGRAM, "check", "--config", file], env=environment, capture_output=True, text=True)
