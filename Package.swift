@@ -105,7 +105,7 @@ let moduleGraph: [(target: String, imports: [String])] = [
         "GateDiagnostics",
         [
             "GateOperations", "GateConfiguration", "GateProviderHTTP", "GateOpenID", "GateHTTP", "GateProviders",
-            "GateWire", "GateNet", "GateCore", "HTTPTypes", "NIOCore",
+            "GatePages", "GateWire", "GateNet", "GateCore", "HTTPTypes", "NIOCore",
         ]
     ),
     (

@@ -45,6 +45,10 @@ package struct PageContext: Sendable {
     package var place: Place?
     /// The provider that the request was about, for the log.
     package var provider: String?
+    /// The key of the user who was denied a sign-in, for operators only.
+    package var userKey: String?
+    /// The line of the rule that denied it, for operators only.
+    package var rule: Int?
     /// What is offered in place of what failed.
     package var others: [PageButton] = []
     /// Whether the request came for a host of ours, so that the page may link to the gateway's.

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Mustache
-
 /// A link that looks like a button.
 package struct PageButton: Sendable, Hashable {
     /// The URL that the button leads to.
@@ -79,107 +77,120 @@ package enum Pages {
         ]
     }
 
-    private static func render(_ template: MustacheTemplate?, title: String, _ values: [String: Any]) -> String {
-        var all = values
-        all["title"] = title
-        all["content"] = template?.render(values) ?? ""
-        return self.frame?.render(all) ?? ""
+    /// A page: its content in the frame that all pages share.
+    ///
+    /// - Parameters:
+    ///   - template: The content.
+    ///   - title: The title and heading.
+    ///   - values: The values of the content.
+    ///   - assets: Where the style sheet and the icon are.
+    /// - Returns: The page.
+    static func render(
+        _ template: PageTemplate,
+        title: String,
+        _ values: [String: Any],
+        assets: (style: String, icon: String) = ("/oauth2/style.css", "/oauth2/icon.svg")
+    ) -> String {
+        let content = template.render(values)
+        return self.frame.render(
+            ["title": title, "content": content, "style": assets.style, "icon": assets.icon]
+        )
     }
 
-    private static let frame = try? MustacheTemplate(
-        string: """
-            <!DOCTYPE html>
-            <html lang="en">
-            <head>
-            <meta charset="utf-8">
-            <meta name="viewport" content="width=device-width, initial-scale=1">
-            <meta name="color-scheme" content="light dark">
-            <title>{{title}}</title>
-            <link rel="stylesheet" href="/oauth2/style.css">
-            <link rel="icon" href="/oauth2/icon.svg" type="image/svg+xml">
-            </head>
-            <body>
-            <main>
-            <h1>{{title}}</h1>
-            {{{content}}}
-            </main>
-            </body>
-            </html>
+    private static let frame = PageTemplate(
+        """
+        <!DOCTYPE html>
+        <html lang="en">
+        <head>
+        <meta charset="utf-8">
+        <meta name="viewport" content="width=device-width, initial-scale=1">
+        <meta name="color-scheme" content="light dark">
+        <title>{{title}}</title>
+        <link rel="stylesheet" href="{{style}}">
+        <link rel="icon" href="{{icon}}" type="image/svg+xml">
+        </head>
+        <body>
+        <main>
+        <h1>{{title}}</h1>
+        {{{content}}}
+        </main>
+        </body>
+        </html>
 
-            """
+        """
     )
 
-    private static let chooserTemplate = try? MustacheTemplate(
-        string: """
-            {{#hasApp}}<p>to continue to <strong>{{app}}</strong></p>{{/hasApp}}
-            <ul class="providers">
-            {{#buttons}}
-            <li><a class="button" href="{{address}}">{{text}}</a></li>
-            {{/buttons}}
-            </ul>
+    private static let chooserTemplate = PageTemplate(
+        """
+        {{#hasApp}}<p>to continue to <strong>{{app}}</strong></p>{{/hasApp}}
+        <ul class="providers">
+        {{#buttons}}
+        <li><a class="button" href="{{address}}">{{text}}</a></li>
+        {{/buttons}}
+        </ul>
 
-            """
+        """
     )
 
-    private static let errorTemplate = try? MustacheTemplate(
-        string: """
-            {{#hasUser}}
-            <p>{{#isSignedIn}}You are signed in as{{/isSignedIn}}{{^isSignedIn}}You used the account of{{/isSignedIn}}
-            <strong>{{user}}</strong>{{#hasAccount}} ({{account}}){{/hasAccount}}.</p>
-            {{/hasUser}}
-            <p>{{text}}</p>
-            {{#hasButtons}}
-            <ul class="providers">
-            {{#buttons}}
-            <li><a class="button" href="{{address}}">{{text}}</a></li>
-            {{/buttons}}
-            </ul>
-            {{/hasButtons}}
-            <p class="fine">If you ask for help, give these: <code>{{code}}</code> and <code>{{incident}}</code></p>
+    private static let errorTemplate = PageTemplate(
+        """
+        {{#hasUser}}
+        <p>{{#isSignedIn}}You are signed in as{{/isSignedIn}}{{^isSignedIn}}You used the account of{{/isSignedIn}}
+        <strong>{{user}}</strong>{{#hasAccount}} ({{account}}){{/hasAccount}}.</p>
+        {{/hasUser}}
+        <p>{{text}}</p>
+        {{#hasButtons}}
+        <ul class="providers">
+        {{#buttons}}
+        <li><a class="button" href="{{address}}">{{text}}</a></li>
+        {{/buttons}}
+        </ul>
+        {{/hasButtons}}
+        <p class="fine">If you ask for help, give these: <code>{{code}}</code> and <code>{{incident}}</code></p>
 
-            """
+        """
     )
 
-    private static let signOutTemplate = try? MustacheTemplate(
-        string: """
-            <p>You are signed in as <strong>{{user}}</strong>{{#hasAccount}} ({{account}}){{/hasAccount}}.</p>
-            <form method="post" action="{{action}}">
-            <ul class="providers">
-            <li><button class="button" type="submit">Sign out</button></li>
-            {{#everywhere}}
-            <li><button class="button" type="submit" name="{{field}}" value="{{all}}">Sign out everywhere</button></li>
-            {{/everywhere}}
-            </ul>
-            </form>
-            {{#everywhere}}
-            <p class="fine">Everywhere means: in all browsers and on all devices that use this account here.</p>
-            {{/everywhere}}
+    private static let signOutTemplate = PageTemplate(
+        """
+        <p>You are signed in as <strong>{{user}}</strong>{{#hasAccount}} ({{account}}){{/hasAccount}}.</p>
+        <form method="post" action="{{action}}">
+        <ul class="providers">
+        <li><button class="button" type="submit">Sign out</button></li>
+        {{#everywhere}}
+        <li><button class="button" type="submit" name="{{field}}" value="{{all}}">Sign out everywhere</button></li>
+        {{/everywhere}}
+        </ul>
+        </form>
+        {{#everywhere}}
+        <p class="fine">Everywhere means: in all browsers and on all devices that use this account here.</p>
+        {{/everywhere}}
 
-            """
+        """
     )
 
-    private static let signedOutTemplate = try? MustacheTemplate(
-        string: """
-            <p>{{remark}}</p>
-            <p><a class="button" href="{{address}}">Sign in again</a></p>
+    private static let signedOutTemplate = PageTemplate(
+        """
+        <p>{{remark}}</p>
+        <p><a class="button" href="{{address}}">Sign in again</a></p>
 
-            """
+        """
     )
 
-    private static let appsTemplate = try? MustacheTemplate(
-        string: """
-            <p>You are signed in as <strong>{{user}}</strong>{{#hasAccount}} ({{account}}){{/hasAccount}}.</p>
-            {{#hasApps}}
-            <ul class="providers">
-            {{#apps}}
-            <li><a class="button" href="{{address}}">{{text}}</a></li>
-            {{/apps}}
-            </ul>
-            {{/hasApps}}
-            {{^hasApps}}<p>There is no app here that this account may open.</p>{{/hasApps}}
-            <p class="fine"><a href="{{signOut}}">Sign out</a></p>
+    private static let appsTemplate = PageTemplate(
+        """
+        <p>You are signed in as <strong>{{user}}</strong>{{#hasAccount}} ({{account}}){{/hasAccount}}.</p>
+        {{#hasApps}}
+        <ul class="providers">
+        {{#apps}}
+        <li><a class="button" href="{{address}}">{{text}}</a></li>
+        {{/apps}}
+        </ul>
+        {{/hasApps}}
+        {{^hasApps}}<p>There is no app here that this account may open.</p>{{/hasApps}}
+        <p class="fine"><a href="{{signOut}}">Sign out</a></p>
 
-            """
+        """
     )
 
     /// The icon of our pages, so that browsers do not ask an app for one: a gate in a wall.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateCore
+internal import GateDiagnostics
 internal import GateOpenID
 internal import GateProviders
 
@@ -47,12 +48,7 @@ extension TryCommand {
         }
         // What the operator has set already cannot help.
         let isSet = failure.reason == .idTokenNonce && settings.nonce != nil
-        let values = [
-            "section": "providers.\(settings.id)", "callback": callback,
-            "hosted_domains": settings.hostedDomains.joined(separator: ", "),
-            "workspaces": settings.workspaces.joined(separator: ", "),
-        ]
-        return (isSet ? nil : failure.reason.entry.advice(values))
+        return (isSet ? nil : failure.reason.entry.advice(settings.adviceValues(callback: callback)))
             ?? "docs/errors.md explains \(failure.code); 'gatehouse check --online' tests each part by itself"
     }
 }

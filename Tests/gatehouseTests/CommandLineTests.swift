@@ -51,6 +51,14 @@ import Testing
         }
     }
 
+    @Test func `explain takes an incident, and log files or standard input`() throws {
+        let command = try self.parsed("explain kD3pZ0qLxV7w --log a.log b.log - --json", as: ExplainCommand.self)
+        #expect(command.id == "kD3pZ0qLxV7w" && command.logs == ["a.log", "b.log", "-"] && command.json)
+        for line in ["explain", "explain abc", #"explain a"bcdef"#, "explain \(String(repeating: "a", count: 201))"] {
+            #expect(self.rejection(line) != nil, "\(line)")
+        }
+    }
+
     @Test(arguments: ["http://id.example.com", "ftp://id.example.com", "id.example.com:0"])
     func `pins takes a host or an https address`(host: String) {
         let message = "'\(host)' is neither a host such as id.example.com:8443 nor an https address"
@@ -117,7 +125,7 @@ import Testing
         #expect(simulator.arguments == ["github", "--port", "9001", "--quirk", "slow"])
     }
 
-    @Test(arguments: ["policy", "tokens", "explain"])
+    @Test(arguments: ["policy", "tokens"])
     func `a command that does not exist yet is wrong usage`(name: String) {
         #expect(self.rejection(name)?.contains("Unexpected argument '\(name)'") == true)
     }

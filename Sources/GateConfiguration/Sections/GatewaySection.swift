@@ -168,8 +168,8 @@ extension Mapping<GatewayDraft> {
                 \.operationsSocket,
                 .operationsSocket,
                 .init(default: .words("`operations.sock` in `state`"), example: "/run/gatehouse/operations.sock"),
-                "The Unix socket of the operations API, by which `gatehouse sessions`, `users` and `keys` reach the running "
-                    + "gateway; only its owner can connect (mode 0600). A relative path is resolved against the working "
+                "The Unix socket of the operations API, by which `gatehouse sessions`, `users`, `keys` and `explain` reach "
+                    + "the running gateway; only its owner can connect (mode 0600). A relative path is resolved against the working "
                     + "directory; `off` for no socket. See [administration.md](administration.md)."
             ),
             Key(

@@ -11,6 +11,8 @@ extension Failure {
 
         Every error page and every JSON error of the gateway has two things: a **code**, which this page explains, and an
         **incident**, a random word by which you find the detail in the log. A page never shows the detail itself.
+        `gatehouse explain` with that word shows the detail, the request, the user, the rule and what to do:
+        [administration.md](administration.md#incidents).
 
         A script gets `{"error": "<code>", "incident": "<word>"}`.
         [headers.md](headers.md#who-gets-a-page-and-who-gets-json) defines which clients are scripts. Browsers get a page for every
@@ -50,8 +52,25 @@ extension Failure {
     }
 }
 
+extension Failure.Reason {
+    /// The failure that a log line names by its code; nil if no failure of this version has the code.
+    package init?(code: String) {
+        let known = Dictionary(Self.allCases.map { ($0.code, $0) }) { first, _ in first }
+        guard let reason = known[code] else { return nil }
+        self = reason
+    }
+
+    /// The text of its row in `docs/errors.md`, which it may share with the cases before it.
+    package var documentation: String {
+        let cases = Self.allCases
+        let place = cases.firstIndex(of: self) ?? cases.startIndex
+        return cases[...place].reversed().lazy.compactMap(\.entry.documentation).first ?? ""
+    }
+}
+
 extension Failure.Section {
-    fileprivate var title: String {
+    /// Its heading in `docs/errors.md`.
+    package var title: String {
         switch self {
         case .signIn: "Sign-in"
         case .sessionTransfer: "Session transfer to an app on its own host"

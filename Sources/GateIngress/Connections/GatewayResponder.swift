@@ -208,9 +208,13 @@ extension GatewayResponder {
     func response(to rejection: WireRejection) -> Response {
         self.runtime.metrics.rejected(rejection.reason.code)
         let response = self.runtime.rendering.response(to: rejection, for: ClientKind(wantsPage: rejection.wantsPage))
+        if self.connection == nil {
+            self.givenID = nil
+            self.isAtEndpoint = false
+        }
+        if let shown = response.rejection { self.remember(shown, status: response.head.status.code) }
         if let access = self.loop.access, self.connection == nil {
             self.record = AccessRecord()
-            self.givenID = nil
             self.began = .now()
             self.record.decision = .rejected
             self.write(response, to: access)
@@ -221,7 +225,10 @@ extension GatewayResponder {
     /// Sends a response of the gateway and ends the request.
     private func respond(_ response: Response) {
         guard let connection else { return }
-        if let rejection = response.rejection { self.count(rejection, status: response.head.status.code) }
+        if let rejection = response.rejection {
+            self.count(rejection, status: response.head.status.code)
+            self.remember(rejection, status: response.head.status.code)
+        }
         var response = response
         if response.head.status.code >= 300, let request, self.isCall(request) {
             response = GRPC.response(for: response)
@@ -247,6 +254,35 @@ extension GatewayResponder {
                 ? nil : self.request.flatMap { RequestPath(runtime: self.runtime, loop: self.loop).route(of: $0) })
         guard let route else { return self.loop.telemetry.rejected(counted) }
         self.loop.telemetry.counters(of: route).rejected(counted)
+    }
+
+    /// Adds what is known of the request to the incident that its response shows, for `gatehouse explain`.
+    private func remember(_ rejection: Response.Rejection, status: Int) {
+        guard let incident = rejection.incident else { return }
+        var known = IncidentRequest()
+        (known.id, known.status, known.client) = (self.requestID.text, status, self.clientText)
+        known.app = rejection.app
+        let phase = self.phase(of: rejection.reason)
+        known.decision = phase == .endpoint ? .endpoint : phase == .policy ? .denied : .rejected
+        if let request {
+            (known.method, known.host) = (request.method.rawValue, request.authority.host)
+            known.path = request.isAsterisk ? "*" : request.path.text(in: request.message)
+            known.version = request.httpVersion
+            self.add(to: &known, from: request, rejectedIn: phase)
+        }
+        self.runtime.log.incidents.complete(incident, with: known)
+    }
+
+    /// Adds the app of a request, and the session with which it came.
+    private func add(to known: inout IncidentRequest, from request: RequestHead, rejectedIn phase: RejectionPhase) {
+        guard !self.isAtEndpoint else { return }
+        let path = RequestPath(runtime: self.runtime, loop: self.loop)
+        let route = self.exchange?.route ?? path.route(of: request)
+        (known.app, known.route) = (route?.name, route?.route.path)
+        guard let session = path.cachedSession(of: request) else { return }
+        (known.user, known.provider) = (session.session.profile.user, session.session.profile.provider)
+        // Elsewhere, what was decided last is about another request.
+        if phase == .policy || phase == .upstream { known.rule = session.rule }
     }
 
     private func phase(of reason: Failure.Reason) -> RejectionPhase {
@@ -389,12 +425,11 @@ extension GatewayResponder {
             self.record.responded = exchange.responded
             self.record.bytesOut = max(self.record.bytesOut, exchange.bytesOut)
         }
-        let before = self.downstream.isTrusted ? self.request.flatMap { self.client(of: $0) } : nil
         access.write(
             self.record,
             of: self.request,
             id: self.requestID.text,
-            client: before?.text ?? self.peerText,
+            client: self.clientText,
             status: status,
             began: self.began
         )
@@ -455,8 +490,15 @@ extension GatewayResponder {
             silentlyWith: provider,
             client: self.client(of: request)
         )
-        response.rejection = Response.Rejection(.signInRequired)
+        // A script gets JSON with an incident; a redirect shows none.
+        response.rejection = response.rejection ?? Response.Rejection(.signInRequired)
         self.respond(response)
+    }
+
+    /// The client IP, behind trusted proxies that of the client before them.
+    private var clientText: String {
+        let before = self.downstream.isTrusted ? self.request.flatMap { self.client(of: $0) } : nil
+        return before?.text ?? self.peerText
     }
 
     private func client(of request: RequestHead) -> IPAddress? {
@@ -561,13 +603,15 @@ extension GatewayResponder {
     }
 
     private func endpointRequest(_ request: RequestHead) -> EndpointRequest {
-        EndpointRequest(
+        var own = EndpointRequest(
             request,
             body: self.held.flatMap { Array($0.readableBytesView) },
             downstream: self.downstream,
             runtime: self.runtime,
             now: self.loop.clock.now
         )
+        own.clientKind.request = self.requestID.text
+        return own
     }
 
     private func respond(from own: EndpointRequest) {

@@ -22,7 +22,7 @@ struct EndpointRequest: Sendable {
     /// The origin that was asked: the gateway's or an app's.
     let origin: Origin
     let cookies: CookieHeader
-    let clientKind: ClientKind
+    var clientKind: ClientKind
     let now: Instant
     /// When the request arrived, by `WallClock.milliseconds`.
     let arrival: Int64

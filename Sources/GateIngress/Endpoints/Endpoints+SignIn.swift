@@ -212,6 +212,8 @@ extension Endpoints {
             context.user = self.runtime.user(of: profile, isSignedIn: false)
             context.app = destination.name
             context.provider = profile.provider
+            context.userKey = profile.user
+            context.rule = Decision.denied(denial).line
             context.place = self.place(of: attempt.returnPath)
             var page = self.runtime.rendering.response(to: failure, for: request.clientKind, context: context)
             page.addCookies(cookies)

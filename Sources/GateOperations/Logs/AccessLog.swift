@@ -29,22 +29,6 @@ package struct AccessLogSettings: Sendable {
     }
 }
 
-/// What the gateway has decided about a request.
-package enum AccessDecision: String, Sendable {
-    /// The user may enter.
-    case allowed
-    /// The path is public.
-    case open = "public"
-    /// The user has to sign in first.
-    case signIn = "sign_in"
-    /// The user may not enter.
-    case denied
-    /// The request is rejected for another reason.
-    case rejected
-    /// The gateway responds itself.
-    case endpoint
-}
-
 /// What is collected about a request for its access line.
 package struct AccessRecord {
     /// The user key.
@@ -189,10 +173,7 @@ package final class AccessLog {
         if self.settings.query == .mask, let query = request.queryText {
             line.add(AccessLog.query, AccessLog.names(of: query))
         }
-        line.add(
-            AccessLog.httpVersion,
-            request.isHTTP2 ? "HTTP/2" : request.minorVersion == 1 ? "HTTP/1.1" : "HTTP/1.0"
-        )
+        line.add(AccessLog.httpVersion, request.httpVersion)
     }
 
     /// The names of a query's parameters; a part without `=` may be a value, so only its place is shown.
@@ -210,6 +191,11 @@ package final class AccessLog {
         self.hashes[user] = made
         return made
     }
+}
+
+extension RequestHead {
+    /// The version of HTTP, as logs have it.
+    package var httpVersion: String { self.isHTTP2 ? "HTTP/2" : self.minorVersion == 1 ? "HTTP/1.1" : "HTTP/1.0" }
 }
 
 extension MessageHead {

@@ -10,6 +10,8 @@ internal import Metrics
 ///
 /// No line holds a token, a cookie, a query or a name that a client chose freely.
 package struct RequestLog: Sendable {
+    /// The latest failures, which lines over the limit are a part of.
+    package let incidents: IncidentHistory
     private let logger: Logger
     /// For what users and providers do to sessions, and for denials.
     private let audit: Logger
@@ -17,7 +19,8 @@ package struct RequestLog: Sendable {
     private let limiter = LogLimiter(suppress: { OperationsMetrics.suppressedLines.counter($0.kind).increment() })
 
     /// A log with its own limits on lines about rejections.
-    package init(logger: Logger) {
+    package init(logger: Logger, incidents: IncidentHistory = IncidentHistory()) {
+        self.incidents = incidents
         self.logger = logger
         self.audit = logger.of(.audit)
     }
@@ -30,26 +33,29 @@ package struct RequestLog: Sendable {
         _ failure: Failure,
         incident: String,
         isPage: Bool,
-        provider: String? = nil,
-        request: String? = nil
+        of request: IncidentRequest = IncidentRequest()
     ) {
+        self.incidents.add(failure.reason, detail: failure.detail, id: incident, of: request)
         // Maintenance is the operator's decision: no warning, and no use of the limit of real rejections.
         let isMaintenance = failure.reason == .routeMaintenance
         let key = LogLimiter.Key(kind: isMaintenance ? "maintenance" : failure.kind.rawValue, isPage: isPage)
         // A denial and a failed sign-in are about a user.
-        let isAudited = failure.kind == .forbidden || provider != nil
+        let isAudited = failure.kind == .forbidden || request.provider != nil
         self.refused(key, isMaintenance ? .info : RequestLog.level(of: failure.kind), isAudited: isAudited) {
             var metadata = RequestLog.metadata(failure)
             metadata["kind"] = "\(failure.kind.rawValue)"
             metadata["incident"] = "\(incident)"
-            metadata["provider"] = provider.map { "\($0)" }
-            metadata["request"] = request.map { "\($0)" }
+            metadata["app"] = request.app.map { "\($0)" }
+            metadata["provider"] = request.provider.map { "\($0)" }
+            metadata["request"] = request.id.map { "\($0)" }
             return metadata
         }
     }
 
     /// Bytes that are not a valid request were rejected.
     package func refusedBytes(_ rejection: WireRejection, incident: String, isPage: Bool) {
+        let detail = "the bytes are not a valid HTTP request, or are ambiguous"
+        self.incidents.add(rejection.reason, detail: detail, id: incident, of: IncidentRequest())
         self.refused(LogLimiter.Key(kind: "noRequest", isPage: isPage), .info) {
             [
                 "code": "\(rejection.reason.code)", "kind": "\(Failure.Kind.malformedRequest.rawValue)",
@@ -84,6 +90,9 @@ package struct RequestLog: Sendable {
 
     /// An app did not send a valid response.
     package func upstreamFailed(_ failure: Failure, app: String, requestID: String) {
+        var request = IncidentRequest()
+        (request.id, request.app) = (requestID, app)
+        self.incidents.add(failure.reason, detail: failure.detail, id: nil, of: request)
         self.logger.warning(
             "upstream failed",
             metadata: RequestLog.metadata(failure, ["app": "\(app)", "request": "\(requestID)"])

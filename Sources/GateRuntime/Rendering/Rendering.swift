@@ -34,8 +34,7 @@ package struct Rendering: Sendable {
             failure,
             incident: incident,
             isPage: clientKind.wantsPage,
-            provider: context.provider,
-            request: clientKind.request
+            of: context.request(named: clientKind.request)
         )
         var response =
             clientKind.wantsPage
@@ -156,4 +155,14 @@ package struct Rendering: Sendable {
         (.xContentTypeOptions, "nosniff"), (.referrerPolicy, "no-referrer"), (.xFrameOptions, "DENY"),
         (.crossOriginOpenerPolicy, "same-origin"),
     ]
+}
+
+extension PageContext {
+    /// What is known of the request of that id.
+    fileprivate func request(named id: String?) -> IncidentRequest {
+        var request = IncidentRequest()
+        (request.id, request.app) = (id, self.app)
+        (request.user, request.provider, request.rule) = (self.userKey, self.provider, self.rule)
+        return request
+    }
 }

@@ -3,6 +3,7 @@
 internal import GateConfiguration
 internal import GateCore
 internal import GateHTTP
+internal import GateOperations
 internal import GateRuntime
 internal import GateSessions
 internal import GateWire
@@ -20,6 +21,10 @@ struct OperationsAPI: Sendable {
         let sessions: @Sendable () -> SessionManager
         /// The configuration in force.
         let configuration: @Sendable () -> Configuration
+        /// The latest failures of requests.
+        let incidents: IncidentHistory
+        /// When the gateway was started, and when the configuration in force was loaded.
+        let times: @Sendable () -> (started: Instant, loaded: Instant)
         /// Called when there is a new key.
         let keysChanged: @Sendable () -> Void
         /// The log of what operators change.
@@ -75,13 +80,14 @@ struct OperationsAPI: Sendable {
         case ("/v1/sessions", .get): try await self.sessions(&parameters)
         case ("/v1/sessions/revoke", .post): try await self.revoke(&parameters, by: caller)
         case ("/v1/users", .get): try await self.users(&parameters)
+        case ("/v1/incidents", .get): try self.incidents(&parameters)
         case ("/v1/keys", .get): try self.keys(parameters)
         case ("/v1/keys/rotate", .post): try self.rotateKeys(&parameters, by: caller)
-        case ("/v1/sessions", _), ("/v1/users", _), ("/v1/keys", _):
+        case ("/v1/sessions", _), ("/v1/users", _), ("/v1/incidents", _), ("/v1/keys", _):
             throw OperationsRejection(405, "only GET works here")
         case ("/v1/sessions/revoke", _), ("/v1/keys/rotate", _): throw OperationsRejection(405, "only POST works here")
         default:
-            let paths = "/v1/sessions /v1/sessions/revoke /v1/users /v1/keys /v1/keys/rotate"
+            let paths = "/v1/sessions /v1/sessions/revoke /v1/users /v1/incidents /v1/keys /v1/keys/rotate"
             throw OperationsRejection(404, "there are \(paths) here")
         }
     }
@@ -226,5 +232,25 @@ extension OperationsAPI {
         members["email_verified"] = profile.email.map { _ in .bool(profile.emailVerified) }
         members["groups"] = profile.groups.isEmpty ? nil : .array(profile.groups.map(JSON.string))
         return .object(members)
+    }
+}
+
+// MARK: Incidents
+
+extension OperationsAPI {
+    /// `GET /v1/incidents`: what is known of the incident or of the request with an id.
+    private func incidents(_ parameters: inout OperationsParameters) throws -> JSON {
+        guard let id = try parameters.text("id") else { throw OperationsRejection(400, "'id' is missing") }
+        try parameters.end()
+        let incidents = self.environment.incidents
+        let (count, completeSince) = incidents.extent
+        let times = self.environment.times()
+        return [
+            "incidents": .array(incidents.incidents(named: id).map(\.json)),
+            "kept": .int(Int64(count)),
+            "complete_since": .int((completeSince ?? times.started).seconds),
+            "started_at": .int(times.started.seconds),
+            "loaded_at": .int(times.loaded.seconds),
+        ]
     }
 }

@@ -62,7 +62,7 @@ package final class Gateway: Sendable {
     private let log: ServerLog
     private let group: SocketLoopGroup
     let operationsGroup: SocketLoopGroup
-    private let builder: RuntimeBuilder
+    let builder: RuntimeBuilder
     let pinWatch: PinWatch
     /// The listeners' own certificates.
     let certificates: CertificateWatch
@@ -254,6 +254,8 @@ package final class Gateway: Sendable {
         let environment = OperationsAPI.Environment(
             sessions: { [unowned self] in self.state.withLock(\.runtime).sessions },
             configuration: { [unowned self] in self.state.withLock(\.configuration) },
+            incidents: self.builder.incidents,
+            times: { [unowned self] in (self.startedAt, self.state.withLock(\.loadedAt)) },
             keysChanged: { [unowned self] in _ = self.events.withLock { $0 }?.yield(.lookAtKeys) },
             logger: self.logger,
             clock: .system,

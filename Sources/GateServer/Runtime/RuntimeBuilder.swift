@@ -22,6 +22,8 @@ internal import NIOCore
 /// Builds a ``RuntimeConfiguration`` from a configuration, and keeps what outlives a reload: the store, the memory of used attempts, the
 /// connections and caches of providers whose settings stay.
 actor RuntimeBuilder {
+    /// The latest failures of requests.
+    nonisolated let incidents = IncidentHistory()
     private let log: ServerLog
     private let requestLog: RequestLog
     private let logs: LogRouter?
@@ -59,7 +61,7 @@ actor RuntimeBuilder {
         self.signIns = signIns
         self.descriptors = descriptors
         self.log = ServerLog(logger: logger)
-        self.requestLog = RequestLog(logger: logger)
+        self.requestLog = RequestLog(logger: logger, incidents: self.incidents)
         self.feed = feed
         self.watch = watch
         self.survey = PinScan(watch: watch, transports: self.transports)

@@ -18,6 +18,7 @@ import Testing
 @Suite struct OperationsAPITests {
     private let lines = LogLines()
     private let store = MemoryStore()
+    private let incidents = IncidentHistory(clock: .fixed(Instant(seconds: 1_799_999_999)))
     private let folder: TemporaryFolder
 
     init() throws {
@@ -50,6 +51,8 @@ import Testing
                     return manager
                 },
                 configuration: { configuration },
+                incidents: self.incidents,
+                times: { (Instant(seconds: 1_799_000_000), Instant(seconds: 1_799_500_000)) },
                 keysChanged: {},
                 logger: self.lines.logger,
                 clock: .fixed(Instant(seconds: 1_800_000_000)),
@@ -141,5 +144,27 @@ import Testing
         let response = await api.response(to: try self.head("GET /v1/sessions?app=\(app)"), body: [], from: .token)
         let found = try JSON(parsing: response.body)
         #expect(found["sessions"]?.array?.count == Int(count))
+    }
+
+    @Test func `an incident is returned by its word, with how far back the history goes`() async throws {
+        self.incidents.add(.policyRefused, detail: "why", id: "kD3pZ0qLxV7w", of: IncidentRequest())
+        let api = try self.api()
+        let response = await api.response(
+            to: try self.head("GET /v1/incidents?id=kD3pZ0qLxV7w"),
+            body: [],
+            from: .user(0)
+        )
+        let json = try JSON(parsing: response.body)
+        #expect(response.head.status.code == 200 && json["incidents"]?.array?.count == 1)
+        #expect(json["incidents"]?.array?.first?["detail"] == "why" && json["kept"] == 1)
+        #expect(json["complete_since"] == json["started_at"])
+    }
+
+    @Test(arguments: [("GET", "", 400), ("GET", "?id=x&all=1", 400), ("POST", "", 405)])
+    func `an incident is asked for by its id only`(method: String, query: String, status: Int) async throws {
+        let more = method == "POST" ? "Content-Type: application/json\r\nContent-Length: 2\r\n" : ""
+        let head = try self.head("\(method) /v1/incidents\(query)", more)
+        let response = await (try self.api()).response(to: head, body: Array("{}".utf8), from: .user(0))
+        #expect(response.head.status.code == status)
     }
 }

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateCore
+import GateTestSupport
+import Testing
+
+@testable import GateOperations
+
+@Suite struct IncidentHistoryTests {
+    private let clock = TestClock()
+    private let history: IncidentHistory
+
+    init() {
+        self.history = IncidentHistory(clock: self.clock.clock)
+    }
+
+    private func add(_ reason: Failure.Reason, _ id: String?, request: String? = nil, provider: String? = nil) {
+        self.clock.advance(by: 1)
+        var known = IncidentRequest()
+        (known.id, known.provider) = (request, provider)
+        self.history.add(reason, detail: "why", id: id, of: known)
+    }
+
+    private func ids(_ name: String) -> [String?] { self.history.incidents(named: name).map(\.id) }
+
+    @Test func `an incident is found by its word and by the id of its request, and no other is`() {
+        self.add(.policyRefused, "one", request: "first")
+        self.add(.routeNone, "two", request: "second")
+        #expect(self.ids("one") == ["one"] && self.ids("first") == ["one"])
+        #expect(self.ids("two") == ["two"] && self.ids("on") == [])
+    }
+
+    @Test func `what is learned later about the request is added, and what is known stays`() throws {
+        self.add(.policyRefused, "one", provider: "staff")
+        var known = IncidentRequest()
+        (known.id, known.status, known.rule, known.path) = ("first", 403, 12, "/wiki")
+        self.history.complete("one", with: known)
+        self.history.complete("another", with: known)
+        let found = try #require(self.history.incidents(named: "first").first)
+        #expect(found.id == "one" && found.request.provider == "staff" && found.request.rule == 12)
+        #expect(found.json["path"] == "/wiki" && found.json["status"] == 403)
+    }
+
+    @Test func `a flood of what any client can cause removes no denial and no failed sign-in`() {
+        self.add(.policyRefused, "denied")
+        self.add(.openIDStateMismatch, "failed", provider: "staff")
+        for _ in 0..<(2 * IncidentHistory.capacity) { self.add(.routeNone, "unknown") }
+        #expect(self.ids("denied") == ["denied"] && self.ids("failed") == ["failed"])
+    }
+
+    @Test func `the number of incidents is bounded, and the latest stay`() {
+        for number in 0..<IncidentHistory.capacity {
+            self.add(.routeNone, "path-\(number)")
+            self.add(.providerTimeout, "call-\(number)")
+        }
+        let half = IncidentHistory.capacity / 2
+        #expect(self.history.extent.count == IncidentHistory.capacity)
+        for name in ["path", "call"] {
+            #expect(self.ids("\(name)-\(half - 1)") == [] && self.ids("\(name)-\(half)") == ["\(name)-\(half)"])
+            let last = "\(name)-\(IncidentHistory.capacity - 1)"
+            #expect(self.ids(last) == [last])
+        }
+        #expect(self.history.extent.completeSince == self.history.incidents(named: "call-\(half)").first?.time)
+    }
+
+    @Test func `as long as nothing was replaced, all failures are there`() {
+        self.add(.routeNone, "one")
+        #expect(self.history.extent.count == 1 && self.history.extent.completeSince == nil)
+    }
+
+    @Test func `the failure of an app and its page are one incident; a later one of the same request is another`() {
+        self.add(.upstreamUnreachable, nil, request: "first")
+        self.add(.upstreamUnreachable, "page", request: "first")
+        #expect(self.ids("first") == ["page"])
+        self.add(.upstreamTimedOut, nil, request: "first")
+        #expect(self.ids("page") == [nil, "page"])
+    }
+
+    @Test func `a text is cut and printable, so that the size of all is bounded`() throws {
+        var known = IncidentRequest()
+        known.path = "/" + String(repeating: "a", count: 9000)
+        known.user = "staff:\u{1B}[2J\u{202E}"
+        self.history.add(.policyRefused, detail: String(repeating: "\n", count: 9000), id: "one", of: known)
+        known.host = String(repeating: "h", count: 9000)
+        self.history.complete("one", with: known)
+        let json = try #require(self.history.incidents(named: "one").first?.json)
+        #expect(json.encoded.count < 8000)
+        for (_, value) in try #require(json.object) {
+            #expect(PrintableText.isPrintable(value.string ?? ""))
+        }
+    }
+}
