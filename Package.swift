@@ -76,6 +76,7 @@ let moduleGraph: [(target: String, imports: [String])] = [
         ]
     ),
     ("GateRedis", ["GateProxy", "GateSessions", "GateNet", "GateCore", "NIOCore"]),
+    ("GateTracing", ["GateWire", "GateCore"]),
     // These three read the file into the values that the modules before them define.
     ("GateProviderConfiguration", ["GateYAML", "GateProviders", "GateCore"]),
     (
@@ -95,10 +96,9 @@ let moduleGraph: [(target: String, imports: [String])] = [
     (
         "GateOperations",
         [
-            "GateConfiguration", "GateAppConfiguration", "GateProviderHTTP", "GateOpenID", "GateHTTP", "GateProviders",
-            "GatePolicy",
-            "GateWire",
-            "GateNet", "GateCore", "HTTPTypes", "Logging", "Metrics", "CoreMetrics", "NIOCore",
+            "GateConfiguration", "GateAppConfiguration", "GateTracing", "GateProviderHTTP", "GateOpenID", "GateHTTP",
+            "GateProviders", "GatePolicy", "GateWire", "GateNet", "GateCore", "HTTPTypes", "Logging", "Metrics",
+            "CoreMetrics", "NIOCore",
         ]
     ),
     (
@@ -127,7 +127,8 @@ let moduleGraph: [(target: String, imports: [String])] = [
     (
         "GateIngress",
         [
-            "GateRuntime", "GateOperations", "GateHeaders", "GateConfiguration", "GateProxy", "GateOpenID",
+            "GateRuntime", "GateOperations", "GateHeaders", "GateConfiguration", "GateTracing", "GateProxy",
+            "GateOpenID",
             "GateSessions", "GateAssertion", "GateHTTP", "GateProviders", "GatePages", "GatePolicy", "GateWire",
             "GateNet", "GateCore", "HTTPTypes", "NIOCore",
         ]
@@ -135,7 +136,7 @@ let moduleGraph: [(target: String, imports: [String])] = [
     (
         "GateServer",
         [
-            "GateIngress", "GateRuntime", "GateOperations", "GateConfiguration", "GateAppConfiguration",
+            "GateIngress", "GateRuntime", "GateOperations", "GateConfiguration", "GateAppConfiguration", "GateTracing",
             "GateProviderHTTP",
             "GateSessionStores", "GateRedis",
             "GateProxy", "GateOpenID", "GateSessions", "GateAssertion", "GateHTTP", "GateProviders", "GatePolicy",
@@ -222,6 +223,7 @@ let testImports: [String: [String]] = [
     "GateImport": ["GateConfiguration", "GatePolicy"],
     "GateServer": ["GateTestSupport", "NIOEmbedded"],
     "GateNet": ["NIOEmbedded"],
+    "GateTracing": ["NIOCore"],
 ]
 
 /// The targets without unit tests; those of `GateConfiguration` read whole files, the sections of providers included.

@@ -63,6 +63,7 @@ package struct ForwardedHead {
     ///   - identity: The identity lines; nil on what is open to all.
     ///   - changes: What the app wants otherwise; nil for nothing.
     ///   - requestID: The id of the request.
+    ///   - traceParent: The `traceparent` of the gateway's own span; nil while tracing is off.
     ///   - endsConnection: Whether the head has `Connection: close`.
     ///   - buffer: The buffer for the head.
     /// - Returns: The head, complete.
@@ -73,6 +74,7 @@ package struct ForwardedHead {
         identity: ByteBuffer?,
         changes: RequestChanges? = nil,
         requestID: RequestID,
+        traceParent: String? = nil,
         endsConnection: Bool = false,
         into buffer: consuming ByteBuffer
     ) -> ByteBuffer {
@@ -93,6 +95,9 @@ package struct ForwardedHead {
             self.writeForwarded(downstream, of: head, authority: authority, to: &writer)
         }
         self.write(requestID, to: &writer)
+        if let traceParent, changes?.edits?.takesAway("traceparent") != true {
+            writer.writeLine("traceparent", traceParent)
+        }
         if endsConnection { writer.buffer.writeStaticString("Connection: close\r\n") }
         writer.writeFraming(ofRequest: head)
         if let identity { writer.buffer.writeImmutableBuffer(identity) }

@@ -15,6 +15,7 @@ internal import Synchronization
     private let provider: String
     private let pinning: Pinning?
     private let observe: @Sendable (PinnedHandshake) -> Void
+    private let allowsPlainHTTP: Bool
     private let callers: PendingCalls
     private let lastResponses = Mutex<[Origin: ContinuousClock.Instant]>([:])
     nonisolated(unsafe) private let engine: OpaquePointer
@@ -25,6 +26,7 @@ internal import Synchronization
     ///   - provider: The provider's name, for what is observed.
     ///   - trust: The trusted certificates, pins and proxy.
     ///   - connections: How many connections there may be, and so how many calls at a time.
+    ///   - allowsPlainHTTP: Whether another machine may be reached without TLS: for what is not a provider.
     ///   - clock: The clock for the expiry of pins.
     ///   - observe: Called with each handshake with a host that has pins, on the caller's task.
     /// - Throws: A `Failure` if the libcurl at hand is not the OpenSSL flavour, or the system is out of resources.
@@ -32,6 +34,7 @@ internal import Synchronization
         to provider: String,
         trust: ProviderTrust,
         connections: Int = 16,
+        allowsPlainHTTP: Bool = false,
         clock: WallClock = .system,
         observe: @escaping @Sendable (PinnedHandshake) -> Void = { _ in }
     ) throws(Failure) {
@@ -45,6 +48,7 @@ internal import Synchronization
             throw Failure(.transportNoResources, "no memory or descriptors for provider calls")
         }
         self.provider = provider
+        self.allowsPlainHTTP = allowsPlainHTTP
         self.pinning = trust.pins.map { Pinning($0, clock: clock) }
         self.observe = observe
         self.callers = callers
@@ -137,7 +141,7 @@ internal import Synchronization
     private func ending(of request: ProviderRequest, look: Look = .away) async throws(Failure) -> CallResult {
         let origin = request.address.origin
         let pins = try self.pinning?.rule(for: origin)
-        let call = try OutgoingCall(request)
+        let call = try OutgoingCall(request, allowsPlainHTTP: self.allowsPlainHTTP)
         let id = self.callers.newID()
         let ending = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

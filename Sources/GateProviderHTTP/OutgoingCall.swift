@@ -20,11 +20,13 @@ struct OutgoingCall: Sendable {
 
     /// Checks a request.
     ///
-    /// - Parameter request: The call as the code flow wants it.
+    /// - Parameters:
+    ///   - request: The call as the code flow wants it.
+    ///   - allowsPlainHTTP: Whether another machine may be reached without TLS, which no provider may.
     /// - Throws: A `Failure` if it is not one this transport may send.
-    init(_ request: ProviderRequest) throws(Failure) {
+    init(_ request: ProviderRequest, allowsPlainHTTP: Bool = false) throws(Failure) {
         let origin = request.address.origin
-        guard origin.isSecure || origin.isLoopback else {
+        guard origin.isSecure || origin.isLoopback || allowsPlainHTTP else {
             throw Failure(.providerInsecureURL, "\(origin) is plain http and not this machine")
         }
         guard ["GET", "POST", "HEAD"].contains(request.method) else {

@@ -179,8 +179,8 @@ package final class TargetCounters {
 }
 
 extension UpstreamFailure {
-    /// The value of the label `outcome`.
-    fileprivate var outcome: String {
+    /// The value of the label `outcome`, and of the attribute `error.type` of a span.
+    package var outcome: String {
         switch self {
         case .unreachable: "unreachable"
         case .untrusted: "untrusted"

@@ -66,10 +66,17 @@ package final class RequestHead: Sendable {
     }
 
     /// The same request without a body.
-    package var withoutBody: RequestHead { RequestHead(self, framing: .none) }
+    package var withoutBody: RequestHead { RequestHead(self, self.message, framing: .none) }
 
-    private init(_ other: RequestHead, framing: BodyFraming) {
-        self.message = other.message
+    /// The same request without some field lines; nothing that was read from them changes.
+    package func removing(_ isRemoved: (FieldLine) -> Bool) -> RequestHead {
+        let fields = self.message.fields.filter { !isRemoved($0) }
+        guard fields.count < self.message.fields.count else { return self }
+        return RequestHead(self, MessageHead(bytes: self.message.bytes, fields: fields), framing: self.framing)
+    }
+
+    private init(_ other: RequestHead, _ message: MessageHead, framing: BodyFraming) {
+        self.message = message
         self.method = other.method
         self.isAsterisk = other.isAsterisk
         self.path = other.path

@@ -14,7 +14,11 @@ internal import Logging
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
-        abstract: "Runs the gateway. SIGHUP or a changed file reloads, SIGTERM drains."
+        abstract: "Runs the gateway. SIGHUP or a changed file reloads, SIGTERM drains.",
+        discussion: """
+            Environment: OTEL_EXPORTER_OTLP_ENDPOINT names an OpenTelemetry collector, to which traces are exported over OTLP/HTTP; \
+            docs/tracing.md lists this and the other variables OTEL_*. Without them, tracing is off.
+            """
     )
 
     @OptionGroup var file: ConfigurationOption

@@ -253,6 +253,7 @@ extension Failure {
         case fileTooOpen
         case gatewayConfiguration
         case gatewaySecret
+        case gatewayTracing
         case gatewayEventLoops
         case listenerBind
         case listenerOperations
@@ -1993,6 +1994,17 @@ extension Failure.Reason {
                 .gateway,
                 shown: "start",
                 documentation: "The gateway's own secret in the `state` folder is too short."
+            )
+        case .gatewayTracing:
+            Entry(
+                "gateway.tracing",
+                .internalError,
+                .gateway,
+                shown: "start",
+                documentation: """
+                    A variable `OTEL_*` of the environment has a value that tracing does not support; the message names both: \
+                    [tracing.md](tracing.md).
+                    """
             )
         case .gatewayEventLoops:
             Entry(

@@ -10,6 +10,7 @@ internal import GatePages
 internal import GatePolicy
 internal import GateRuntime
 internal import GateSessions
+internal import GateTracing
 internal import GateWire
 internal import HTTPTypes
 internal import NIOCore
@@ -43,6 +44,8 @@ final class GatewayResponder: Responder {
     private var isAtEndpoint = false
     /// Whether the session was looked up in the store.
     private var hasLookedUp = false
+    /// The spans of the request; nil while tracing is off.
+    private var trace: RequestTrace?
     /// For the access line; stays empty if those are off.
     private var record = AccessRecord()
 
@@ -78,6 +81,10 @@ extension GatewayResponder {
         self.loop.advance(to: connection.arrived)
         self.loop.inFlight += 1
         self.takeRuntime()
+        if let tracer = self.loop.tracer {
+            let isTrusted = self.downstream.isTrusted
+            self.trace = RequestTrace(of: request, tracer, began: connection.arrived, isTrusted: isTrusted)
+        }
         if request.hasIrregularNames { self.runtime.metrics.irregularNames() }
         guard self.loop.inFlight <= self.loop.maxInFlight else { return self.refuseForLoad() }
         self.carryOut(RequestPath(runtime: self.runtime, loop: self.loop).verdict(for: request, over: self.tls))
@@ -228,6 +235,7 @@ extension GatewayResponder {
         if let rejection = response.rejection {
             self.count(rejection, status: response.head.status.code)
             self.remember(rejection, status: response.head.status.code)
+            self.trace?.note(rejection)
         }
         var response = response
         if response.head.status.code >= 300, let request, self.isCall(request) {
@@ -315,6 +323,7 @@ extension GatewayResponder {
         guard self.connection != nil else { return }
         if let exchange, !exchange.hasSwitched { self.count(status, of: exchange.route) }
         if let access = self.loop.access { self.write(status, to: access) }
+        if let trace { self.end(trace, status: status) }
         self.task?.cancel()
         self.task = nil
         self.exchange = nil
@@ -364,7 +373,8 @@ extension GatewayResponder {
             route: route,
             identity: identity,
             opening: opening,
-            renewal: identity == nil ? nil : SessionRenewal(of: request, runtime: self.runtime, loop: self.loop)
+            renewal: identity == nil ? nil : SessionRenewal(of: request, runtime: self.runtime, loop: self.loop),
+            trace: self.trace
         )
         self.exchange = exchange
         for body in self.held {
@@ -374,6 +384,27 @@ extension GatewayResponder {
         if self.isRequestComplete { exchange.finishRequest() }
         connection.resumeReading()
         exchange.begin()
+    }
+}
+
+// MARK: The span
+
+extension GatewayResponder {
+    /// Ends the spans of the request.
+    private func end(_ trace: RequestTrace, status: Int) {
+        self.trace = nil
+        guard let request else { return }
+        self.exchange?.endTrace()
+        let endpoint = EndpointPath.pattern(of: request.path.text(in: request.message))
+        let route = endpoint == nil ? RequestPath(runtime: self.runtime, loop: self.loop).route(of: request) : nil
+        trace.end(
+            request,
+            status: status,
+            place: endpoint ?? route?.name,
+            app: route?.name,
+            id: self.requestID,
+            isSecure: self.tls != nil
+        )
     }
 }
 
@@ -429,6 +460,7 @@ extension GatewayResponder {
             self.record,
             of: self.request,
             id: self.requestID.text,
+            trace: self.trace?.context.trace,
             client: self.clientText,
             status: status,
             began: self.began
@@ -530,9 +562,10 @@ extension GatewayResponder {
         let turn = self.turn
         let loop = self.loop.loop
         self.loop[keyPath: count] += 1
+        let trace = self.trace?.context
         let bound = NIOLoopBound((responder: self, count: count, next: next), eventLoop: loop)
         self.task = Task(executorPreference: self.loop.executor) {
-            let value = await work()
+            let value = await TraceContext.running(under: trace, work)
             loop.execute {
                 let (responder, count, next) = bound.value
                 responder.loop[keyPath: count] -= 1
@@ -734,7 +767,7 @@ extension GatewayResponder: UpstreamExchangeDelegate {
         identity: ByteBuffer?,
         endsConnection: Bool
     ) -> ByteBuffer {
-        let (request, route) = (exchange.request, exchange.route)
+        let (request, route) = (self.trace?.forwarded(exchange.request) ?? exchange.request, exchange.route)
         let capacity = request.message.bytes.readableBytes + (identity?.readableBytes ?? 0) + 256
         return ForwardedHead.request(
             request,
@@ -743,6 +776,7 @@ extension GatewayResponder: UpstreamExchangeDelegate {
             identity: identity,
             changes: route.requestChanges,
             requestID: self.requestID,
+            traceParent: self.trace?.traceParent,
             endsConnection: endsConnection,
             into: self.loop.memory.acquire(capacity: capacity)
         )

@@ -6,6 +6,7 @@ package import GateHTTP
 package import GateNet
 package import GateProxy
 package import GateRuntime
+package import GateTracing
 package import NIOCore
 
 /// The event loops that serve clients, with the state of each; what concerns all of them goes through here.
@@ -33,12 +34,14 @@ package final class IngressLoops: Sendable {
     ///   - group: The event loops, running.
     ///   - runtime: The configuration in force.
     ///   - upstreams: Makes the upstreams of each loop.
+    ///   - tracer: Takes the spans of requests; nil while tracing is off.
     ///   - blocked: Called with the number of a loop and the lag when a turn took too long.
     /// - Returns: The loops.
     package static func start(
         on group: SocketLoopGroup,
         runtime: RuntimeConfiguration,
         upstreams: UpstreamFactory,
+        tracer: Tracer?,
         blocked: @escaping @Sendable (Int, TimeAmount) -> Void
     ) async -> IngressLoops {
         var states: [NIOLoopBound<LoopState>] = []
@@ -52,6 +55,7 @@ package final class IngressLoops: Sendable {
                     runtime: runtime,
                     clock: .system,
                     upstreams: upstreams,
+                    tracer: tracer,
                     index: index,
                     sharedBy: count
                 )

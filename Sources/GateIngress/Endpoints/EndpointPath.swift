@@ -31,6 +31,14 @@ enum EndpointPath: String, CaseIterable {
     /// The icon of our pages.
     case icon = "icon.svg"
 
+    /// The path of the endpoint that a path names, without what follows it; nil for a path of an app.
+    static func pattern(of path: String) -> String? {
+        let parts = path.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false).dropFirst()
+        guard parts.first == "oauth2" else { return nil }
+        let endpoint = parts.dropFirst().first.flatMap { EndpointPath(rawValue: String($0)) }
+        return endpoint.map { "/oauth2/\($0.rawValue)" } ?? "/oauth2"
+    }
+
     /// The methods it takes.
     var methods: [RequestMethod] {
         switch self {

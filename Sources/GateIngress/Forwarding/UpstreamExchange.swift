@@ -46,6 +46,8 @@ final class UpstreamExchange: UpstreamSink {
     private let opening: PendingTunnel?
     /// Renews the cookie of the session; nil if a store keeps the session.
     private let renewal: SessionRenewal?
+    /// The spans of the request; nil while tracing is off.
+    private let trace: RequestTrace?
     private var tunnel: Tunnel?
     /// Whether the tunnel was opened.
     private(set) var hasSwitched = false
@@ -80,7 +82,8 @@ final class UpstreamExchange: UpstreamSink {
         route: RuntimeRoute,
         identity: ByteBuffer?,
         opening: PendingTunnel? = nil,
-        renewal: SessionRenewal? = nil
+        renewal: SessionRenewal? = nil,
+        trace: RequestTrace? = nil
     ) {
         self.delegate = delegate
         self.loop = loop
@@ -91,6 +94,7 @@ final class UpstreamExchange: UpstreamSink {
         self.identity = identity
         self.opening = opening
         self.renewal = renewal
+        self.trace = trace
         self.call = UpstreamRequest(request.method, framing: request.framing)
         self.call.isPatient = route.isStreaming
         self.bodyLeft = request.framing == .chunked && opening == nil ? route.maxBody : .max
@@ -118,6 +122,7 @@ extension UpstreamExchange {
             )
         }
         self.asked = .now()
+        self.trace?.beginUpstream(at: self.asked)
         self.target = self.upstream.lease(to: self, key: self.delegate.sessionKey(for: self))
     }
 
@@ -287,6 +292,12 @@ extension UpstreamExchange {
         )
     }
 
+    /// Ends the span of the request to the target, if it has not ended.
+    func endTrace(failure: String? = nil) {
+        let status = self.hasSwitched ? 101 : self.status
+        self.trace?.endUpstream(self.target, of: self.route, self.request, status: status, failure: failure)
+    }
+
     func upstreamReceivedBody(_ body: ByteBuffer) {
         guard !self.isOver else { return }
         self.bytesOut += body.readableBytes
@@ -330,6 +341,7 @@ extension UpstreamExchange {
         guard !self.isOver else { return }
         if let tunnel, tunnel.takesFromApp { return tunnel.close() }
         self.loop.telemetry.counters(of: self.route).target(self.target).failed(cause)
+        self.endTrace(failure: cause.outcome)
         let wasReused = self.link?.isReused ?? false
         self.link = nil
         guard !self.tryAgain(after: cause, wasReused: wasReused) else { return }
@@ -358,6 +370,7 @@ extension UpstreamExchange {
             self.identity = identity
         }
         self.asked = .now()
+        self.trace?.beginUpstream(at: self.asked)
         self.target = self.upstream.leaseForRetry(
             to: self,
             key: self.delegate.sessionKey(for: self),
@@ -396,6 +409,7 @@ extension UpstreamExchange {
     /// The handshake has failed: the app is cancelled and the client gets an error.
     private func refuseTunnel(_ failure: Failure) {
         let link = self.link
+        self.endTrace(failure: failure.code)
         self.tunnel?.unregister()
         self.end()
         link?.cancel()

@@ -9,6 +9,7 @@ internal import GateOperations
 internal import GateProxy
 internal import GateRuntime
 internal import GateSessions
+internal import GateTracing
 internal import GateWire
 internal import NIOCore
 
@@ -65,6 +66,8 @@ final class LoopState {
     private var requestIDs = RequestIDs()
     /// Writes access lines; nil if they are off.
     private(set) var access: AccessLog?
+    /// Takes the spans of requests; nil while tracing is off.
+    let tracer: Tracer?
     /// The session of the request at hand, for its access line.
     var found: CachedSession?
 
@@ -73,11 +76,13 @@ final class LoopState {
         runtime: RuntimeConfiguration,
         clock: WallClock,
         upstreams factory: UpstreamFactory = UpstreamFactory(),
+        tracer: Tracer? = nil,
         index: Int = 0,
         sharedBy loops: Int = 1
     ) {
         self.loop = loop
         self.factory = factory
+        self.tracer = tracer
         self.telemetry = LoopTelemetry(loop: index)
         self.counts = LoopCounts(tunnels: self.tunnels.number)
         self.executor = LoopExecutor(loop)

@@ -2,6 +2,7 @@
 
 package import GateConfiguration
 internal import GateCore
+package import GateTracing
 package import GateWire
 package import NIOCore
 
@@ -116,6 +117,7 @@ package final class AccessLog {
     ///   - record: What was collected.
     ///   - request: The head; nil if none was valid.
     ///   - id: The id of the request.
+    ///   - trace: The trace of the request; nil for that of its `traceparent`, while tracing is off.
     ///   - client: The client IP.
     ///   - status: The status of the response; 499 if the client did not wait for it.
     ///   - began: When the request arrived.
@@ -123,6 +125,7 @@ package final class AccessLog {
         _ record: AccessRecord,
         of request: RequestHead?,
         id: String,
+        trace: TraceID?,
         client: String,
         status: Int,
         began: NIODeadline
@@ -131,7 +134,7 @@ package final class AccessLog {
         var line = LogLine(self.settings.format, into: self.takeBuffer())
         line.begin(&self.time, level: "info", stream: .access, message: "request")
         line.add(AccessLog.request, id)
-        if let trace = request?.message.traceID { line.add(AccessLog.trace, trace) }
+        if let trace = trace ?? request?.message.traceParent?.trace { line.add(AccessLog.trace, "\(trace)") }
         line.add(AccessLog.client, client)
         if let request { self.add(request, to: &line) }
         line.add(AccessLog.status, status)
@@ -196,22 +199,4 @@ package final class AccessLog {
 extension RequestHead {
     /// The version of HTTP, as logs have it.
     package var httpVersion: String { self.isHTTP2 ? "HTTP/2" : self.minorVersion == 1 ? "HTTP/1.1" : "HTTP/1.0" }
-}
-
-extension MessageHead {
-    /// The trace id of a valid `traceparent`; nil without one.
-    ///
-    /// W3C Trace Context §3.2.2: version, 32 hexadecimal digits that are not all 0, 16 more, flags.
-    fileprivate var traceID: String? {
-        for field in self.fields where field.name == .other && self.spells(field.nameRange, "traceparent") {
-            guard field.valueRange.count >= 55 else { return nil }
-            let text = self.text(field.valueRange.lowerBound..<(field.valueRange.lowerBound + 55))
-            let parts = text.split(separator: "-", omittingEmptySubsequences: false)
-            guard parts.map(\.utf8.count) == [2, 32, 16, 2], parts[0] != "ff" else { return nil }
-            let isHex = parts.joined().utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
-            guard isHex, parts[1].contains(where: { $0 != "0" }) else { return nil }
-            return String(parts[1])
-        }
-        return nil
-    }
 }

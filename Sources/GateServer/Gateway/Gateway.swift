@@ -84,6 +84,8 @@ package final class Gateway: Sendable {
     /// Where events go while it runs.
     private let events = Mutex<AsyncStream<Event>.Continuation?>(nil)
     private let storeWatch = StoreWatch()
+    /// Exports spans; nil while tracing is off.
+    private let tracing: Tracing?
 
     private init(
         options: GatewayOptions,
@@ -95,7 +97,8 @@ package final class Gateway: Sendable {
         signIns: SignInLimiter,
         descriptors: Int,
         state: State,
-        loops: IngressLoops
+        loops: IngressLoops,
+        tracing: Tracing?
     ) {
         self.options = options
         self.logger = logger
@@ -110,6 +113,7 @@ package final class Gateway: Sendable {
         self.descriptors = descriptors
         self.state = Mutex(state)
         self.loops = loops
+        self.tracing = tracing
         self.systemd = SystemdNotifier(environment: options.environment)
         let (rejected, counters) = (AtomicCounter(), ServerMetrics.acceptCounters())
         let handshakes = ServerMetrics.handshakeCounters()
@@ -144,6 +148,7 @@ package final class Gateway: Sendable {
         ServerMetrics.revocationsPending.gauge().record(0)
         AllocatorSetting.apply()
         try options.logs?.configure(configuration.logs)
+        let tracing = try Tracing(environment: options.environment, version: options.version, logger: logger)
         let files = FileStates(of: result.files + [options.configurationFile])
         let signIns = SignInLimiter()
         let feed = RevocationFeed()
@@ -156,7 +161,8 @@ package final class Gateway: Sendable {
             feed: feed,
             watch: pinWatch,
             signIns: signIns,
-            descriptors: descriptors
+            descriptors: descriptors,
+            tracer: tracing?.tracer
         )
         let runtime = try await builder.runtime(for: configuration)
         let plans = try RuntimeBuilder.plans(for: configuration)
@@ -167,7 +173,12 @@ package final class Gateway: Sendable {
             ServerMetrics.upstream(event)
         }
         upstreams.adopt(Set(runtime.routes.map(\.upstream)))
-        let loops = await IngressLoops.start(on: group, runtime: runtime, upstreams: upstreams) { loop, lag in
+        let loops = await IngressLoops.start(
+            on: group,
+            runtime: runtime,
+            upstreams: upstreams,
+            tracer: tracing?.tracer
+        ) { loop, lag in
             log.blocked(lag, loop: loop)
         }
         feed.subscribe { loops.sessionEnded($0) }
@@ -189,7 +200,8 @@ package final class Gateway: Sendable {
                 loadedAt: now,
                 digest: Gateway.digest(of: options.configurationFile)
             ),
-            loops: loops
+            loops: loops,
+            tracing: tracing
         )
         try await gateway.open(plans)
         await gateway.began()
@@ -297,6 +309,7 @@ package final class Gateway: Sendable {
         self.operationsSocket.withLock { $0 }?.removeFile()
         await self.upstreams.stop()
         await self.builder.close()
+        await self.tracing?.stop()
         try? await self.group.shutdownGracefully()
         try? await self.operationsGroup.shutdownGracefully()
     }

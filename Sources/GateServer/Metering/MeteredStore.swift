@@ -3,9 +3,10 @@
 internal import GateCore
 internal import GateOperations
 internal import GateSessions
+internal import GateTracing
 internal import Metrics
 
-/// Counts the operations of a session store and how long they take.
+/// Counts the operations of a session store and how long they take, and makes spans of those of requests.
 ///
 /// Requests with a cached session need no operation, so looking up a counter for each is cheap enough.
 struct MeteredStore: SessionStore {
@@ -34,9 +35,11 @@ struct MeteredStore: SessionStore {
     }
 
     private let store: any SessionStore
+    private let tracer: Tracer?
 
-    init(_ store: any SessionStore) {
+    init(_ store: any SessionStore, tracer: Tracer?) {
         self.store = store
+        self.tracer = tracer
     }
 
     var keepsSessions: Bool { self.store.keepsSessions }
@@ -52,16 +55,26 @@ struct MeteredStore: SessionStore {
         _ body: () async throws(Failure) -> Value
     ) async throws(Failure) -> Value {
         let began = ContinuousClock.now
+        let span = self.tracer?.begin("session store \(operation.rawValue)", .inside, beginsTrace: false)
         do throws(Failure) {
             let value = try await body()
             self.ended(operation, since: began, "ok", isUp: true)
+            self.end(span, operation, nil)
             return value
         } catch {
             // A store that keeps no sessions fails by design.
             let isUp = error.kind == .overloaded ? false : nil
             self.ended(operation, since: began, error.code, isUp: self.keepsSessions ? isUp : nil)
+            self.end(span, operation, self.keepsSessions ? error : nil)
             throw error
         }
+    }
+
+    private func end(_ active: ActiveSpan?, _ operation: Operation, _ failure: Failure?) {
+        guard let tracer, var active else { return }
+        active.span.set(.operation, operation.rawValue)
+        if let failure { active.span.fail(failure.code) }
+        tracer.end(active)
     }
 
     private func ended(

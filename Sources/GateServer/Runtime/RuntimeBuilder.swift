@@ -15,6 +15,7 @@ internal import GateRedis
 internal import GateRuntime
 internal import GateSessionStores
 internal import GateSessions
+internal import GateTracing
 internal import Logging
 internal import Metrics
 internal import NIOCore
@@ -36,6 +37,7 @@ actor RuntimeBuilder {
     private let survey: PinScan
     private let signIns: SignInLimiter
     private let descriptors: Int
+    private let tracer: Tracer?
     /// How many file descriptors the process has open without any client; 0 as long as that is not known.
     private var descriptorsAtStart = 0
     private var store: OpenStore?
@@ -55,11 +57,13 @@ actor RuntimeBuilder {
         feed: RevocationFeed,
         watch: PinWatch,
         signIns: SignInLimiter,
-        descriptors: Int
+        descriptors: Int,
+        tracer: Tracer? = nil
     ) {
         self.logs = logs
         self.signIns = signIns
         self.descriptors = descriptors
+        self.tracer = tracer
         self.log = ServerLog(logger: logger)
         self.requestLog = RequestLog(logger: logger, incidents: self.incidents)
         self.feed = feed
@@ -208,7 +212,7 @@ actor RuntimeBuilder {
         return OpenStore(
             settings: settings,
             loaded: loaded,
-            store: MeteredStore(try await self.opened(settings, loaded))
+            store: MeteredStore(try await self.opened(settings, loaded), tracer: self.tracer)
         )
     }
 
@@ -270,11 +274,12 @@ actor RuntimeBuilder {
     ) throws(Failure) -> RuntimeProvider {
         let definition = try ProviderDefinition(settings)
         let log = self.log
+        let metered = MeteredTransport(self.transports)
         let party = try RelyingParty(
             definition: definition,
             settings: settings,
             redirectURI: redirectURI,
-            transport: MeteredTransport(self.transports),
+            transport: self.tracer.map { TracedTransport(metered, tracer: $0) } ?? metered,
             clock: self.clock,
             random: self.random,
             spent: self.spent

@@ -5,6 +5,7 @@ internal import GateCore
 internal import GateOperations
 internal import GateProxy
 internal import GateSessions
+internal import GateTracing
 internal import Logging
 internal import NIOCore
 
@@ -97,6 +98,22 @@ struct ServerLog: Sendable {
         self.logger.warning(
             "event loop was blocked",
             metadata: ["loop": "\(loop)", "ms": "\(time.nanoseconds / 1_000_000)"]
+        )
+    }
+
+    /// Tracing begins.
+    func tracing(_ settings: TracingSettings) {
+        self.logger.info("tracing", metadata: ["collector": "\(settings.endpoint)"])
+        for warning in settings.warnings {
+            self.logger.warning("tracing setting", metadata: ["detail": "\(ServerLog.plain(warning))"])
+        }
+    }
+
+    /// Spans were dropped since the last such line.
+    func spansDropped(_ count: Int, _ reason: String) {
+        self.logger.warning(
+            "trace spans dropped",
+            metadata: ["count": "\(count)", "detail": "\(ServerLog.plain(reason))"]
         )
     }
 

@@ -250,6 +250,18 @@ enum ServerMetrics {
         help: "Always 1; the version of the gateway and of the C libraries that it runs with"
     )
 
+    static let spansExported = MetricSeries.counter(
+        "gatehouse_trace_spans_exported_total",
+        unit: "spans",
+        help: "Spans that the trace collector has taken"
+    ).only(when: "tracing is on and spans were exported")
+    static let spansDropped = MetricSeries.counter(
+        "gatehouse_trace_spans_dropped_total",
+        labels: ["reason"],
+        unit: "spans",
+        help: "Spans that were not exported, by reason: queue_full or export_failed"
+    ).only(when: "tracing is on and spans were dropped")
+
     /// All metrics of this module.
     static let all = [
         connections, connectionLimit, acceptFailures, tunnels, requestsInFlight, signInsInFlight, sessions, storeFailed,
@@ -259,6 +271,7 @@ enum ServerMetrics {
         upstreamPinMismatches, operationsRejections, reloads, lastReloadSuccess, configurationLoaded, openConnections,
         handshakeFailures, providerCalls, providerCallDuration, providerUp, providerBreaker, storeOperations,
         storeDuration, storeUp, loopHeartbeat, configurationInfo, buildInfo,
+        spansExported, spansDropped,
     ]
 
     /// The session store reports something.
