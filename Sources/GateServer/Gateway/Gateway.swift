@@ -50,6 +50,8 @@ package final class Gateway: Sendable {
         var runtime: RuntimeConfiguration
         var loadedAt: Instant
         var lastReloadFailed = false
+        /// The last reload since the start; nil before the first.
+        var lastReload: (at: Instant, isGood: Bool, cause: String, detail: String)?
         var isDraining = false
         /// Whether everything is open.
         var hasStarted = false
@@ -84,6 +86,8 @@ package final class Gateway: Sendable {
     /// Where events go while it runs.
     private let events = Mutex<AsyncStream<Event>.Continuation?>(nil)
     private let storeWatch = StoreWatch()
+    /// The sign-ins and rejections of the last hour, by minute.
+    let history = MinuteHistory(totals: IngressMetrics.activity)
 
     private init(
         options: GatewayOptions,
@@ -331,6 +335,7 @@ extension Gateway {
         let work = [
             Task { await self.watchOverload() },
             Task { await self.feedWatchdog() },
+            Task { await self.endMinutes() },
             // It still signs assertions, and must not use a key that the other gateways no longer publish.
             Task { await self.lookAtKeysRepeatedly { source.yield(.lookAtKeys) } },
             Task {
@@ -438,6 +443,14 @@ extension Gateway {
         }
     }
 
+    /// Notes once a minute how many sign-ins and rejections there were.
+    private func endMinutes() async {
+        while !Task.isCancelled {
+            try? await Task.sleep(for: .seconds(60))
+            self.history.endMinute(totals: IngressMetrics.activity)
+        }
+    }
+
     /// Looks whether the file of the session store is still the one that was opened.
     private func watchStoreRepeatedly() async {
         while !Task.isCancelled {
@@ -486,6 +499,7 @@ extension Gateway {
                 state.runtime = runtime
                 state.loadedAt = WallClock.system.now
                 state.lastReloadFailed = false
+                state.lastReload = (state.loadedAt, true, cause, "")
                 state.digest = Gateway.digest(of: self.options.configurationFile)
             }
             self.certificates.adopt(plans, configuration)
@@ -496,6 +510,7 @@ extension Gateway {
         } catch {
             self.state.withLock { state in
                 state.lastReloadFailed = true
+                state.lastReload = (WallClock.system.now, false, cause, error.detail)
                 state.files = files
             }
             ServerMetrics.reloaded(ok: false)

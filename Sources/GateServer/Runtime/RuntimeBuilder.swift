@@ -24,6 +24,8 @@ internal import NIOCore
 actor RuntimeBuilder {
     /// The latest failures of requests.
     nonisolated let incidents = IncidentHistory()
+    /// How the latest calls to providers ended.
+    nonisolated let providerCalls = ProviderCallResults()
     private let log: ServerLog
     private let requestLog: RequestLog
     private let logs: LogRouter?
@@ -274,7 +276,7 @@ actor RuntimeBuilder {
             definition: definition,
             settings: settings,
             redirectURI: redirectURI,
-            transport: MeteredTransport(self.transports),
+            transport: MeteredTransport(self.transports, results: self.providerCalls),
             clock: self.clock,
             random: self.random,
             spent: self.spent
@@ -336,6 +338,7 @@ actor RuntimeBuilder {
 
     private func forget(_ providers: [String]) {
         for provider in providers where self.lines[provider] == nil { self.transports.disconnect(provider) }
+        self.providerCalls.keepOnly(self.lines.keys)
     }
 
     /// Runs something after half a minute, so that what is in progress can end first.
