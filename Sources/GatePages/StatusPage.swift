@@ -103,6 +103,7 @@ package enum StatusPage {
             .state.warning::before { content: "\\25B2"; }
             .state.critical { color: var(--bad); }
             .state.critical::before { content: "\\2717"; }
+            .state.unknown { font-weight: 400; }
             .state.unknown::before { content: "\\2013"; }
             ul.warnings { list-style: none; margin: 0; padding: 0; display: grid; gap: .5rem; }
             ul.warnings li { padding: .5rem .75rem; background: var(--band); border-left: .25rem solid var(--line);
@@ -123,9 +124,12 @@ package enum StatusPage {
             th, td { padding: .4rem .75rem .4rem 0; text-align: left; vertical-align: top; overflow-wrap: anywhere;
               border-bottom: 1px solid color-mix(in srgb, var(--line) 35%, transparent); }
             th { font-weight: 600; color: var(--fine); overflow-wrap: normal; }
+            th, td { min-width: 5rem; }
             th:first-child, td:first-child { min-width: 8rem; }
+            td .fine { display: block; }
             @media (max-width: 48rem) {
-              td:first-child { min-width: 0; font-weight: 600; }
+              td, td:first-child { min-width: 0; }
+              td:first-child { font-weight: 600; }
               main { margin: .5rem; padding: 1rem; }
               table, tbody, tr { display: block; }
               td { display: grid; grid-template-columns: 7.5rem minmax(0, 1fr); gap: .75rem; padding: .25rem 0;

@@ -230,7 +230,7 @@ extension StatusView {
             "Certificates and pins of providers",
             ["Provider", "Host", "Days left", "Pins", "Pins expire"],
             rows,
-            empty: "No host of a provider was connected to yet."
+            empty: "No provider was called over TLS yet."
         )
     }
 
