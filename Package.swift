@@ -139,8 +139,8 @@ let moduleGraph: [(target: String, imports: [String])] = [
             "GateIngress", "GateRuntime", "GateOperations", "GateConfiguration", "GateAppConfiguration", "GateTracing",
             "GateProviderHTTP",
             "GateSessionStores", "GateRedis",
-            "GateProxy", "GateOpenID", "GateSessions", "GateAssertion", "GateHTTP", "GateProviders", "GatePolicy",
-            "GateNet", "GateYAML", "GateWire", "GateCore",
+            "GateProxy", "GateOpenID", "GateSessions", "GateAssertion", "GateHTTP", "GateProviders", "GatePages",
+            "GatePolicy", "GateNet", "GateYAML", "GateWire", "GateCore",
             "HTTPTypes", "Logging",
             "Metrics", "NIOCore", "UnixSignals",
         ]

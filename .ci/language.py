@@ -95,7 +95,7 @@ EXCEPTIONS = [
     (r"\bprovider\.answer_(?:malformed|too_large)\b", "", "released failure codes"),
     (r"\b(?:session\.)?store_fault\b", "", "a released failure code and its key in /status"),
     (r"\bwire\.field_block\b", "", "a released failure code"),
-    (r"(?<=\[)\"stage\"(?=\])|\"(?:stage|fault)\"(?=: )|\bstage=|`(?:stage|fault)`", "", "keys of /status and of log lines"),
+    (r"(?<=\[)\"stage\"(?=\])|(?<=Member\()\"stage\"|\"(?:stage|fault)\"(?=: )|\bstage=|`(?:stage|fault)`", "", "keys of /status and of log lines"),
     (r"\.problem(?:_mark|_offset)?\b", "Sources/GateYAML/", "fields of libyaml"),
     (r"\bCURLOPT_NOBODY\b", "Sources/CProviderTransport/", "an option of libcurl"),
     (r"\"nobody\"", "Tests/Apps/", "the Unix account"),

@@ -85,15 +85,19 @@ struct SchemaCommand: ParsableCommand {
     @Flag(help: "Print the reference of all metrics as Markdown instead, which is docs/metrics.md.")
     var metrics = false
 
+    @Flag(help: "Print the JSON Schema of /status instead, which is docs/status.schema.json.")
+    var status = false
+
     func validate() throws {
-        guard [self.reference, self.errors, self.metrics].count(where: \.self) <= 1 else {
-            throw ValidationError("use one of --reference, --errors and --metrics")
+        guard [self.reference, self.errors, self.metrics, self.status].count(where: \.self) <= 1 else {
+            throw ValidationError("use one of --reference, --errors, --metrics and --status")
         }
     }
 
     func run() throws {
         guard !self.errors else { return commandOutput.write(Failure.reference) }
         guard !self.metrics else { return commandOutput.write(MetricSeries.reference) }
+        guard !self.status else { return commandOutput.write(StatusSchema.text) }
         commandOutput.write(self.reference ? Configuration.reference : Configuration.jsonSchema)
     }
 }

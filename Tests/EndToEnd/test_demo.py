@@ -8,7 +8,7 @@ import urllib.request
 import pytest
 
 from support.browser import Browser, forms, links
-from support.chromium import CHROMIUM, Chromium
+from support.chromium import CHROMIUM, CONTRAST, Chromium
 from support.demo import Demo, demo as run_demo
 from support.gateway import PROGRAM
 from support.processes import consecutive_ports, listens
@@ -179,36 +179,6 @@ def test_z_10_the_providers_can_have_fixed_ports(tmp_path):
         assert result.returncode == 1 and f"port {port} for the pages of google" in result.stderr
     result = run_demo("--port", "9001", "--provider-port", "9000")
     assert result.returncode == 2 and "must not include --port" in result.stderr
-
-
-CONTRAST = """
-(() => {
-    const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
-    const rgba = color => {
-        canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = color; canvas.fillRect(0, 0, 1, 1);
-        const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data; return [r, g, b, a / 255];
-    };
-    const over = (top, under) => top.slice(0, 3).map((value, i) => value * top[3] + under[i] * (1 - top[3]));
-    const light = color => {
-        const [r, g, b] = color.map(v => v / 255).map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
-        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-    };
-    const background = node => {
-        if (!node) return rgba('Canvas').slice(0, 3);
-        return over(rgba(getComputedStyle(node).backgroundColor), background(node.parentElement));
-    };
-    const texts = [...document.querySelectorAll('main *')].filter(node =>
-        [...node.childNodes].some(child => child.nodeType == 3 && child.data.trim()));
-    return texts.map(node => {
-        const under = background(node);
-        let opacity = 1;
-        for (let at = node; at; at = at.parentElement) opacity *= getComputedStyle(at).opacity;
-        const color = rgba(getComputedStyle(node).color);
-        const [a, b] = [light(over([...color.slice(0, 3), color[3] * opacity], under)), light(under)].sort((x, y) => y - x);
-        return [(a + 0.05) / (b + 0.05), node.textContent.trim().slice(0, 40)];
-    }).sort((x, y) => x[0] - y[0]);
-})()
-"""
 
 
 @pytest.mark.skipif(not CHROMIUM, reason="chromium is not installed")

@@ -78,8 +78,8 @@ struct Endpoints: Sendable {
         case .sessionTransfer: return try await self.sessionTransfer(request)
         case .resume: return try self.resume(request)
         case .keys: return self.jwks()
-        case .style: return self.asset("text/css; charset=utf-8", Pages.style)
-        case .icon: return self.asset("image/svg+xml", Pages.icon)
+        case .style: return Rendering.asset("text/css; charset=utf-8", Pages.style)
+        case .icon: return Rendering.asset("image/svg+xml", Pages.icon)
         }
     }
 
@@ -163,13 +163,6 @@ struct Endpoints: Sendable {
         fields[.eTag] = self.runtime.keys.entityTag
         fields[.accessControlAllowOrigin] = "*"
         return Response(200, fields: fields, body: self.runtime.keys.jwks)
-    }
-
-    private func asset(_ type: String, _ text: String) -> Response {
-        var fields: HTTPFields = [.contentType: type]
-        fields[.cacheControl] = "public, max-age=3600"
-        fields[.xContentTypeOptions] = "nosniff"
-        return Response(200, fields: fields, body: Array(text.utf8))
     }
 }
 

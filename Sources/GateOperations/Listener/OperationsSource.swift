@@ -31,6 +31,8 @@ package protocol OperationsSource: Sendable {
     func metrics(as format: MetricsFormat) async -> [UInt8]
     /// The state of the gateway.
     func status() async -> JSON
+    /// The same as a page for users, and what it refers to; nil for any other path.
+    func page(at path: String) async -> Response?
     /// Whether the configuration names a host for the operations listener.
     func allowsHost(_ host: String) -> Bool
 }
@@ -56,9 +58,17 @@ extension OperationsSource {
             let format = MetricsFormat(accept: self.accept(request))
             return Response(200, fields: [.contentType: format.contentType], body: await self.metrics(as: format))
         case "/status":
-            let text = await self.status().pretty() + "\n"
-            return Response(200, fields: [.contentType: "application/json"], body: Array(text.utf8))
-        default: return .text(404, "there are /livez /readyz /startupz /healthz /ping /metrics /status here\n")
+            var response: Response
+            if self.prefersPage(request), let page = await self.page(at: "/status") {
+                response = page
+            } else {
+                let text = await self.status().pretty() + "\n"
+                response = Response(200, fields: [.contentType: "application/json"], body: Array(text.utf8))
+            }
+            response.head.headerFields[.vary] = "Accept"
+            return response
+        case let path where path.hasPrefix("/status/"): return await self.page(at: path) ?? self.notFound
+        default: return self.notFound
         }
     }
 
@@ -78,6 +88,22 @@ extension OperationsSource {
         }
         let text = (["version": .int(1), name: .bool(failure == nil), "checks": .array(list)] as JSON).pretty() + "\n"
         return Response(status, fields: [.contentType: "application/json"], body: Array(text.utf8))
+    }
+
+    private var notFound: Response {
+        .text(404, "there are /livez /readyz /startupz /healthz /ping /metrics /status here\n")
+    }
+
+    /// Whether a browser asks: it names HTML, which `*/*` of a script does not, and not JSON before it.
+    private func prefersPage(_ request: RequestHead) -> Bool {
+        var quality: [Substring: Double] = [:]
+        for range in self.accept(request)?.lowercased().split(separator: ",").prefix(16) ?? [] {
+            let parts = range.split(separator: ";").map { $0.drop { $0 == " " }.prefix { $0 != " " } }
+            guard let type = parts.first else { continue }
+            quality[type] = parts.lazy.filter { $0.hasPrefix("q=") }.compactMap { Double($0.dropFirst(2)) }.first ?? 1
+        }
+        let html = quality["text/html"] ?? 0
+        return html > 0 && html >= quality["application/json"] ?? 0
     }
 
     private func accept(_ request: RequestHead) -> String? { request.message.value(.accept) }

@@ -95,6 +95,9 @@ package enum OperationsMetrics {
         help: "Findings on the certificates of a listener, by the name of the finding"
     ).only(when: "a listener has a certificate")
 
+    /// How many log lines were not written since the start.
+    package static var droppedLineCount: Int64 { PrometheusRegistry.shared.total(of: self.droppedLines) }
+
     /// All metrics of this module.
     package static let all = [
         pendingLines, droppedLines, suppressedLines, providerCertificateDaysLeft, pinEnforced, unusedPins,

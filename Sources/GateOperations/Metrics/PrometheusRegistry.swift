@@ -86,6 +86,15 @@ package final class PrometheusRegistry: MetricsFactory {
         }
     }
 
+    /// The sum of the counters of a metric whose label values are selected; 0 without any.
+    package func total(of metric: MetricSeries, where isSelected: ([String]) -> Bool = { _ in true }) -> Int64 {
+        let series = self.families.withLock { $0[metric.name]?.series ?? [:] }
+        return series.reduce(0) { sum, one in
+            guard isSelected(one.key), let counter = one.value as? CounterValue else { return sum }
+            return sum + counter.value
+        }
+    }
+
     private func counter(_ name: String, _ dimensions: [(String, String)]) -> CounterValue {
         self.value(name, dimensions, limit: PrometheusRegistry.maxSeries) { CounterValue($0) }
     }

@@ -107,6 +107,14 @@ package struct Rendering: Sendable {
         return Response(status, fields: fields, body: Array(html.utf8))
     }
 
+    /// A response with a style sheet or an icon of our pages.
+    package static func asset(_ type: String, _ text: String) -> Response {
+        var fields: HTTPFields = [.contentType: type]
+        fields[.cacheControl] = "public, max-age=3600"
+        fields[.xContentTypeOptions] = "nosniff"
+        return Response(200, fields: fields, body: Array(text.utf8))
+    }
+
     /// An empty page that only these origins may put into a frame; none if there are no origins.
     package static func framedPage(by origins: Set<Origin>) -> Response {
         let ancestors = origins.isEmpty ? "'none'" : origins.map { "\($0)" }.sorted().joined(separator: " ")

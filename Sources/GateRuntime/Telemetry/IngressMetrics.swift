@@ -125,6 +125,15 @@ package struct IngressMetrics: Sendable {
         staleSessions, revocations, droppedGroups,
     ]
 
+    /// How many sign-ins succeeded, how many failed, and how many requests were rejected since the start; redirects to the
+    /// sign-in do not count.
+    package static var activity: [Int64] {
+        let registry = PrometheusRegistry.shared
+        let good = registry.total(of: self.signIns) { $0.last == "ok" }
+        let all = registry.total(of: self.signIns)
+        return [good, all - good, registry.total(of: self.rejections) { $0.last != "303" }]
+    }
+
     /// The counters of the process.
     package init() {}
 

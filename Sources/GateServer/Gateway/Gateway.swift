@@ -50,6 +50,8 @@ package final class Gateway: Sendable {
         var runtime: RuntimeConfiguration
         var loadedAt: Instant
         var lastReloadFailed = false
+        /// The last reload since the start; nil before the first.
+        var lastReload: (at: Instant, isGood: Bool, cause: String, detail: String)?
         var isDraining = false
         /// Whether everything is open.
         var hasStarted = false
@@ -86,6 +88,8 @@ package final class Gateway: Sendable {
     private let storeWatch = StoreWatch()
     /// Exports spans; nil while tracing is off.
     private let tracing: Tracing?
+    /// The sign-ins and rejections of the last hour, by minute.
+    let history = MinuteHistory(totals: IngressMetrics.activity)
 
     private init(
         options: GatewayOptions,
@@ -344,6 +348,7 @@ extension Gateway {
         let work = [
             Task { await self.watchOverload() },
             Task { await self.feedWatchdog() },
+            Task { await self.endMinutes() },
             // It still signs assertions, and must not use a key that the other gateways no longer publish.
             Task { await self.lookAtKeysRepeatedly { source.yield(.lookAtKeys) } },
             Task {
@@ -451,6 +456,14 @@ extension Gateway {
         }
     }
 
+    /// Notes once a minute how many sign-ins and rejections there were.
+    private func endMinutes() async {
+        while !Task.isCancelled {
+            try? await Task.sleep(for: .seconds(60))
+            self.history.endMinute(totals: IngressMetrics.activity)
+        }
+    }
+
     /// Looks whether the file of the session store is still the one that was opened.
     private func watchStoreRepeatedly() async {
         while !Task.isCancelled {
@@ -499,6 +512,7 @@ extension Gateway {
                 state.runtime = runtime
                 state.loadedAt = WallClock.system.now
                 state.lastReloadFailed = false
+                state.lastReload = (state.loadedAt, true, cause, "")
                 state.digest = Gateway.digest(of: self.options.configurationFile)
             }
             self.certificates.adopt(plans, configuration)
@@ -509,6 +523,7 @@ extension Gateway {
         } catch {
             self.state.withLock { state in
                 state.lastReloadFailed = true
+                state.lastReload = (WallClock.system.now, false, cause, error.detail)
                 state.files = files
             }
             ServerMetrics.reloaded(ok: false)

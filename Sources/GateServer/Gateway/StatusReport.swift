@@ -7,6 +7,8 @@ internal import GateIngress
 internal import GateNet
 internal import GateOpenID
 internal import GateOperations
+internal import GatePages
+internal import GatePolicy
 internal import GateProviders
 internal import GateProxy
 internal import GateRuntime
@@ -67,7 +69,7 @@ final class StatusReport: OperationsSource {
         self.gateway.certificates.record()
         // A loop that is blocked must not keep the others' numbers from being seen.
         if await self.gateway.loops.respond(within: .seconds(1), timer: self.gateway.operationsGroup.next()) {
-            for (app, status) in await self.upstreamStatus() {
+            for (app, status) in StatusReport.watched(await self.targetStatus()) {
                 ServerMetrics.upstreamHealthy.gauge(app, "\(status.target)").record(status.isHealthy ? 1 : 0)
             }
         }
@@ -137,12 +139,30 @@ final class StatusReport: OperationsSource {
         ]
     }
 
+    func page(at path: String) async -> Response? {
+        switch path {
+        case "/status": return Rendering.page(200, StatusPage.html(await self.status()))
+        case StatusPage.assets.style: return Rendering.asset("text/css; charset=utf-8", StatusPage.style)
+        case StatusPage.assets.icon: return Rendering.asset("image/svg+xml", Pages.icon)
+        default: return nil
+        }
+    }
+
     func status() async -> JSON {
         let state = self.gateway.state.withLock { $0 }
         let configuration = state.configuration
         let sessions = await self.sessionCount()
-        return [
+        let targets = await self.targetStatus()
+        var members: [String: JSON] = [
             "version": .int(1),
+            "at": .int(WallClock.system.now.seconds),
+            "operations": .string("\(configuration.gateway.operations)"),
+            "last_reload": StatusReport.json(state.lastReload),
+            "history": self.history,
+            "provider_states": .array(state.runtime.providers.map { self.json($0, state.runtime) }),
+            "app_states": .array(targets.map { StatusReport.json($0.route, $0.targets) }),
+            "stuck_loops": .array(self.stuckLoops().map { .int(Int64($0)) }),
+            "log_lines_dropped": .int(OperationsMetrics.droppedLineCount),
             "gateway_version": .string(self.gateway.options.version),
             "started_at": .int(self.gateway.startedAt.seconds),
             "configuration_hash": .string(state.digest),
@@ -160,13 +180,40 @@ final class StatusReport: OperationsSource {
             "sessions": sessions.map { .int(Int64($0)) } ?? .null,
             "store_available": .bool(sessions != nil || !state.runtime.sessions.keepsSessions),
             "store_fault": self.gateway.storeFailure().map { .string($0.rawValue) } ?? .null,
-            "upstreams": .array(
-                await self.upstreamStatus().map { StatusReport.json($0.app, $0.status) }
-            ),
+            "upstreams": .array(StatusReport.watched(targets).map { StatusReport.json($0.app, $0.status) }),
             "listener_certificates": self.gateway.certificates.json,
             "provider_hosts": self.gateway.pinWatch.hostsJSON,
             "security_events": self.gateway.pinWatch.eventsJSON,
         ]
+        members["warnings"] = StatusWarnings.json(of: members)
+        return .object(members)
+    }
+
+    /// The sign-ins and rejections of the last hour, by minute.
+    private var history: JSON {
+        let columns = self.gateway.history.columns(totals: IngressMetrics.activity)
+        let lists = columns.map { JSON.array($0.map(JSON.int)) }
+        let names = ["sign_ins", "failed_sign_ins", "rejections"]
+        return .object(Dictionary(zip(names, lists)) { first, _ in first })
+    }
+
+    private static func json(_ reload: (at: Instant, isGood: Bool, cause: String, detail: String)?) -> JSON {
+        guard let reload else { return .null }
+        return [
+            "at": .int(reload.at.seconds), "ok": .bool(reload.isGood), "by": .string(reload.cause),
+            "detail": .string(ServerLog.plain(reload.detail)),
+        ]
+    }
+
+    private func json(_ provider: RuntimeProvider, _ runtime: RuntimeConfiguration) -> JSON {
+        let keys = provider.relyingParty.keyAge
+        var members = self.gateway.builder.providerCalls.json(of: provider.id)
+        members["name"] = .string(provider.id)
+        members["breaker_open"] = .bool(runtime.rechecks.pause(of: provider.id) != nil)
+        members["sign_ins_waiting"] = .int(Int64(provider.relyingParty.waitingSignIns))
+        members["keys_age_seconds"] = keys.map { .int($0.age.components.seconds) } ?? .null
+        members["keys_stale"] = .bool(keys?.isStale ?? false)
+        return .object(members)
     }
 
     /// The number of stored sessions; nil when the store does not respond, or keeps none.
@@ -174,15 +221,41 @@ final class StatusReport: OperationsSource {
         try? await self.gateway.state.withLock { $0.runtime }.sessions.count(now: WallClock.system.now)
     }
 
-    /// The targets of apps with several, and of those whose health is checked.
-    private func upstreamStatus() async -> [(app: String, status: TargetStatus)] {
+    /// The targets of all apps.
+    private func targetStatus() async -> [(route: RuntimeRoute, targets: [TargetStatus])] {
         let known = await self.gateway.loops.upstreamStatus()
-        let routes = self.gateway.state.withLock(\.runtime).routes
-        return routes.filter {
-            $0.upstream.settings.targets.count > 1 || $0.upstream.settings.health != nil
-        }.flatMap { route in
-            (known[route.upstream] ?? self.gateway.upstreams.unusedTargets(of: route.upstream)).map { (route.name, $0) }
+        return self.gateway.state.withLock(\.runtime).routes.map { route in
+            guard route.directResponse == nil else { return (route, []) }
+            return (route, known[route.upstream] ?? self.gateway.upstreams.unusedTargets(of: route.upstream))
         }
+    }
+
+    /// The targets of apps with several, and of those whose health is checked.
+    private static func watched(
+        _ targets: [(route: RuntimeRoute, targets: [TargetStatus])]
+    ) -> [(app: String, status: TargetStatus)] {
+        targets.filter {
+            $0.route.upstream.settings.targets.count > 1 || $0.route.upstream.settings.health != nil
+        }.flatMap { one in one.targets.map { (one.route.name, $0) } }
+    }
+
+    /// One app for `/status`.
+    private static func json(_ route: RuntimeRoute, _ targets: [TargetStatus]) -> JSON {
+        [
+            "name": .string(route.name), "path": .string(route.route.path),
+            "hosts": .array(route.route.origins.hosts.map { .string("\($0)") }),
+            "maintenance": .bool(route.isInMaintenance),
+            "targets": .array(
+                targets.map { status in
+                    [
+                        "target": .string("\(status.target)"), "healthy": .bool(status.isHealthy),
+                        "checked": .bool(route.upstream.settings.health != nil),
+                        "connections": .int(Int64(status.load.connections)),
+                        "requests": .int(Int64(status.load.active)),
+                    ]
+                }
+            ),
+        ]
     }
 
     /// One target for `/status`.

@@ -25,6 +25,8 @@ internal import NIOCore
 actor RuntimeBuilder {
     /// The latest failures of requests.
     nonisolated let incidents = IncidentHistory()
+    /// How the latest calls to providers ended.
+    nonisolated let providerCalls = ProviderCallResults()
     private let log: ServerLog
     private let requestLog: RequestLog
     private let logs: LogRouter?
@@ -274,7 +276,7 @@ actor RuntimeBuilder {
     ) throws(Failure) -> RuntimeProvider {
         let definition = try ProviderDefinition(settings)
         let log = self.log
-        let metered = MeteredTransport(self.transports)
+        let metered = MeteredTransport(self.transports, results: self.providerCalls)
         let party = try RelyingParty(
             definition: definition,
             settings: settings,
@@ -341,6 +343,7 @@ actor RuntimeBuilder {
 
     private func forget(_ providers: [String]) {
         for provider in providers where self.lines[provider] == nil { self.transports.disconnect(provider) }
+        self.providerCalls.keepOnly(self.lines.keys)
     }
 
     /// Runs something after half a minute, so that what is in progress can end first.

@@ -11,6 +11,36 @@ from .processes import Process, eventually
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
+#: The contrast of each text in `main` to what is below it, the worst first.
+CONTRAST = """
+(() => {
+    const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
+    const rgba = color => {
+        canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = color; canvas.fillRect(0, 0, 1, 1);
+        const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data; return [r, g, b, a / 255];
+    };
+    const over = (top, under) => top.slice(0, 3).map((value, i) => value * top[3] + under[i] * (1 - top[3]));
+    const light = color => {
+        const [r, g, b] = color.map(v => v / 255).map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const background = node => {
+        if (!node) return rgba('Canvas').slice(0, 3);
+        return over(rgba(getComputedStyle(node).backgroundColor), background(node.parentElement));
+    };
+    const texts = [...document.querySelectorAll('main *')].filter(node =>
+        [...node.childNodes].some(child => child.nodeType == 3 && child.data.trim()));
+    return texts.map(node => {
+        const under = background(node);
+        let opacity = 1;
+        for (let at = node; at; at = at.parentElement) opacity *= getComputedStyle(at).opacity;
+        const color = rgba(getComputedStyle(node).color);
+        const [a, b] = [light(over([...color.slice(0, 3), color[3] * opacity], under)), light(under)].sort((x, y) => y - x);
+        return [(a + 0.05) / (b + 0.05), node.textContent.trim().slice(0, 40)];
+    }).sort((x, y) => x[0] - y[0]);
+})()
+"""
+
 
 class Chromium:
     """A headless browser, driven by the DevTools protocol."""

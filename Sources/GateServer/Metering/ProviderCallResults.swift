@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import Synchronization
+
+/// How the latest calls to each provider ended, for `/status`; one entry for each provider of the file.
+final class ProviderCallResults: Sendable {
+    /// The latest calls to one provider.
+    struct Entry: Sendable {
+        /// Whether the last call got a response below 500.
+        fileprivate(set) var isGood = false
+        fileprivate(set) var lastSuccess: Instant?
+        fileprivate(set) var lastFailure: (at: Instant, code: String, detail: String)?
+    }
+
+    private let entries = Mutex<[String: Entry]>([:])
+    private let clock: WallClock
+
+    init(clock: WallClock = .system) {
+        self.clock = clock
+    }
+
+    /// A call got a response below 500.
+    func succeeded(_ provider: String) {
+        let now = self.clock.now
+        self.entries.withLock { entries in
+            entries[provider, default: Entry()].isGood = true
+            entries[provider, default: Entry()].lastSuccess = now
+        }
+    }
+
+    /// A call failed; one that the gateway itself cancelled does not count.
+    func failed(_ provider: String, _ failure: Failure) {
+        guard failure.reason != .providerCancelled, failure.reason != .providerShutDown else { return }
+        let (now, detail) = (self.clock.now, PrintableText.escaped(failure.detail, limit: 300))
+        self.entries.withLock { entries in
+            entries[provider, default: Entry()].isGood = false
+            entries[provider, default: Entry()].lastFailure = (now, failure.code, detail)
+        }
+    }
+
+    /// Forgets the providers that are not in the file any more.
+    func keepOnly(_ providers: some Collection<String>) {
+        self.entries.withLock { entries in entries = entries.filter { providers.contains($0.key) } }
+    }
+
+    /// The members of a provider in `/status`.
+    func json(of provider: String) -> [String: JSON] {
+        guard let entry = self.entries.withLock({ $0[provider] }) else {
+            return ["state": "unknown", "last_success": .null, "last_failure": .null]
+        }
+        let failure = entry.lastFailure.map { failure -> JSON in
+            [
+                "at": .int(failure.at.seconds), "code": .string(failure.code), "detail": .string(failure.detail),
+            ]
+        }
+        return [
+            "state": entry.isGood ? "ok" : "failing", "last_failure": failure ?? .null,
+            "last_success": entry.lastSuccess.map { .int($0.seconds) } ?? .null,
+        ]
+    }
+}
