@@ -198,14 +198,15 @@ extension StatusView {
             (listener["certificates"]?.array ?? []).map { certificate -> [Cell] in
                 [
                     Cell(self.text(listener["listener"])), Cell(self.text(certificate["file"])),
-                    self.days(certificate["days_left"]), Cell(self.time(certificate["not_after"])),
+                    self.days(certificate["days_left"]),
+                    Cell(certificate["not_after"]?.integer.map { self.stamp(Instant(seconds: $0)) }),
                 ]
             }
         }
         return self.table(
             "certificates",
             "Certificates of the listeners",
-            ["Listener", "File", "Days left", "Expires"],
+            ["Listener", "File", "Expires in", "On"],
             rows,
             empty: "No listener terminates TLS."
         )
@@ -222,13 +223,13 @@ extension StatusView {
                 isRejected
                     ? Cell("no pin matches", "critical", note: count)
                     : Cell(count ?? "no pins", count != nil && isMatched ? "ok" : nil),
-                Cell(self.text(host["expires"])),
+                self.days(host["expires_days_left"], note: self.text(host["expires"])),
             ]
         }
         return self.table(
             "pins",
             "Certificates and pins of providers",
-            ["Provider", "Host", "Days left", "Pins", "Pins expire"],
+            ["Provider", "Host", "Certificate expires in", "Pins", "Pins expire in"],
             rows,
             empty: "No provider was called over TLS yet."
         )
@@ -316,8 +317,10 @@ extension StatusView {
         }
     }
 
-    private func days(_ value: JSON?) -> Cell {
-        guard let days = value?.integer else { return Cell(nil) }
-        return days < 3 ? Cell("\(days)", "critical") : days < 14 ? Cell("\(days)", "warning") : Cell("\(days)", "ok")
+    /// The days that are left of something that expires.
+    private func days(_ value: JSON?, note: String? = nil) -> Cell {
+        guard let days = value?.integer else { return Cell(note) }
+        let state = days < 3 ? "critical" : days < 14 ? "warning" : "ok"
+        return Cell("\(days) day\(days == 1 ? "" : "s")", state, note: note)
     }
 }

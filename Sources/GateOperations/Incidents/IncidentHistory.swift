@@ -30,9 +30,10 @@ package final class IncidentHistory: Sendable {
             self.next = (self.next + 1) % (IncidentHistory.capacity / 2)
         }
 
-        /// Adds to an entry; returns whether there is one.
-        mutating func complete(_ id: String, with request: IncidentRequest) -> Bool {
-            guard let place = self.places.first(where: { self.entries[$0].id == id }) else { return false }
+        /// Adds to an entry; returns whether there is one among the newest.
+        mutating func complete(_ id: String, with request: IncidentRequest, among count: Int) -> Bool {
+            let places = self.places.prefix(count)
+            guard let place = places.first(where: { self.entries[$0].id == id }) else { return false }
             self.entries[place].add(request)
             return true
         }
@@ -73,8 +74,11 @@ package final class IncidentHistory: Sendable {
     /// Adds what another part of the gateway knows of the request of an incident, if that is still kept.
     package func complete(_ id: String, with request: IncidentRequest) {
         self.rings.withLock { rings in
-            guard !rings.others.complete(id, with: request) else { return }
-            _ = rings.frequent.complete(id, with: request)
+            // Nearly always it is one of the newest of its kind.
+            for count in [8, IncidentHistory.capacity] {
+                guard !rings.frequent.complete(id, with: request, among: count) else { return }
+                guard !rings.others.complete(id, with: request, among: count) else { return }
+            }
         }
     }
 

@@ -87,6 +87,7 @@ package struct PinnedHost: Sendable {
         members["unused_pins"] = .int(Int64(self.unusedPins))
         members["preset"] = set.preset.map { .string($0) } ?? .null
         members["expires"] = set.expires.map { .string($0.date) } ?? .null
+        members["expires_days_left"] = set.expires.map { .int($0.days(from: now)) } ?? .null
         members["matched_at"] = self.matchedAt.map { .int($0.seconds) } ?? .null
         members["mismatched_at"] = self.mismatchedAt.map { .int($0.seconds) } ?? .null
         members["refused"] = .bool(self.failure != nil)

@@ -239,6 +239,11 @@ extension StatusSchema {
         .optional("unused_pins", count, "The pins that match no certificate of the chain."),
         .optional("preset", orNull(string), "The list of pins that is built in."),
         .optional("expires", orNull(string), "The date on which the pins expire."),
+        .optional(
+            "expires_days_left",
+            orNull(whole),
+            "Days until then, negative afterwards; null if they do not expire."
+        ),
         .optional("matched_at", orNull(time), "When a pin matched last."),
         .optional("mismatched_at", orNull(time), "When no pin matched."),
         .optional("refused", flag, "Whether it is not called because no pin matches.")

@@ -84,7 +84,8 @@ import Testing
         let members: [String: JSON] = [
             "provider": "staff", "host": "https://id.example.com", "chain": .array(chain), "surveyed_at": .null,
             "match": "chain", "mode": "enforce", "demand": "enforce", "pins": .int(2), "unused_pins": .int(1),
-            "preset": .null, "expires": .string(end.date), "mismatched_at": .int(PinFixture.start.seconds),
+            "preset": .null, "expires": .string(end.date), "expires_days_left": .int(39),
+            "mismatched_at": .int(PinFixture.start.seconds),
             "matched_at": .int(PinFixture.start.seconds + 5), "refused": false,
         ]
         #expect(json == .object(members))
