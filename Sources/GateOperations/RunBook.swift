@@ -17,6 +17,8 @@ package enum RunBook: String, Sendable, CaseIterable {
     case signInFailures = "GatehouseSignInFailures"
     /// The session store does not respond, or its file is damaged.
     case storeUnavailable = "GatehouseStoreUnavailable"
+    /// Many requests are rejected.
+    case highRejectionRate = "GatehouseHighRejectionRate"
     /// A target of an app gets no requests.
     case upstreamDown = "GatehouseUpstreamDown"
     /// Requests to an app fail.

@@ -60,6 +60,11 @@ package struct StatusWarnings {
         if let lost = self.status["log_lines_dropped"]?.integer, lost > 0 {
             self.add(.warning, "\(lost) log lines were dropped since the start", .logLinesDropped)
         }
+        // As the alert: more than one a second, and more than one in five.
+        let (rejected, requests) = (self.recent("rejections", minutes: 5), self.recent("requests", minutes: 5))
+        if rejected > 300, rejected * 4 > requests {
+            self.add(.warning, "\(rejected) requests were rejected in the last 5 minutes", .highRejectionRate)
+        }
     }
 
     private mutating func lookAtProviders() {
@@ -82,15 +87,15 @@ package struct StatusWarnings {
                 self.add(.warning, "the keys of the provider \(name) could not be refreshed", .providerDown)
             }
         }
-        let (good, bad) = (self.recent("sign_ins"), self.recent("failed_sign_ins"))
+        let (good, bad) = (self.recent("sign_ins", minutes: 15), self.recent("failed_sign_ins", minutes: 15))
         if good + bad >= 10, bad * 10 > (good + bad) * 3 {
             self.add(.warning, "\(bad) of \(good + bad) sign-ins failed in the last 15 minutes", .signInFailures)
         }
     }
 
-    /// The sum of the last 15 minutes.
-    private func recent(_ name: String) -> Int64 {
-        (self.status["history"]?[name]?.array ?? []).suffix(15).reduce(0) { $0 + ($1.integer ?? 0) }
+    /// The sum of the last minutes.
+    private func recent(_ name: String, minutes: Int) -> Int64 {
+        (self.status["history"]?[name]?.array ?? []).suffix(minutes).reduce(0) { $0 + ($1.integer ?? 0) }
     }
 
     private mutating func lookAtApps() {

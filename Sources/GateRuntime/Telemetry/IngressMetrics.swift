@@ -125,13 +125,14 @@ package struct IngressMetrics: Sendable {
         staleSessions, revocations, droppedGroups,
     ]
 
-    /// How many sign-ins succeeded, how many failed, and how many requests were rejected since the start; redirects to the
-    /// sign-in do not count.
+    /// How many sign-ins succeeded, how many failed, how many requests were rejected, without redirects to the sign-in, and
+    /// how many had a response of a route since the start.
     package static var activity: [Int64] {
         let registry = PrometheusRegistry.shared
         let good = registry.total(of: self.signIns) { $0.last == "ok" }
         let all = registry.total(of: self.signIns)
-        return [good, all - good, registry.total(of: self.rejections) { $0.last != "303" }]
+        let rejected = registry.total(of: self.rejections) { $0.last != "303" }
+        return [good, all - good, rejected, registry.total(of: self.requests)]
     }
 
     /// The counters of the process.

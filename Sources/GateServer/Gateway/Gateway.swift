@@ -636,6 +636,7 @@ extension Gateway {
     private func watchOverload() async {
         var looks = 0
         var refusedBefore = 0
+        var dropped = DroppedLineReport()
         while !Task.isCancelled {
             try? await Task.sleep(for: OverloadMonitor.interval)
             let limits = self.state.withLock { $0.runtime.limits }
@@ -648,6 +649,7 @@ extension Gateway {
             looks += 1
             guard looks % 4 == 0 else { continue }
             if reading.level >= .shorterIdle { self.endIdle(reading, configured: limits.downstream.idle) }
+            if let count = dropped.next(total: OperationsMetrics.droppedLineCount) { self.log.dropped(lines: count) }
             let refused = self.rejectedConnections.value
             if refused > refusedBefore, looks % 40 == 0 {
                 self.logger.warning("connections refused", metadata: ["count": "\(refused - refusedBefore)"])

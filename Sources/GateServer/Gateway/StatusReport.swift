@@ -193,7 +193,7 @@ final class StatusReport: OperationsSource {
     private var history: JSON {
         let columns = self.gateway.history.columns(totals: IngressMetrics.activity)
         let lists = columns.map { JSON.array($0.map(JSON.int)) }
-        let names = ["sign_ins", "failed_sign_ins", "rejections"]
+        let names = ["sign_ins", "failed_sign_ins", "rejections", "requests"]
         return .object(Dictionary(zip(names, lists)) { first, _ in first })
     }
 

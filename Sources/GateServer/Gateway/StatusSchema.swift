@@ -185,7 +185,8 @@ extension StatusSchema {
     private static let history = object(
         Member("sign_ins", minutes, "Sign-ins that succeeded, the oldest minute first, the one in progress last."),
         Member("failed_sign_ins", minutes, "Sign-ins that failed."),
-        Member("rejections", minutes, "Rejected requests, without redirects to the sign-in.")
+        Member("rejections", minutes, "Rejected requests, without redirects to the sign-in."),
+        Member("requests", minutes, "Responses to requests of a route.")
     )
 
     private static let listener = object(

@@ -36,10 +36,12 @@ struct MeteredStore: SessionStore {
 
     private let store: any SessionStore
     private let tracer: Tracer?
+    private let availability: StoreAvailability
 
-    init(_ store: any SessionStore, tracer: Tracer?) {
+    init(_ store: any SessionStore, tracer: Tracer?, availability: StoreAvailability) {
         self.store = store
         self.tracer = tracer
+        self.availability = availability
     }
 
     var keepsSessions: Bool { self.store.keepsSessions }
@@ -58,13 +60,14 @@ struct MeteredStore: SessionStore {
         let span = self.tracer?.begin("session store \(operation.rawValue)", .inside, beginsTrace: false)
         do throws(Failure) {
             let value = try await body()
-            self.ended(operation, since: began, "ok", isUp: true)
+            self.ended(operation, since: began, "ok")
+            self.note(nil)
             self.end(span, operation, nil)
             return value
         } catch {
+            self.ended(operation, since: began, error.code)
             // A store that keeps no sessions fails by design.
-            let isUp = error.kind == .overloaded ? false : nil
-            self.ended(operation, since: began, error.code, isUp: self.keepsSessions ? isUp : nil)
+            if self.keepsSessions, error.kind == .overloaded { self.note(error) }
             self.end(span, operation, self.keepsSessions ? error : nil)
             throw error
         }
@@ -80,12 +83,15 @@ struct MeteredStore: SessionStore {
     private func ended(
         _ operation: Operation,
         since began: ContinuousClock.Instant,
-        _ result: String,
-        isUp: Bool?
+        _ result: String
     ) {
         ServerMetrics.storeOperations.counter(operation.rawValue, result).increment()
         ServerMetrics.storeDuration.timer(operation.rawValue).recordNanoseconds(began.duration(to: .now).nanoseconds)
-        if let isUp { ServerMetrics.storeUp.gauge().record(isUp ? 1 : 0) }
+    }
+
+    private func note(_ failure: Failure?) {
+        ServerMetrics.storeUp.gauge().record(failure == nil ? 1 : 0)
+        self.availability.note(failure)
     }
 }
 

@@ -214,7 +214,11 @@ actor RuntimeBuilder {
         return OpenStore(
             settings: settings,
             loaded: loaded,
-            store: MeteredStore(try await self.opened(settings, loaded), tracer: self.tracer)
+            store: MeteredStore(
+                try await self.opened(settings, loaded),
+                tracer: self.tracer,
+                availability: StoreAvailability { [log = self.log] in log.storeResponds($0) }
+            )
         )
     }
 

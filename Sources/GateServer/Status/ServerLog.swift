@@ -53,6 +53,27 @@ struct ServerLog: Sendable {
         self.logger.notice("session store is in order again")
     }
 
+    /// Lines of some stream were not written; this one may be.
+    func dropped(lines count: Int64) {
+        self.logger.warning(
+            "log lines are dropped",
+            metadata: [
+                "count": "\(count)",
+                "detail":
+                    "a destination of logs fails or is too slow; gatehouse_log_lines_dropped_total has stream and reason",
+            ]
+        )
+    }
+
+    /// The session store has stopped to respond, for the reason of a failure, or responds again.
+    func storeResponds(_ failure: Failure?) {
+        guard let failure else { return self.logger.notice("session store responds again") }
+        self.logger.error(
+            "session store does not respond",
+            metadata: ["code": "\(failure.code)", "detail": "\(ServerLog.plain(failure.detail))"]
+        )
+    }
+
     /// Something about a target of an app has changed.
     func upstream(_ event: UpstreamEvent) {
         switch event {

@@ -15,7 +15,7 @@ AVAILABLE = bool(shutil.which("prometheus") and shutil.which("promtool"))
 class Prometheus(Service):
     """Scrapes a gateway four times a second, on loopback only, with the rules of deploy/."""
 
-    def __init__(self, folder, gateway):
+    def __init__(self, folder, gateway, rules=RULES):
         self.folder = folder
         self.port = free_port()
         self.path = folder / "prometheus.yml"
@@ -23,7 +23,7 @@ class Prometheus(Service):
             json.dumps(
                 {
                     "global": {"scrape_interval": "250ms", "scrape_timeout": "250ms", "evaluation_interval": "250ms"},
-                    "rule_files": [str(RULES)],
+                    "rule_files": [str(rules)],
                     "scrape_configs":
                         [
                             {
@@ -56,3 +56,8 @@ class Prometheus(Service):
         response = self.get("/api/v1/query", query=expression).json()
         assert response["status"] == "success", (expression, response)
         return response["data"]["result"]
+
+    def firing(self, alert):
+        """The alert of this name that fires, or None."""
+        alerts = self.get("/api/v1/alerts").json()["data"]["alerts"]
+        return next((one for one in alerts if one["labels"]["alertname"] == alert and one["state"] == "firing"), None)

@@ -43,6 +43,7 @@ import Testing
             ("provider_states", [["name": "a", "state": "failing"]], "critical", "GatehouseProviderDown"),
             ("provider_states", [["state": "ok", "breaker_open": true]], "warning", "GatehouseProviderBreakerOpen"),
             ("history", ["sign_ins": [6], "failed_sign_ins": [4]], "warning", "GatehouseSignInFailures"),
+            ("history", ["rejections": [301], "requests": [1203]], "warning", "GatehouseHighRejectionRate"),
             ("app_states", [["targets": [["healthy": false]]]], "critical", "GatehouseUpstreamDown"),
             ("app_states", [["targets": [["healthy": false], ["healthy": true]]]], "warning", "GatehouseUpstreamDown"),
             (
@@ -72,6 +73,11 @@ import Testing
     @Test(arguments: [([2], [7]), ([8], [3]), ([0], [0])] as [([JSON], [JSON])])
     func `a few failed sign-ins lead to no warning`(good: [JSON], bad: [JSON]) {
         #expect(self.warnings("history", ["sign_ins": .array(good), "failed_sign_ins": .array(bad)]).isEmpty)
+    }
+
+    @Test(arguments: [([300], [0]), ([301], [1204]), ([999, 0, 0, 0, 0, 0], [0])] as [([JSON], [JSON])])
+    func `rejections that are few, old or a small part lead to no warning`(rejected: [JSON], requests: [JSON]) {
+        #expect(self.warnings("history", ["rejections": .array(rejected), "requests": .array(requests)]).isEmpty)
     }
 
     @Test func `the most urgent is first`() {
