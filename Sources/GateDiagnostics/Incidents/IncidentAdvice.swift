@@ -35,10 +35,42 @@ struct IncidentAdvice: Sendable {
             values = settings.adviceValues(callback: configuration.gateway.publicURL.callback(of: settings.id))
         }
         self.meaning = reason.documentation
-        self.steps = entry.advice(values) ?? entry.kind.steps
+        self.steps = entry.advice(values) ?? reason.steps ?? entry.kind.steps
         self.page = "\(entry.page.title(for: app)): \(entry.page.text(for: app))"
         let alert = RunBook(about: reason).map { "docs/alerts.md, section \($0.rawValue)" }
         self.documents = ["docs/errors.md, section \"\(entry.section.title)\""] + [alert].compactMap(\.self)
+    }
+}
+
+extension Failure.Reason {
+    /// What to do about a failure for which the advice of its kind would be wrong; nil for all others.
+    fileprivate var steps: String? {
+        switch self {
+        case .policyDenied:
+            "if the user should have access, remove or narrow the entry of 'deny'"
+        case .policyEmailNotAuthoritative:
+            "the detail names the entry of 'allow' and what to write there if a verified address is enough"
+        case .policyEmailUnknown, .policyGroupsUnknown:
+            "a new sign-in asks the provider again; docs/providers explains when it sends neither address nor groups"
+        case .signInSignedOut, .providerInteractionRequired, .providerGrantEnded:
+            "the user signs in again; nothing else is to be done"
+        case .requestNotNavigation:
+            "nothing is to be done, unless a page of yours loads the sign-in as a part of it: let it link to the app"
+        case .requestCrossSite, .requestCrossSiteWebSocket:
+            "another site sent the browser here; if that site is yours, list its origin in 'origins' of the app, else "
+                + "nothing is to be done"
+        case .requestMisdirected:
+            "the client used a connection that it made for another host; browsers repeat the request by themselves"
+        case .routeMaintenance:
+            "remove 'maintenance' from the app when the work is done"
+        case .requestBodyTooLarge, .endpointMethod, .endpointNone, .providerNone:
+            "the request is for an endpoint of the gateway (docs/headers.md lists them); correct the client or the link"
+        case .providerBusy, .providerQueueFull:
+            "if the provider can serve more calls at a time, raise its 'max_connections'; docs/running.md explains the wait"
+        case .upstreamOverflow:
+            "add targets to the app, or raise the limits under its 'upstream' if it can serve more"
+        default: nil
+        }
     }
 }
 
@@ -51,7 +83,7 @@ extension Failure.Kind {
         case .signInRequired:
             "the user signs in again; a script has to send the session cookie"
         case .forbidden:
-            "if the user should have access, add the user or a group to 'allow' of the app, and look for an entry of 'deny'"
+            "if the user should have access, add the user, an email domain or a group to 'allow' of the app"
         case .noSuchRoute:
             "if the URL should lead to an app, add or correct its 'host' and 'path' under 'apps'"
         case .methodNotAllowed:

@@ -88,6 +88,18 @@ import Testing
         #expect(search.found.count == LogFileSearch.maxLines && search.hasMore)
     }
 
+    @Test(
+        arguments: [
+            (.policyRefused, "'allow'"), (.policyDenied, "'deny'"), (.requestCrossSite, "'origins'"),
+            (.routeBodyTooLarge, "'max_body'"), (.requestBodyTooLarge, "endpoint"), (.routeNone, "'host' and 'path'"),
+            (.openIDClientRefused, "client_secret in providers.NAME"), (.providerTimeout, "check --online"),
+        ] as [(Failure.Reason, String)]
+    )
+    func `the advice is about that failure, not only about its kind`(reason: Failure.Reason, words: String) {
+        let advice = IncidentAdvice(on: reason, app: nil, provider: nil, configuration: nil)
+        #expect(advice.steps.contains(words), "\(advice.steps)")
+    }
+
     @Test(arguments: Failure.Reason.allCases)
     func `there is something to do about each failure, without a placeholder`(reason: Failure.Reason) {
         let advice = IncidentAdvice(on: reason, app: nil, provider: nil, configuration: nil)
