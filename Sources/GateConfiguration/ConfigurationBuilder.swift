@@ -92,6 +92,8 @@ struct ConfigurationBuilder {
         settings.http2 = !certificates.isEmpty && draft.http2?.value ?? true
         settings.redirectsToHTTPS = draft.redirect != nil
         settings.proxyProtocol = (draft.proxyProtocol ?? []).map(\.value)
+        settings.socketMode = draft.mode?.value ?? settings.socketMode
+        settings.trustsPeers = draft.trusted?.value ?? false
         return settings
     }
 

@@ -273,7 +273,9 @@ package struct ForwardedHead {
         let scheme =
             (downstream.isTrusted ? self.trustedProtocol(head.message) : nil)
             ?? (downstream.isSecure ? "https" : "http")
-        let addresses = earlier.map { "\($0), \(downstream.peerText)" } ?? downstream.peerText
+        // A peer without an IP, at a Unix socket, is not an entry of a list of IPs.
+        let known = [earlier, downstream.peer == nil ? nil : downstream.peerText].compactMap { $0 }
+        let addresses = known.isEmpty ? downstream.peerText : known.joined(separator: ", ")
         writer.writeLine("X-Forwarded-For", addresses)
         writer.writeLine("X-Forwarded-Proto", scheme)
         writer.writeLine("X-Forwarded-Host", authority)

@@ -83,14 +83,38 @@ extension Shape<BindAddress> {
     package static let bindAddress = single(
         "an address",
         pattern: #"^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._\-]+):[0-9]{1,5}$"#
-    ) {
-        text throws(InvalidValue) in
+    ) { text throws(InvalidValue) in try Shape<BindAddress>.hostAndPort(text) }
+
+    private static func hostAndPort(_ text: String) throws(InvalidValue) -> BindAddress {
         if let address = BindAddress(text) { return address }
         let digits = text.drop { $0 == ":" }
         if !digits.isEmpty, digits.count <= 5, digits.allSatisfy(\.isNumber) {
             throw InvalidValue("has no host; write '127.0.0.1:\(digits)', or '0.0.0.0:\(digits)' for every interface")
         }
         throw InvalidValue("is not an address and a port such as 127.0.0.1:8080 or [::1]:8080")
+    }
+
+    /// The same, or a Unix socket: `unix:` and an absolute path.
+    package static let listenerAddress = single(
+        "an address",
+        pattern: #"^(unix:/.+|(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._\-]+):[0-9]{1,5})$"#
+    ) { text throws(InvalidValue) in
+        guard text.hasPrefix("unix:") else { return try Shape<BindAddress>.hostAndPort(text) }
+        let path = String(text.dropFirst("unix:".utf8.count))
+        guard path.hasPrefix("/"), !path.hasSuffix("/"), path.utf8.count <= 4096, !path.utf8.contains(0) else {
+            throw InvalidValue("is not an absolute path of a socket such as unix:/run/gatehouse/http.sock")
+        }
+        return BindAddress(path: path)
+    }
+}
+
+extension Shape<UInt32> {
+    /// The permissions of a Unix socket in octal digits.
+    package static let socketMode = single("permissions", pattern: "^0?[0-7]{3}$") { text throws(InvalidValue) in
+        guard (3...4).contains(text.utf8.count), text.utf8.count == 3 || text.hasPrefix("0"),
+            let bits = UInt32(text, radix: 8), bits <= 0o777
+        else { throw InvalidValue("is not three octal digits such as \"0660\"") }
+        return bits
     }
 }
 

@@ -4,13 +4,14 @@
 import json
 import re
 import secrets
+import ssl
 
 import pytest
 
 from support.browser import Browser
 from support.collector import Collector
 from support.gateway import SECRET, Gateway, oidc, run
-from support.processes import REPOSITORY, eventually, free_port
+from support.processes import REPOSITORY, certificate, eventually, free_port
 from support.raw import request
 from support.upstream import responds
 
@@ -325,6 +326,23 @@ def test_a_slow_collector_delays_no_request_and_no_stop(tmp_path, provider_serve
         gateway.stop()
         assert len(slow.bodies) == 1
     assert "trace spans dropped" in (tmp_path / "gateway.log").read_text()
+
+
+def test_a_collector_has_to_show_a_certificate_that_is_trusted(tmp_path, provider_server, recorder):
+    cert, key = certificate(tmp_path, "collector", "127.0.0.1")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(cert, key)
+    with Collector(context) as secure:
+        for trust in ({"OTEL_EXPORTER_OTLP_CERTIFICATE": str(cert)}, {}):
+            gateway = traced_gateway(
+                tmp_path, provider_server.realm("mock"), recorder, secure.address, OTEL_BSP_EXPORT_TIMEOUT="500", **trust
+            )
+            send(gateway, f"/public/trust{len(trust)}")
+            recorder.wait_for(f"/public/trust{len(trust)}")
+            gateway.stop()
+        assert {span.attributes.get("url.path") for span in secure.spans} - {None} == {"/public/trust1"}
+    log = (tmp_path / "gateway.log").read_text()
+    assert "signed by itself; name it as OTEL_EXPORTER_OTLP_CERTIFICATE" in log
 
 
 @pytest.mark.parametrize(

@@ -189,6 +189,45 @@ import Testing
         #expect(listeners.first?.proxyProtocol == ["10.0.0.0/8", "::1"].compactMap { CIDRRange($0) })
     }
 
+    @Test func `a listener on a Unix socket is for its owner and trusts no headers unless that is configured`() throws {
+        let listeners = try self.gateway(
+            "  listeners: [{ address: \"unix:/run/a.sock\" }, { address: \"unix:/run/b.sock\", mode: \"0660\", trusted: true }]"
+        ).listeners
+        #expect(listeners.map(\.address.path) == ["/run/a.sock", "/run/b.sock"])
+        #expect(listeners.map(\.address.description) == ["unix:/run/a.sock", "unix:/run/b.sock"])
+        #expect(listeners.map(\.socketMode) == [0o600, 0o660])
+        #expect(listeners.map(\.trustsPeers) == [false, true])
+    }
+
+    @Test(arguments: [
+        (
+            "address: \"unix:a.sock\"",
+            "error: 'unix:a.sock' is not an absolute path of a socket such as unix:/run/gatehouse/http.sock"
+        ),
+        ("address: \"unix:/a\", mode: \"0999\"", "error: '0999' is not three octal digits such as \"0660\""),
+        ("address: \"unix:/a\", mode: \"1777\"", "error: '1777' is not three octal digits such as \"0660\""),
+        (
+            "address: \"unix:/a\", proxy_protocol: [10.0.0.1]",
+            "error: 'proxy_protocol' is not for a Unix socket; remove it"
+        ),
+        ("address: \"h:1\", mode: \"0660\"", "error: 'mode' is not for a listener with a port; remove it"),
+        ("address: \"h:1\", trusted: true", "error: 'trusted' is not for a listener with a port; remove it"),
+        (
+            "address: \"unix:/a\", mode: \"0666\", trusted: true",
+            "warning: every user of this machine can connect and claim any client IP; give the proxy a group of its own, "
+                + "and write \"0660\""
+        ),
+    ])
+    func `what a Unix socket cannot have is reported`(listener: String, message: String) {
+        #expect(self.remarks("  listeners: [{ \(listener) }]") == [message])
+    }
+
+    @Test func `two listeners cannot have the same Unix socket`() {
+        let twice = "  listeners: [{ address: \"unix:/a\" }, { address: \"unix:/b\" }, { address: \"unix:/a\" }]"
+        #expect(self.remarks(twice).count == 1)
+        #expect(self.remarks(twice).first?.hasPrefix("error: 'unix:/a' is taken by the listener in line") == true)
+    }
+
     @Test func `HTTP2 on a plain listener is rejected`() {
         let message = "'http2' needs 'tls': browsers speak it over TLS only; write 'tls', or remove this"
         #expect(self.remarks("  listeners: [{ address: \"h:1\", http2: true }]") == ["error: \(message)"])

@@ -51,6 +51,12 @@ import Testing
         #expect(!imported.isPublic("/healthz", method: "POST") && !imported.isPublic("/healthz/x"))
     }
 
+    @Test func `a listener on a Unix socket is carried over, for its owner only`() throws {
+        let imported = try self.imported("provider = \"google\"\nhttp_address = \"unix:///run/proxy/http.sock\"\n")
+        #expect(imported.lines.contains { $0.contains("address: \"unix:/run/proxy/http.sock\"") })
+        #expect(imported.hasNote("only this user may connect to the Unix socket", line: 6))
+    }
+
     @Test func `a user needs an accepted email address and one of the groups`() throws {
         let imported = try self.imported(
             """

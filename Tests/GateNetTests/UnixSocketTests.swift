@@ -38,6 +38,14 @@ import Testing
         close(client)
     }
 
+    @Test(arguments: [0o600, 0o660, 0o666, 0o777])
+    func `the file has the mode that is asked for, also the bits of the umask`(mode: Int) throws {
+        let folder = try Folder()
+        let socket = try UnixSocket.listen(at: "\(folder.path)/s.sock", mode: UInt32(mode))
+        defer { close(socket.descriptor) }
+        #expect(try folder.attributes("s.sock")[.posixPermissions] as? Int == mode)
+    }
+
     @Test func `a socket on which a process listens is not replaced`() throws {
         let folder = try Folder()
         let path = "\(folder.path)/s.sock"

@@ -28,6 +28,7 @@ import Testing
         headers: [(name: String, value: String)] = [],
         limit: Int = 1,
         timeout: Duration = .seconds(1),
+        allowsPlainHTTP: Bool = false,
     ) throws -> String? {
         let address = try #require(WebURL(address))
         let request = ProviderRequest(
@@ -39,7 +40,7 @@ import Testing
             timeout: timeout,
         )
         do {
-            _ = try OutgoingCall(request)
+            _ = try OutgoingCall(request, allowsPlainHTTP: allowsPlainHTTP)
             return nil
         } catch {
             return error.code
@@ -50,6 +51,14 @@ import Testing
         #expect(try self.rejection(address: "http://id.example/") == "provider.insecure_address")
         #expect(try self.rejection(address: "http://127.0.0.1:8080/") == nil)
         #expect(try self.rejection(address: "http://localhost/") == nil)
+    }
+
+    @Test func `what is not a provider may be reached without TLS where its owner allows that`() throws {
+        #expect(try self.rejection(address: "http://collector.example/", allowsPlainHTTP: true) == nil)
+        #expect(
+            try self.rejection(method: "CONNECT", address: "http://collector.example/", allowsPlainHTTP: true)
+                == "provider.bad_request"
+        )
     }
 
     @Test(arguments: ["a\r\nB: c", "a\nb", "a\u{0}b", "a\u{7F}"])

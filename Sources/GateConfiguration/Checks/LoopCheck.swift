@@ -33,6 +33,7 @@ struct LoopCheck {
     }
 
     private func leadsBack(_ target: UpstreamTarget) -> Bool {
+        if case .unix(let path) = target.place { return self.listeners.contains { $0.path == path } }
         guard let origin = target.origin else { return false }
         let isOwn =
             origin.scheme == self.scheme && origin.port == self.origins.port && self.origins.contains(origin.host)

@@ -64,6 +64,10 @@ package struct ListenerSettings: Sendable, Hashable {
     package var redirectsToHTTPS = false
     /// The networks whose connections must start with a PROXY header; those of others must not.
     package var proxyProtocol: [CIDRRange] = []
+    /// The permissions of the file of a Unix socket.
+    package var socketMode: UInt32 = 0o600
+    /// Whether the processes that connect to a Unix socket are trusted proxies.
+    package var trustsPeers = false
 
     /// Makes a listener, plain unless certificates are given, and then with HTTP/2.
     package init(address: BindAddress, certificates: [CertificateFiles] = []) {
@@ -111,6 +115,8 @@ struct ListenerDraft: Sendable {
     var http2: Located<Bool>?
     var redirect: Located<ListenerRedirect>?
     var proxyProtocol: [Located<CIDRRange>]?
+    var mode: Located<UInt32>?
+    var trusted: Located<Bool>?
 }
 
 /// What a listener does instead of serving requests.
@@ -244,9 +250,10 @@ extension Mapping<ListenerDraft> {
             Key(
                 "address",
                 located: \.address,
-                .bindAddress,
+                .listenerAddress,
                 .init(isRequired: true, example: "0.0.0.0:443"),
-                "Host and port; an IPv6 address is in brackets, port 0 is any free one."
+                "Host and port; an IPv6 address is in brackets, port 0 is any free one. Or `unix:` and the absolute path of a "
+                    + "Unix socket, for a proxy on this machine."
             ),
             Key(
                 "tls",
@@ -278,8 +285,24 @@ extension Mapping<ListenerDraft> {
                 "The networks of load balancers whose connections start with a PROXY header, version 1 or 2, with the client "
                     + "IP. A connection from there without the header is closed, and so is one from elsewhere with it."
             ),
+            Key(
+                "mode",
+                located: \.mode,
+                .socketMode,
+                .init(default: .words("`\"0600\"`"), example: "0660"),
+                "The permissions of the file of a Unix socket; a process needs write permission to connect. In quotation marks."
+            ),
+            Key(
+                "trusted",
+                located: \.trusted,
+                .flag,
+                .init(default: .words("`false`")),
+                "Whether the processes that connect to a Unix socket are trusted proxies, as those in `trusted_proxies` are: "
+                    + "their `X-Forwarded-*` and `Forwarded` count."
+            ),
         ],
         check: { listener, written, reading in
+            listener.checkSocket(written, &reading)
             if let http2 = listener.http2, http2.value, written.keys["tls"] == nil {
                 let help = "browsers speak it over TLS only; write 'tls', or remove this"
                 reading.error("'http2' needs 'tls': \(help)", at: http2.mark)
@@ -291,6 +314,22 @@ extension Mapping<ListenerDraft> {
             reading.error("'tls' is an empty list; remove it for a plain listener", at: certificates.mark)
         }
     )
+}
+
+extension ListenerDraft {
+    /// A Unix socket has permissions instead of TLS and networks.
+    fileprivate func checkSocket(_ written: Mapping<ListenerDraft>.Written, _ reading: inout DecodingContext) {
+        guard let address = self.address else { return }
+        let foreign = address.value.path == nil ? ["mode", "trusted"] : ["tls", "proxy_protocol"]
+        for key in foreign {
+            guard let mark = written.keys[key] else { continue }
+            let kind = address.value.path == nil ? "a listener with a port" : "a Unix socket"
+            reading.error("'\(key)' is not for \(kind); remove it", at: mark)
+        }
+        guard let mode = self.mode, mode.value & 0o002 != 0, self.trusted?.value == true else { return }
+        let help = "give the proxy a group of its own, and write \"0660\""
+        reading.warning("every user of this machine can connect and claim any client IP; \(help)", at: mode.mark)
+    }
 }
 
 extension Mapping<CertificateDraft> {

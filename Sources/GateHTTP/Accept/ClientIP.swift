@@ -9,6 +9,8 @@ package struct ClientIP: Sendable {
     package let ip: IPAddress?
     /// The IP address as text, for forwarding.
     package let text: String
+    /// Whether the peer is a trusted proxy although it has no IP: it came over a Unix socket that trusts its peers.
+    package var isTrusted = false
 }
 
 extension ClientIP {

@@ -18,17 +18,23 @@ package final class Listener: Sendable {
     package let plan: ListenerPlan
 
     private let socket: ListeningSocket
+    /// The file of a Unix socket; nil for others.
+    private let file: Mutex<UnixSocket?>
+    private let isUnixSocket: Bool
     private let limiter: ConnectionLimiter
     private let makeConnection: ConnectionFactory
     private let inForce: Mutex<ListenerPlan>
 
     private init(
         socket: ListeningSocket,
+        file: UnixSocket?,
         plan: ListenerPlan,
         limiter: ConnectionLimiter,
         makeConnection: @escaping ConnectionFactory
     ) {
         self.socket = socket
+        self.file = Mutex(file)
+        self.isUnixSocket = file != nil
         self.plan = plan
         self.limiter = limiter
         self.makeConnection = makeConnection
@@ -45,8 +51,15 @@ package final class Listener: Sendable {
         makeConnection: @escaping ConnectionFactory
     ) async throws(Failure) -> Listener {
         do {
-            let socket = try Listener.socket(for: plan)
-            let listener = Listener(socket: socket, plan: plan, limiter: limiter, makeConnection: makeConnection)
+            let file = try Listener.file(for: plan)
+            let socket = try file.map { ListeningSocket(taking: $0.descriptor) } ?? Listener.socket(for: plan)
+            let listener = Listener(
+                socket: socket,
+                file: file,
+                plan: plan,
+                limiter: limiter,
+                makeConnection: makeConnection
+            )
             try await socket.accept(
                 on: group,
                 failed: { error, loop in
@@ -58,14 +71,30 @@ package final class Listener: Sendable {
             )
             return listener
         } catch {
-            let reason = Self.reason(of: error)
-            throw Failure(.listenerBind, "cannot listen on \(plan.host):\(plan.port): \(reason)")
+            let reason = plan.address.path == nil ? Self.reason(of: error) : Self.reasonOfFile(error)
+            throw Failure(.listenerBind, "cannot listen on \(plan.address): \(reason)")
         }
     }
 
+    /// Opens the Unix socket of a plan, in a folder that exists; nil for a plan with a port.
+    private static func file(for plan: ListenerPlan) throws -> UnixSocket? {
+        guard let path = plan.address.path else { return nil }
+        return try PrivateFile.locking(PrivateFile.folder(of: path)) { () throws(Failure) in
+            do throws(SocketError) {
+                return try UnixSocket.listen(at: path, mode: plan.socketMode)
+            } catch {
+                throw Failure(.listenerBind, error.reasonOfUnixSocket)
+            }
+        }
+    }
+
+    private static func reasonOfFile(_ error: any Error) -> String { (error as? Failure)?.detail ?? "\(error)" }
+
     private static func socket(for plan: ListenerPlan) throws -> ListeningSocket {
         if let inherited = plan.inherited { return try ListeningSocket(inheriting: inherited.descriptor) }
-        return try ListeningSocket(on: SocketAddress.makeAddressResolvingHost(plan.host, port: plan.port))
+        return try ListeningSocket(
+            on: SocketAddress.makeAddressResolvingHost(plan.address.host, port: plan.address.port)
+        )
     }
 
     /// Why a port cannot be bound, in plain words for the usual reasons.
@@ -87,10 +116,21 @@ package final class Listener: Sendable {
     package func setPaused(_ isPaused: Bool) { self.socket.setPaused(isPaused) }
 
     /// Stops accepting; connections in the kernel's queue are still accepted.
-    package func drain() async { await self.socket.drain() }
+    ///
+    /// The file of a Unix socket is removed first, so that no client can join the queue any more.
+    package func drain() async {
+        self.removeFile()
+        await self.socket.drain()
+    }
 
     /// Closes the socket immediately.
-    package func close() async { await self.socket.close() }
+    package func close() async {
+        self.removeFile()
+        await self.socket.close()
+    }
+
+    /// Removes the file of a Unix socket once: later, the path may be that of the next gateway.
+    private func removeFile() { self.file.withLock { $0.take() }?.removeFile() }
 }
 
 // MARK: New connections
@@ -134,7 +174,8 @@ extension Listener {
         let (limiter, channel) = (self.limiter, arrival.channel)
         channel.closeFuture.whenComplete { _ in limiter.connectionClosed() }
         let text = channel.remoteAddress?.ipAddress
-        let peer = ClientIP(ip: text.flatMap { IPAddress($0) }, text: text ?? "unknown")
+        var peer = ClientIP(ip: text.flatMap { IPAddress($0) }, text: text ?? "unknown")
+        peer.isTrusted = self.isUnixSocket && arrival.plan.trustsPeers
         guard let ip = peer.ip, arrival.plan.balancers.contains(where: { $0.contains(ip) }) else {
             return self.count(peer, of: arrival) { self.activate(arrival) { try self.prepare(peer, of: arrival) } }
         }
@@ -226,6 +267,17 @@ extension Listener {
         }
         let identity = identities.first { $0.covers(host) } ?? fallback
         return NegotiatedTLS(serverName: host, identity: identity, accepted: accepted)
+    }
+}
+
+extension SocketError {
+    /// Why a Unix socket cannot be listened on, in plain words for the usual reasons.
+    package var reasonOfUnixSocket: String {
+        switch self.code {
+        case EADDRINUSE: "another process listens there"
+        case ENOTSOCK: "there is something that is not a socket"
+        default: "\(self)"
+        }
     }
 }
 

@@ -5,9 +5,7 @@ package import GateCore
 /// Where and how to listen.
 package struct ListenerPlan: Sendable {
     /// The address to bind.
-    package let host: String
-    /// The port to bind.
-    package let port: Int
+    package let address: BindAddress
     /// The certificates, the default first; empty for a plain listener.
     package let identities: [TLSIdentity]
     /// Whether HTTP/2 is offered by ALPN; never without TLS.
@@ -18,13 +16,16 @@ package struct ListenerPlan: Sendable {
     package var balancers: [CIDRRange] = []
     /// Whether it only redirects to https; never with identities.
     package var redirectsToHTTPS = false
+    /// The permissions of the file of a Unix socket.
+    package var socketMode: UInt32 = 0o600
+    /// Whether the processes that connect to a Unix socket are trusted proxies.
+    package var trustsPeers = false
     /// A listening socket that the parent process has opened.
     package var inherited: InheritedSocket?
 
     /// A plan; a listener without identities is plain.
-    package init(host: String, port: Int, identities: [TLSIdentity], http2: Bool = true) {
-        self.host = host
-        self.port = port
+    package init(_ address: BindAddress, identities: [TLSIdentity], http2: Bool = true) {
+        self.address = address
         self.identities = identities
         self.http2 = http2 && !identities.isEmpty
     }

@@ -40,7 +40,11 @@ struct OAuth2ProxyServer {
         let certificate = self.settings.scalar("tls_cert_file", &notes)
         let key = self.settings.scalar("tls_key_file", &notes)
         let hasTLS = certificate != nil && key != nil
-        if let address = self.address("http_address", else: hasTLS ? nil : "127.0.0.1:4180", &notes) {
+        if let socket = self.socket(&notes) {
+            var listener = YAMLMapping()
+            listener.add("address", socket)
+            listeners.append(.mapping(listener))
+        } else if let address = self.address("http_address", else: hasTLS ? nil : "127.0.0.1:4180", &notes) {
             var listener = YAMLMapping()
             listener.add("address", address)
             if hasTLS, self.settings.flag("force_https", else: false) { listener.add("redirect", .word("https")) }
@@ -59,6 +63,16 @@ struct OAuth2ProxyServer {
         gateway.add("operations", self.address("metrics_address", else: nil, &notes))
     }
 
+    /// The Unix socket of `http_address`, if it is one.
+    private func socket(_ notes: inout ImportNotes) -> ConfigText? {
+        let scheme = "unix://"
+        guard let setting = self.settings["http_address"], let text = setting.texts.last, text.hasPrefix(scheme + "/")
+        else { return nil }
+        let help = "set 'mode' for a proxy of another user, and 'trusted' if its X-Forwarded-* count"
+        notes.note("only this user may connect to the Unix socket; \(help)", at: setting.place)
+        return ConfigText("unix:\(text.dropFirst(scheme.utf8.count))")
+    }
+
     /// An address of a listener: `host:port`, with or without scheme; an empty host is every interface.
     private func address(_ name: String, else standard: String?, _ notes: inout ImportNotes) -> ConfigText? {
         guard var text = self.settings.text(name) ?? standard else { return nil }
@@ -68,7 +82,7 @@ struct OAuth2ProxyServer {
         if text.hasPrefix(":") { text = "0.0.0.0\(text)" }
         guard let address = BindAddress(text) else {
             let place = self.settings[name]?.place
-            notes.warning("'\(name)' is not host and port; a Unix socket as listener is not supported yet", at: place)
+            notes.warning("'\(name)' is not host and port", at: place)
             return nil
         }
         return ConfigText(address.description)

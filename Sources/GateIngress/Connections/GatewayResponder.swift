@@ -20,6 +20,8 @@ final class GatewayResponder: Responder {
     private let loop: LoopState
     private let peer: IPAddress?
     private let peerText: String
+    /// Whether the peer is a trusted proxy without an IP.
+    private let isTrustedPeer: Bool
     private let tls: NegotiatedTLS?
 
     /// Where the response goes; nil while no request is in progress.
@@ -49,10 +51,11 @@ final class GatewayResponder: Responder {
     /// For the access line; stays empty if those are off.
     private var record = AccessRecord()
 
-    init(loop: LoopState, peer: IPAddress?, peerText: String, tls: NegotiatedTLS?) {
+    init(loop: LoopState, peer: IPAddress?, peerText: String, isTrustedPeer: Bool = false, tls: NegotiatedTLS?) {
         self.loop = loop
         self.peer = peer
         self.peerText = peerText
+        self.isTrustedPeer = isTrustedPeer
         self.tls = tls
         self.runtime = loop.runtime
         self.downstream = ForwardedHead.Downstream(
@@ -106,7 +109,8 @@ extension GatewayResponder {
     private func takeRuntime() {
         guard self.runtime !== self.loop.runtime || self.turn == 1 else { return }
         self.runtime = self.loop.runtime
-        let isTrusted = self.peer.map { peer in self.runtime.trustedProxies.contains { $0.contains(peer) } } ?? false
+        let isTrusted =
+            self.peer.map { peer in self.runtime.trustedProxies.contains { $0.contains(peer) } } ?? self.isTrustedPeer
         self.downstream = ForwardedHead.Downstream(
             peer: self.peer,
             peerText: self.peerText,

@@ -89,7 +89,13 @@ package final class IngressLoops: Sendable {
         let makeResponder: () -> any Responder = {
             redirects
                 ? RedirectResponder(loop: state)
-                : GatewayResponder(loop: state, peer: client.ip, peerText: client.text, tls: negotiation.tls)
+                : GatewayResponder(
+                    loop: state,
+                    peer: client.ip,
+                    peerText: client.text,
+                    isTrustedPeer: client.isTrusted,
+                    tls: negotiation.tls
+                )
         }
         var limits = state.runtime.limits.downstream
         limits.streams = min(limits.streams, state.level.maxStreams ?? .max)

@@ -40,6 +40,9 @@ package final class ListeningSocket: Sendable {
         self.init(descriptor, isInherited: true)
     }
 
+    /// Takes a socket that this process listens on; it is closed with this object.
+    package convenience init(taking descriptor: Int32) { self.init(descriptor, isInherited: false) }
+
     private init(_ descriptor: Int32, isInherited: Bool) {
         self.descriptor = descriptor
         self.isInherited = isInherited

@@ -4,7 +4,7 @@ internal import CEventPoll
 internal import Glibc
 internal import NIOCore
 
-/// A Unix socket at a path, which only its owner can connect to.
+/// A Unix socket at a path, which only its owner can connect to, unless its mode allows it to others.
 ///
 /// A path may be longer than the 107 bytes of an address: the folder is opened and named by its descriptor. The name of
 /// the file alone must be shorter.
@@ -15,13 +15,17 @@ package struct UnixSocket: Sendable {
     private let device: UInt
     private let number: UInt
 
-    /// Listens at a path, with mode 0600.
+    /// Listens at a path.
     ///
     /// A socket on which no process listens is replaced; anything else at the path is an error. The caller locks the folder
     /// meanwhile, so that two processes cannot replace each other's socket.
     ///
+    /// - Parameters:
+    ///   - path: The path.
+    ///   - mode: The permissions of the file, whatever the umask is; connect needs write permission.
+    /// - Returns: The socket, listening.
     /// - Throws: A ``SocketError``; `EADDRINUSE` if a process listens there, `ENOTSOCK` if it is not a socket.
-    package static func listen(at path: String) throws(SocketError) -> UnixSocket {
+    package static func listen(at path: String, mode: UInt32 = 0o600) throws(SocketError) -> UnixSocket {
         let place = try Place(path)
         defer { place.close() }
         var status = stat()
@@ -32,10 +36,13 @@ package struct UnixSocket: Sendable {
         }
         let descriptor = try SocketCalls.stream(for: place.address)
         do throws(SocketError) {
-            // The file takes the mode of the descriptor, without the bits of the umask; connect needs write permission.
-            try SocketError.check("fchmod") { fchmod(descriptor, 0o600) }
+            // The file takes the mode of the descriptor, without the bits of the umask, so at no time it has more.
+            try SocketError.check("fchmod") { fchmod(descriptor, mode & 0o600) }
             try unsafe SocketCalls.check("bind", with: place.address) { unsafe Glibc.bind(descriptor, $0, $1) }
             try SocketError.check("listen") { Glibc.listen(descriptor, SocketCalls.backlog) }
+            if mode & ~0o600 != 0 {
+                try SocketError.check("fchmodat") { unsafe fchmodat(place.folder, place.name, mode, 0) }
+            }
             try SocketError.check("stat") { unsafe fstatat(place.folder, place.name, &status, AT_SYMLINK_NOFOLLOW) }
         } catch {
             Glibc.close(descriptor)

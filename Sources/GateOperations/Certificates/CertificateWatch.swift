@@ -147,7 +147,7 @@ extension ListenerCertificates {
     /// The certificates of a listener that is open or about to be.
     init(_ plan: ListenerPlan) {
         self.init(
-            address: "\(BindAddress(host: plan.host, port: plan.port))",
+            address: "\(plan.address)",
             certificates: plan.identities.map { ($0.file, $0.certificate) }
         )
     }

@@ -26,7 +26,7 @@ extension Listener {
         inherited: InheritedSocket? = nil,
         respond: @escaping @Sendable (RequestHead, [UInt8], ClientIP) async -> Response
     ) async throws(Failure) -> Listener {
-        var plan = ListenerPlan(host: host, port: port, identities: [])
+        var plan = ListenerPlan(BindAddress(host: host, port: port), identities: [])
         plan.inherited = inherited
         return try await self.open(plan, on: group, maxConnections: maxConnections) { _, client in
             { await respond($0, $1, client) }
@@ -48,7 +48,7 @@ extension Listener {
         maxConnections: Int,
         respond: @escaping @Sendable (RequestHead, [UInt8], UInt32?) async -> Response
     ) async throws(Failure) -> Listener {
-        var plan = ListenerPlan(host: "localhost", port: 0, identities: [])
+        var plan = ListenerPlan(BindAddress(host: "localhost", port: 0), identities: [])
         plan.inherited = InheritedSocket(descriptor: socket.descriptor, address: nil, port: 0, name: "operations")
         return try await self.open(plan, on: group, maxConnections: maxConnections) { channel, _ in
             let user = channel.peerUser

@@ -224,7 +224,8 @@ package final class Gateway: Sendable {
     package var addresses: [String] {
         self.state.withLock { state in
             state.configuration.gateway.listeners.map { listener in
-                "\(listener.certificates.isEmpty ? "http" : "https")://\(listener.address)"
+                guard listener.address.path == nil else { return "\(listener.address)" }
+                return "\(listener.certificates.isEmpty ? "http" : "https")://\(listener.address)"
             }
         }
     }
@@ -232,11 +233,12 @@ package final class Gateway: Sendable {
     private func open(_ plans: [ListenerPlan]) async throws(Failure) {
         let settings = self.state.withLock { $0.configuration.gateway }
         let operations = settings.operations
-        let addresses = plans.map { BindAddress(host: $0.host, port: $0.port) }
+        // Unix sockets are opened here in any case.
+        let addresses = plans.map(\.address).filter { $0.path == nil }
         let sockets = try SocketAssignment(self.options.inherited, to: addresses + [operations])
         let loops = self.loops
-        for (var plan, address) in zip(plans, addresses) {
-            plan.inherited = sockets[address]
+        for var plan in plans {
+            plan.inherited = sockets[plan.address]
             let redirects = plan.redirectsToHTTPS
             let listener = try await Listener.open(plan, on: self.group, limiter: self.gate) { channel, client, tls in
                 try loops.connection(on: channel.eventLoop, of: client, over: tls, redirects: redirects)
@@ -291,7 +293,7 @@ package final class Gateway: Sendable {
                 do throws(SocketError) {
                     return try UnixSocket.listen(at: path)
                 } catch {
-                    throw Failure(.operationsSocket, error.reasonOfSocket)
+                    throw Failure(.operationsSocket, error.reasonOfUnixSocket)
                 }
             }
         } catch {
@@ -556,7 +558,7 @@ extension Gateway {
     /// A listener takes the certificates, time-outs and balancers of its address; whether it is TLS is fixed when it opens.
     private func adopt(_ plans: [ListenerPlan]) {
         for listener in self.listeners.withLock({ $0 }) {
-            let plan = plans.first { $0.host == listener.plan.host && $0.port == listener.plan.port }
+            let plan = plans.first { $0.address == listener.plan.address }
             guard let plan, plan.identities.isEmpty == listener.plan.identities.isEmpty else { continue }
             listener.adopt(plan)
         }
@@ -565,7 +567,9 @@ extension Gateway {
     private func warnOfFixedSettings(_ new: Configuration) {
         let old = self.state.withLock { $0.configuration }
         let addresses: (Configuration) -> [String] = {
-            $0.gateway.listeners.map { "\($0.address) \($0.certificates.isEmpty) \($0.redirectsToHTTPS)" }
+            $0.gateway.listeners.map {
+                "\($0.address) \($0.certificates.isEmpty) \($0.redirectsToHTTPS) \($0.socketMode)"
+            }
         }
         guard
             addresses(old) != addresses(new) || old.gateway.operations != new.gateway.operations
@@ -727,17 +731,6 @@ extension Gateway {
         let time = OverloadMachine.idleTime(at: reading.share, configured: configured)
         guard time < configured else { return }
         self.loops.closeIdle(for: time)
-    }
-}
-
-extension SocketError {
-    /// Why a Unix socket cannot be listened on, in plain words for the usual reasons.
-    fileprivate var reasonOfSocket: String {
-        switch self.code {
-        case EADDRINUSE: "another process listens there"
-        case ENOTSOCK: "there is something that is not a socket"
-        default: "\(self)"
-        }
     }
 }
 

@@ -171,15 +171,12 @@ actor RuntimeBuilder {
             for files in listener.certificates {
                 identities.append(try TLSIdentity(certificateFile: files.certificate, keyFile: files.privateKey))
             }
-            var plan = ListenerPlan(
-                host: listener.address.host,
-                port: listener.address.port,
-                identities: identities,
-                http2: listener.http2
-            )
+            var plan = ListenerPlan(listener.address, identities: identities, http2: listener.http2)
             plan.handshake = configuration.gateway.limits.downstream.handshake
             plan.balancers = listener.proxyProtocol
             plan.redirectsToHTTPS = listener.redirectsToHTTPS
+            plan.socketMode = listener.socketMode
+            plan.trustsPeers = listener.trustsPeers
             plans.append(plan)
         }
         return plans

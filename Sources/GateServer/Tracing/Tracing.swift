@@ -79,7 +79,9 @@ final class Tracing: Sendable {
             default: .rejected(reason)
             }
         } catch {
-            return .postponed(error.detail)
+            // The advice of the transport names the key for providers.
+            let detail = error.detail.replacing("tls.ca_file", with: "OTEL_EXPORTER_OTLP_CERTIFICATE")
+            return .postponed(detail)
         }
     }
 }

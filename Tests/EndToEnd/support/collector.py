@@ -40,7 +40,7 @@ class Exported:
 
 class Collector(Closing):
     """Listens on a port and keeps what it receives; `go` lets it respond."""
-    def __init__(self):
+    def __init__(self, tls=None):
         self.bodies, self.headers, self.paths = [], [], []
         self.go = threading.Event()
         self.go.set()
@@ -65,7 +65,9 @@ class Collector(Closing):
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
-        self.address = f"http://127.0.0.1:{self.server.server_port}"
+        if tls:
+            self.server.socket = tls.wrap_socket(self.server.socket, server_side=True)
+        self.address = f"{'https' if tls else 'http'}://127.0.0.1:{self.server.server_port}"
         threading.Thread(target=self.server.serve_forever, args=(0.05, ), daemon=True).start()
 
     @property

@@ -56,7 +56,7 @@ private final class ListenerFixture: Sendable {
         self.limiter = ConnectionLimiter(limits) { failure in rejections.list.withLock { $0.append(failure) } }
         let descriptor = try SocketCalls.listen(on: try SocketAddress(ipAddress: "127.0.0.1", port: 0))
         self.address = try #require(SocketCalls.localAddress(of: descriptor))
-        var plan = ListenerPlan(host: "127.0.0.1", port: 0, identities: [])
+        var plan = ListenerPlan(BindAddress(host: "127.0.0.1", port: 0), identities: [])
         plan.balancers = loadBalancers.compactMap { CIDRRange($0) }
         plan.inherited = InheritedSocket(
             descriptor: descriptor,
@@ -117,7 +117,7 @@ private final class ListenerFixture: Sendable {
         let port = try #require(fixture.address.port)
         let failure = await #expect(throws: Failure.self) {
             try await Listener.open(
-                ListenerPlan(host: "127.0.0.1", port: port, identities: []),
+                ListenerPlan(BindAddress(host: "127.0.0.1", port: port), identities: []),
                 on: fixture.loops,
                 limiter: fixture.limiter
             ) { _, _, _ in throw ChannelError.operationUnsupported }
