@@ -7,11 +7,12 @@ struct DroppedLineReport {
     private var known: Int64 = 0
     private var reported: ContinuousClock.Instant?
 
-    /// How many lines to report; nil for nothing to report now.
+    /// How many lines to report.
     ///
     /// - Parameters:
     ///   - total: The lines that were dropped since the start.
     ///   - now: The time.
+    /// - Returns: The number; nil for nothing to report now.
     mutating func next(total: Int64, at now: ContinuousClock.Instant = .now) -> Int64? {
         let isSoon = self.reported.map { $0.duration(to: now) < DroppedLineReport.minInterval } ?? false
         guard total > self.known, !isSoon else { return nil }
