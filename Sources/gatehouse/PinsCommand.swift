@@ -30,6 +30,9 @@ struct PinsCommand: AsyncParsableCommand {
     @Option(help: "With a host: the http proxy to go through, such as http://proxy.example.com:3128.")
     var proxy: String?
 
+    @Flag(help: "Print JSON.")
+    var json = false
+
     func validate() throws {
         guard (self.host == nil) != (self.provider == nil) else {
             throw ValidationError("name a host or a --provider")
@@ -59,7 +62,7 @@ struct PinsCommand: AsyncParsableCommand {
             printError("gatehouse: error: \(failure.code): \(failure.detail)")
             throw ExitCode(1)
         }
-        printLine(inspection.text(now: WallClock.system.now))
+        printLine(self.json ? inspection.json.pretty() : inspection.text(now: WallClock.system.now))
         guard !inspection.isGood else { return }
         if self.host != nil, self.caFile == nil { printError("gatehouse: a private authority is named with --ca-file") }
         throw ExitCode(1)

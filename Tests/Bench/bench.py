@@ -48,6 +48,7 @@ def parser():
     add("--write", type=Path, metavar="FILE", help="put the table into a document")
     add("--json", type=Path, metavar="FILE", help="write the figures for programs")
     add("--envoy", type=Path, help="an Envoy to measure beside")
+    add("--before", type=Path, help="a program to measure against")
     add("--keep", action="store_true", help="keep the folder with configurations and logs")
     add("--rounds", type=int, default=3)
     add("--seconds", type=int, default=4, help="how long one measurement takes")
@@ -75,7 +76,7 @@ def options_of(arguments):
         found.error(f"there is no scenario {', '.join(sorted(unknown))}; --list names them")
     if options.write and (options.quick or set(options.only) != set(ALL)):
         found.error("--write is for complete runs: leave out --quick and --only")
-    for file in (options.gateway, options.envoy):
+    for file in (options.gateway, options.envoy, options.before):
         if file and not options.list and not file.exists():
             found.error(f"there is no {file}; `make build` builds the gateway, --gateway names another")
     options.gateway = options.gateway.resolve()

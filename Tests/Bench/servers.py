@@ -165,13 +165,16 @@ class Beside:
 class Gateway:
     """One gateway. Its file has as many routes and providers as asked; the app of the measurements is the last."""
 
-    def __init__(self, environment, routes=1, providers=1, cpus=None, reuse=None):
+    def __init__(self, environment, routes=1, providers=1, cpus=None, reuse=None, logs=None, variables=None, program=None):
         self.environment, self.cpus, self.reuse = environment, cpus or environment.measured, reuse
+        self.program, self.variables = program or environment.options.gateway, {**ENVIRONMENT, **(variables or {})}
         self.name = f"gateway{next(environment.names)}"
         self.folder = environment.folder / self.name
         self.folder.mkdir()
         self.port, self.secure_port, self.operations = free_ports(3)
         self.configuration = self.plan(routes, providers)
+        if logs:
+            self.configuration["logs"] = {**logs, "access": str(self.folder / "access.log")}
         self.child, self.cookie = None, None
 
     def plan(self, routes, providers):
@@ -243,10 +246,10 @@ class Gateway:
 
     def launch(self):
         """Starts the program and does not wait for it."""
-        command = [self.environment.options.gateway, "serve", "--config", self.write(), "--log-level", "error"]
+        command = [self.program, "serve", "--config", self.write(), "--log-level", "error"]
         if not any(keys[:2] == ("gateway", "drain") for keys, _ in self.generous()):
             command += ["--drain-delay", "0"]
-        self.child = self.environment.children.start(self.name, command, self.cpus, ENVIRONMENT)
+        self.child = self.environment.children.start(self.name, command, self.cpus, self.variables)
 
     def start(self):
         self.launch()

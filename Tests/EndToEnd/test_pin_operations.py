@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operating pins: rotation, outage, recovery, events, metrics, `gatehouse pins`."""
 
+import json
 import re
 import threading
 
@@ -461,6 +462,14 @@ def test_pins_of_a_provider_compares_all_its_hosts_with_the_file(place, server, 
     assert "pin 2 of 2 matches; 1 of them unused now" in result.stdout
     assert f"x.localhost:{server.port}" in result.stdout and "another host name" in result.stdout
     assert result.returncode == 1
+    for_scripts = run("pins", "--provider", "staff", "--config", gateway.path, "--json")
+    found = json.loads(for_scripts.stdout)
+    assert for_scripts.returncode == 1 and found["good"] is False
+    hosts = {host["host"]: host for host in found["hosts"]}
+    pinned_host, other = hosts[f"localhost:{server.port}"], hosts[f"x.localhost:{server.port}"]
+    assert pinned_host["pins"] == {"count": 2, "matches": True} and pinned_host["failure"] is None
+    assert [one["pin"] for one in pinned_host["certificates"] if one["public_key"] == place.leaf.pin] == [2]
+    assert other["certificates"] == [] and other["failure"]["code"] == "provider.tls"
 
 
 def test_pins_of_a_provider_shows_pins_that_do_not_match(place, realm, tmp_path):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scenarios by name, in the order of the table. Each gets the servers and returns rows."""
 
-from . import bodies, envoy, flat, handshakes, idle, latency, loops, posts, protocols, sign_ins, start
+from . import bodies, envoy, flat, handshakes, idle, latency, loops, observed, posts, protocols, sign_ins, start
 
 ALL = {
     "h1": protocols.h1,
@@ -19,5 +19,8 @@ ALL = {
     "sign-ins": sign_ins.whole,
     "handshakes": handshakes.full,
     "loops": loops.two,
+    "access-log": observed.access_log,
+    "tracing": observed.tracing,
+    "before": observed.before,
     "start": start.first_response,
 }
