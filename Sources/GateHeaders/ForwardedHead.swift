@@ -274,8 +274,12 @@ package struct ForwardedHead {
             (downstream.isTrusted ? self.trustedProtocol(head.message) : nil)
             ?? (downstream.isSecure ? "https" : "http")
         // A peer without an IP, at a Unix socket, is not an entry of a list of IPs.
-        let known = [earlier, downstream.peer == nil ? nil : downstream.peerText].compactMap { $0 }
-        let addresses = known.isEmpty ? downstream.peerText : known.joined(separator: ", ")
+        let addresses =
+            switch earlier {
+            case let earlier? where downstream.peer == nil: earlier
+            case let earlier?: "\(earlier), \(downstream.peerText)"
+            case nil: downstream.peerText
+            }
         writer.writeLine("X-Forwarded-For", addresses)
         writer.writeLine("X-Forwarded-Proto", scheme)
         writer.writeLine("X-Forwarded-Host", authority)

@@ -57,7 +57,8 @@ final class UserRegister: Sendable {
             return !state.isWriting
         }
         guard isFirst else { return }
-        Task { await self.writeLater() }
+        // Detached: the writes are of all users, not part of the trace of this one's request.
+        Task.detached { await self.writeLater() }
     }
 
     private func writeLater() async {

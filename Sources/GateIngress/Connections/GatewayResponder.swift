@@ -399,6 +399,7 @@ extension GatewayResponder {
         self.trace = nil
         guard let request else { return }
         self.exchange?.endTrace()
+        guard trace.context.isSampled else { return }
         let endpoint = EndpointPath.pattern(of: request.path.text(in: request.message))
         let route = endpoint == nil ? RequestPath(runtime: self.runtime, loop: self.loop).route(of: request) : nil
         trace.end(

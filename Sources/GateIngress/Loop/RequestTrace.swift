@@ -50,7 +50,8 @@ final class RequestTrace {
         self.keepsState = parent != nil && request.message.hasForwardableTraceState
         self.began = began
         let passed = UInt64(clamping: (NIODeadline.now() - began).nanoseconds)
-        self.wallClock = isSampled ? TraceSpan.now - passed : 0
+        let now = isSampled ? TraceSpan.now : 0
+        self.wallClock = now - min(now, passed)
     }
 
     /// The gateway responds with a failure.

@@ -54,7 +54,7 @@ package struct IncidentRequest: Sendable, Hashable {
     }
 
     /// The same with printable texts of a bounded length.
-    fileprivate var bounded: IncidentRequest {
+    var bounded: IncidentRequest {
         var bounded = self
         bounded.id = Incident.bounded(self.id)
         bounded.client = Incident.bounded(self.client)
@@ -107,8 +107,8 @@ package struct Incident: Sendable, Hashable {
         self.request = request.bounded
     }
 
-    /// Takes over what another part of the gateway knows of the request.
-    mutating func add(_ request: IncidentRequest) { self.request.add(request.bounded) }
+    /// Takes over what another part of the gateway knows of the request, texts of bounded size.
+    mutating func add(_ request: IncidentRequest) { self.request.add(request) }
 
     /// Whether it is the same failure as one without an id, which an app's failure is before its page is made.
     func supersedes(_ other: Incident) -> Bool {

@@ -6,12 +6,40 @@ internal import Synchronization
 /// The latest incidents of this process, for `gatehouse explain`.
 ///
 /// Only failures are written to it, each of a bounded size and a bounded number of them, so it costs nothing where nothing
-/// fails. Failures that any client can cause as often as it likes, such as an unknown path, replace only each other.
+/// fails. Failures that clients can cause at will replace only each other, so they remove no denial of a user.
 package final class IncidentHistory: Sendable {
-    /// How many incidents are kept: one half for failures that any client can cause, one for all others.
-    package static let capacity = 1000
+    /// How many incidents are kept: as many of each ``Origin``.
+    package static let capacity = 1200
     /// How many incidents one look-up returns.
     static let maxFound = 20
+
+    /// Where a failure comes from, by who can cause many of them.
+    private enum Origin: Int, CaseIterable {
+        /// Any request: an unknown path, a missing session.
+        case request
+        /// A request to an endpoint of a provider, an app that is down, too much load.
+        case attempt
+        /// A user who is denied, a provider in a sign-in that was really begun, the gateway itself.
+        case user
+
+        static let capacity = IncidentHistory.capacity / Origin.allCases.count
+
+        init(of reason: Failure.Reason, _ request: IncidentRequest) {
+            switch reason {
+            case .requestNotNavigation, .requestCrossSite, .requestCrossSiteWebSocket, .signInSignedOut,
+                .providerInteractionRequired:
+                self = request.provider == nil ? .request : .attempt
+                return
+            default: break
+            }
+            switch reason.entry.kind {
+            case .malformedRequest, .signInRequired, .noSuchRoute, .methodNotAllowed, .tooLarge, .tooMany:
+                self = request.provider == nil ? .request : .attempt
+            case .overloaded, .upstreamFailed, .upstreamTimedOut: self = .attempt
+            case .forbidden, .providerFailed, .internalError: self = .user
+            }
+        }
+    }
 
     /// The latest of one kind; once it is full, the oldest is replaced.
     private struct Ring {
@@ -19,7 +47,7 @@ package final class IncidentHistory: Sendable {
         private var next = 0
 
         /// Whether an entry was replaced.
-        var isFull: Bool { self.entries.count == IncidentHistory.capacity / 2 }
+        var isFull: Bool { self.entries.count == Origin.capacity }
 
         mutating func add(_ incident: Incident) {
             if let newest = self.places.first, incident.supersedes(self.entries[newest]) {
@@ -27,7 +55,7 @@ package final class IncidentHistory: Sendable {
                 return
             }
             if self.isFull { self.entries[self.next] = incident } else { self.entries.append(incident) }
-            self.next = (self.next + 1) % (IncidentHistory.capacity / 2)
+            self.next = (self.next + 1) % Origin.capacity
         }
 
         /// Adds to an entry; returns whether there is one among the newest.
@@ -45,7 +73,7 @@ package final class IncidentHistory: Sendable {
         }
     }
 
-    private let rings = Mutex<(frequent: Ring, others: Ring)>((Ring(), Ring()))
+    private let rings = Mutex<[Ring]>(Origin.allCases.map { _ in Ring() })
     private let clock: WallClock
 
     /// An empty history.
@@ -62,29 +90,23 @@ package final class IncidentHistory: Sendable {
     ///   - request: What is known of the request.
     package func add(_ reason: Failure.Reason, detail: String, id: String?, of request: IncidentRequest) {
         let incident = Incident(id: id, time: self.clock.now, reason, detail: detail, of: request)
-        self.rings.withLock { rings in
-            if IncidentHistory.isFrequent(reason, request) {
-                rings.frequent.add(incident)
-            } else {
-                rings.others.add(incident)
-            }
-        }
+        self.rings.withLock { $0[Origin(of: reason, request).rawValue].add(incident) }
     }
 
     /// Adds what another part of the gateway knows of the request of an incident, if that is still kept.
     package func complete(_ id: String, with request: IncidentRequest) {
+        let request = request.bounded
         self.rings.withLock { rings in
             // Nearly always it is one of the newest of its kind.
-            for count in [8, IncidentHistory.capacity] {
-                guard !rings.frequent.complete(id, with: request, among: count) else { return }
-                guard !rings.others.complete(id, with: request, among: count) else { return }
+            for count in [8, Origin.capacity] {
+                for place in rings.indices where rings[place].complete(id, with: request, among: count) { return }
             }
         }
     }
 
     /// The incidents with an id, or of the request with that id, and the others of the same requests; the newest first.
     package func incidents(named id: String) -> [Incident] {
-        let all = self.rings.withLock { $0.frequent.entries + $0.others.entries }
+        let all = self.rings.withLock { $0.flatMap(\.entries) }
         let requests = Set(all.filter { $0.isNamed(id) }.compactMap(\.request.id))
         let found = all.filter { $0.isNamed(id) || $0.request.id.map(requests.contains) ?? false }
         return Array(found.sorted { $0.time > $1.time }.prefix(IncidentHistory.maxFound))
@@ -93,22 +115,8 @@ package final class IncidentHistory: Sendable {
     /// How many incidents are kept, and the time from which on all of them are; nil for all since the start.
     package var extent: (count: Int, completeSince: Instant?) {
         self.rings.withLock { rings in
-            let oldest = [rings.frequent, rings.others].compactMap { $0.isFull ? $0.entries.map(\.time).min() : nil }
-            return (rings.frequent.entries.count + rings.others.entries.count, oldest.max())
-        }
-    }
-
-    /// Whether any client can cause the failure as often as it likes.
-    private static func isFrequent(_ reason: Failure.Reason, _ request: IncidentRequest) -> Bool {
-        switch reason {
-        case .gatewayOverloaded, .gatewayTooManyRequests, .gatewayTooManyWaiting, .routeMaintenance: return true
-        default: break
-        }
-        switch reason.entry.kind {
-        case .malformedRequest, .signInRequired, .noSuchRoute, .methodNotAllowed, .tooLarge, .tooMany:
-            return request.provider == nil
-        case .forbidden, .providerFailed, .upstreamFailed, .upstreamTimedOut, .overloaded, .internalError:
-            return false
+            let oldest = rings.compactMap { $0.isFull ? $0.entries.map(\.time).min() : nil }
+            return (rings.reduce(0) { $0 + $1.entries.count }, oldest.max())
         }
     }
 }

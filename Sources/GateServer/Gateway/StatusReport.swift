@@ -223,7 +223,9 @@ final class StatusReport: OperationsSource {
 
     /// The targets of all apps.
     private func targetStatus() async -> [(route: RuntimeRoute, targets: [TargetStatus])] {
-        let known = await self.gateway.loops.upstreamStatus()
+        // A loop that is blocked must not keep the rest from being seen.
+        let responds = await self.gateway.loops.respond(within: .seconds(1), timer: self.gateway.operationsGroup.next())
+        let known = responds ? await self.gateway.loops.upstreamStatus() : [:]
         return self.gateway.state.withLock(\.runtime).routes.map { route in
             guard route.directResponse == nil else { return (route, []) }
             return (route, known[route.upstream] ?? self.gateway.upstreams.unusedTargets(of: route.upstream))

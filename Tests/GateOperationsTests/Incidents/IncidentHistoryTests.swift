@@ -41,19 +41,33 @@ import Testing
         #expect(found.json["path"] == "/wiki" && found.json["status"] == 403)
     }
 
-    @Test func `a flood of what any client can cause removes no denial and no failed sign-in`() {
+    @Test(
+        arguments: [
+            (.routeNone, nil), (.requestNotNavigation, "staff"), (.openIDStateMismatch, "staff"),
+            (.signInTooOften, "staff"),
+            (.upstreamUnreachable, nil), (.gatewayOverloaded, nil),
+        ] as [(Failure.Reason, String?)]
+    )
+    func `a flood of what clients can cause removes no denial of a user`(reason: Failure.Reason, provider: String?) {
         self.add(.policyRefused, "denied")
+        self.add(.openIDClientRefused, "failed", provider: "staff")
+        for _ in 0..<(2 * IncidentHistory.capacity) { self.add(reason, "unknown", provider: provider) }
+        #expect(self.ids("denied") == ["denied"] && self.ids("failed") == ["failed"])
+    }
+
+    @Test func `a flood of unknown paths removes no failed sign-in`() {
         self.add(.openIDStateMismatch, "failed", provider: "staff")
         for _ in 0..<(2 * IncidentHistory.capacity) { self.add(.routeNone, "unknown") }
-        #expect(self.ids("denied") == ["denied"] && self.ids("failed") == ["failed"])
+        #expect(self.ids("failed") == ["failed"])
     }
 
     @Test func `the number of incidents is bounded, and the latest stay`() {
         for number in 0..<IncidentHistory.capacity {
             self.add(.routeNone, "path-\(number)")
             self.add(.providerTimeout, "call-\(number)")
+            self.add(.upstreamTimedOut, "app-\(number)")
         }
-        let half = IncidentHistory.capacity / 2
+        let half = 2 * IncidentHistory.capacity / 3
         #expect(self.history.extent.count == IncidentHistory.capacity)
         for name in ["path", "call"] {
             #expect(self.ids("\(name)-\(half - 1)") == [] && self.ids("\(name)-\(half)") == ["\(name)-\(half)"])
