@@ -286,11 +286,12 @@ def is_over(began, seconds):
 
 def test_one_refresh_for_a_hundred_requests_at_three_gateways(gateways, redis, realm):
     """All of them wait for one redemption, at whichever gateway it is."""
-    trio = gateways(3, url(redis), recheck="2s", max_stale="1h")
+    # The last of them is through before the next re-check is due, also on a machine that is busy.
+    trio = gateways(3, url(redis), recheck="4s", max_stale="1h")
     began = time.monotonic()
     ticket = sign_in(trio[0], realm).ticket()
     realm.holds["token"] = threading.Event()
-    is_over(began, 2)
+    is_over(began, 4)
     with ThreadPoolExecutor(100) as pool:
         calls = [pool.submit(get, trio[number % 3], ticket) for number in range(100)]
         eventually(

@@ -138,7 +138,7 @@ def test_w_01_rs512_is_rejected_with_the_line_to_change_and_accepted_when_listed
     line = fixture.rejected()
     for words in ("alg is 'RS512'", "admitted are", f"providers.{name}-512.id_token_algorithms: [RS512]"):
         assert words in line, line
-    assert line.endswith(f" provider={name}-512"), "W-02: the line names the provider"
+    assert f" provider={name}-512 " in line, "W-02: the line names the provider"
     browser, page = fixture.sign_in(f"{name}-listed")
     assert page.status == 200 and browser.ticket(), fixture.rejected()
 

@@ -41,7 +41,9 @@ package struct UnixSocket: Sendable {
             try unsafe SocketCalls.check("bind", with: place.address) { unsafe Glibc.bind(descriptor, $0, $1) }
             try SocketError.check("listen") { Glibc.listen(descriptor, SocketCalls.backlog) }
             if mode & ~0o600 != 0 {
-                try SocketError.check("fchmodat") { unsafe fchmodat(place.folder, place.name, mode, AT_SYMLINK_NOFOLLOW) }
+                try SocketError.check("fchmodat") {
+                    unsafe fchmodat(place.folder, place.name, mode, AT_SYMLINK_NOFOLLOW)
+                }
             }
             try SocketError.check("stat") { unsafe fstatat(place.folder, place.name, &status, AT_SYMLINK_NOFOLLOW) }
         } catch {

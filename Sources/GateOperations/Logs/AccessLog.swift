@@ -94,6 +94,7 @@ package final class AccessLog {
     private static let rule = LogKey("rule")
     private static let code = LogKey("code")
     private static let incident = LogKey("incident")
+    private static let opening = LogOpening(level: "info", stream: .access, message: "request")
     private static let maxHashes = 4096
 
     /// A log with these settings.
@@ -132,7 +133,7 @@ package final class AccessLog {
     ) {
         let now = NIODeadline.now()
         var line = LogLine(self.settings.format, into: self.takeBuffer())
-        line.begin(&self.time, level: "info", stream: .access, message: "request")
+        line.begin(&self.time, AccessLog.opening, isExact: true)
         line.add(AccessLog.request, id)
         if let trace = trace ?? request?.message.traceParent?.trace { line.add(AccessLog.trace, "\(trace)") }
         line.add(AccessLog.client, client)

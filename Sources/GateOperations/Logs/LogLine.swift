@@ -16,6 +16,28 @@ package struct LogKey: Sendable {
     }
 }
 
+/// What lines of one kind have between their time and their values, as bytes in both formats.
+package struct LogOpening: Sendable {
+    fileprivate let text: ByteBuffer
+    fileprivate let json: ByteBuffer
+
+    /// An opening.
+    ///
+    /// - Parameters:
+    ///   - level: The level, as swift-log names it.
+    ///   - stream: The stream.
+    ///   - message: What happened, in words of ours.
+    package init(level: String, stream: LogStream, message: String) {
+        self.text = ByteBuffer(string: " \(level) \(PrintableText.escaped(message, limit: LogLine.maxValue))")
+        var line = LogLine(.json)
+        line.writeJSON(message)
+        self.json = ByteBuffer(
+            string:
+                "\",\"level\":\"\(level)\",\"stream\":\"\(stream.rawValue)\",\"message\":\(String(buffer: line.bytes))"
+        )
+    }
+}
+
 /// The one way in which a log line becomes bytes, as text or as JSON.
 ///
 /// A value is printable text of a bounded length whatever was received (``PrintableText``), so no value begins a line, steers a
@@ -45,22 +67,20 @@ package struct LogLine {
     ///   - stream: The stream.
     ///   - message: What happened, in words of ours.
     package mutating func begin(_ time: inout LogTime, level: String, stream: LogStream, message: String) {
-        if self.isJSON {
-            self.bytes.writeStaticString("{\"time\":\"")
-            time.write(to: &self.bytes, isExact: true)
-            self.bytes.writeStaticString("\",\"level\":\"")
-            self.bytes.writeString(level)
-            self.bytes.writeStaticString("\",\"stream\":\"")
-            self.bytes.writeString(stream.rawValue)
-            self.bytes.writeStaticString("\",\"message\":")
-            self.writeJSON(message)
-        } else {
-            time.write(to: &self.bytes, isExact: stream == .access)
-            self.bytes.writeStaticString(" ")
-            self.bytes.writeString(level)
-            self.bytes.writeStaticString(" ")
-            self.bytes.writeString(PrintableText.escaped(message, limit: LogLine.maxValue))
-        }
+        let opening = LogOpening(level: level, stream: stream, message: message)
+        self.begin(&time, opening, isExact: stream == .access)
+    }
+
+    /// Writes what every line begins with.
+    ///
+    /// - Parameters:
+    ///   - time: The time.
+    ///   - opening: What follows it.
+    ///   - isExact: Whether a line of text has milliseconds; JSON always has.
+    package mutating func begin(_ time: inout LogTime, _ opening: LogOpening, isExact: Bool) {
+        if self.isJSON { self.bytes.writeStaticString("{\"time\":\"") }
+        time.write(to: &self.bytes, isExact: self.isJSON || isExact)
+        self.bytes.writeImmutableBuffer(self.isJSON ? opening.json : opening.text)
     }
 
     /// Adds a text.
@@ -144,7 +164,7 @@ package struct LogLine {
         if self.isJSON { self.writeJSON(value) } else { self.writeText(value) }
     }
 
-    private mutating func writeJSON(_ value: String) {
+    fileprivate mutating func writeJSON(_ value: String) {
         let shown = PrintableText.escaped(value, limit: LogLine.maxValue)
         self.bytes.writeStaticString("\"")
         for byte in shown.utf8 {

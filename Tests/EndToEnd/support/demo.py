@@ -21,7 +21,7 @@ class Demo:
         command = [PROGRAM, "demo", "--port", self.port, "--operations-port", self.operations, *options]
         self.process = Process(command, folder, "demo")
         self.process.wait_listening(self.port)
-        eventually(lambda: self.origin in self.process.log, "the address is printed")
+        eventually(lambda: self.origin in self.process.log, "the address is printed", 30)
         self.seconds = time.monotonic() - began
 
     def __enter__(self):

@@ -69,12 +69,12 @@ import Testing
         }
         let half = 2 * IncidentHistory.capacity / 3
         #expect(self.history.extent.count == IncidentHistory.capacity)
-        for name in ["path", "call"] {
+        for name in ["path", "call", "app"] {
             #expect(self.ids("\(name)-\(half - 1)") == [] && self.ids("\(name)-\(half)") == ["\(name)-\(half)"])
             let last = "\(name)-\(IncidentHistory.capacity - 1)"
             #expect(self.ids(last) == [last])
         }
-        #expect(self.history.extent.completeSince == self.history.incidents(named: "call-\(half)").first?.time)
+        #expect(self.history.extent.completeSince == self.history.incidents(named: "app-\(half)").first?.time)
     }
 
     @Test func `as long as nothing was replaced, all failures are there`() {
