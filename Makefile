@@ -43,8 +43,6 @@ BENCH_OPTIONS ?= --write docs/performance.md
 SOAK_OPTIONS ?= --minutes 60
 MINUTES ?= 10
 UNIT_SECONDS ?= 600
-# Further options of the build for tests.
-BUILD_OPTIONS ?=
 # Set for the whole run of the unit tests, which shows that no call to a provider asks the proxy of the environment.
 PROXIES := http_proxy https_proxy HTTPS_PROXY all_proxy ALL_PROXY
 
@@ -75,7 +73,7 @@ test: deps-test check venv tests-built
 
 # One build for both kinds of tests; the end-to-end tests use the program in .build/debug.
 tests-built: deps
-	@swift build --build-tests $(BUILD_OPTIONS)
+	@swift build --build-tests
 
 unit: tests-built
 	@$(UNIT_TESTS)
