@@ -64,11 +64,7 @@ build: deps
 # Swift Testing has no default time limit for a test, so the run as a whole has one.
 UNIT_TESTS := env $(PROXIES:%=%=http://127.0.0.1:9) .ci/time_limit.py $(UNIT_SECONDS) swift test --skip-build --disable-xctest
 
-# The sanitized C code runs beside the unit tests, which wait for a minute; its output comes after theirs.
-test: deps-test check venv tests-built
-	@log=$$(mktemp); Tests/CProviderTransport/run > "$$log" 2>&1 & sanitized=$$!; \
-	status=0; $(UNIT_TESTS) || status=$$?; wait $$sanitized || status=1; \
-	cat "$$log"; rm "$$log"; exit $$status
+test: deps-test check sanitize venv unit
 	$(END_TO_END)
 
 # One build for both kinds of tests; the end-to-end tests use the program in .build/debug.
