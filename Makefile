@@ -61,9 +61,6 @@ build: deps
 	@$(RELEASE_BUILD) --product gatehouse
 	@ls -l .build/release/gatehouse
 
-# Swift Testing has no default time limit for a test, so the run as a whole has one.
-UNIT_TESTS := env $(PROXIES:%=%=http://127.0.0.1:9) .ci/time_limit.py $(UNIT_SECONDS) swift test --skip-build --disable-xctest
-
 test: deps-test check sanitize venv unit
 	$(END_TO_END)
 
@@ -71,8 +68,9 @@ test: deps-test check sanitize venv unit
 tests-built: deps
 	@swift build --build-tests
 
+# Swift Testing has no default time limit for a test, so the run as a whole has one.
 unit: tests-built
-	@$(UNIT_TESTS)
+	@env $(PROXIES:%=%=http://127.0.0.1:9) .ci/time_limit.py $(UNIT_SECONDS) swift test --skip-build --disable-xctest
 
 # Most files run beside others, since they wait more than they work; of those that load the machine, two at a time.
 define END_TO_END

@@ -14,6 +14,7 @@ import pytest
 
 from support.browser import Browser
 from support.gateway import SECRET, Gateway, oidc, public_echo
+from support.marks import Marks
 from support.processes import REPOSITORY, eventually
 from support.raw import request
 from support.upstream import Upstream
@@ -149,20 +150,9 @@ def test_the_examples_of_the_document_are_as_the_program_has_them(start):
 
 def test_no_secret_is_in_any_output(start, realm, tmp_path):
     """Tokens, codes, cookies, secrets, queries, header fields and bodies, through whole flows that succeed and fail."""
-    realm.issues_refresh = True
-    marks = [SECRET, CLIENT_SECRET, "client+secret%2B%2F%25"]
-
-    def mark(name):
-        marks.append(f"{name}{secrets.token_hex(8)}")
-        return marks[-1]
-
-    original = realm.token_response
-
-    def remember(response):
-        marks.extend(response[name] for name in ("access_token", "id_token", "refresh_token") if name in response)
-        return original(response)
-
-    realm.token_response = remember
+    marks = Marks([SECRET, CLIENT_SECRET, "client+secret%2B%2F%25"])
+    mark = marks.new
+    marks.watch(realm)
     gateway = start(query="mask")
     browser = Browser(gateway)
     callback = browser.authorize(browser.begin("mock", "/page"))

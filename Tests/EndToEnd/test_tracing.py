@@ -11,6 +11,7 @@ import pytest
 from support.browser import Browser
 from support.collector import Collector
 from support.gateway import SECRET, Gateway, oidc, run
+from support.marks import Marks
 from support.processes import REPOSITORY, certificate, eventually, free_port
 from support.raw import request
 from support.upstream import responds
@@ -206,20 +207,9 @@ def test_an_app_can_be_kept_without_trace_ids(traced, collector, recorder):
 
 
 def test_no_secret_is_exported(traced, collector, realm):
-    marks = [SECRET, KEY, "client secret+/%", "client+secret%2B%2F%25", "ada@example.com", "mock:ada", "Ada Example"]
-
-    def mark(name):
-        marks.append(f"{name}{secrets.token_hex(8)}")
-        return marks[-1]
-
-    original = realm.token_response
-
-    def remember(response):
-        marks.extend(response[name] for name in ("access_token", "id_token", "refresh_token") if name in response)
-        return original(response)
-
-    realm.issues_refresh = True
-    realm.token_response = remember
+    marks = Marks([SECRET, KEY, "client secret+/%", "client+secret%2B%2F%25", "ada@example.com", "mock:ada", "Ada Example"])
+    mark = marks.new
+    marks.watch(realm)
     browser = Browser(traced)
     callback = browser.authorize(browser.begin("mock", f"/page?{mark('return')}"))
     marks.extend(re.findall(r"(?:code|state)=([^&]+)", callback))
@@ -309,6 +299,19 @@ def test_a_dead_collector_costs_drops_and_one_log_line(tmp_path, provider_server
     lines = [line for line in gateway.log.splitlines() if "trace spans dropped" in line]
     assert len(lines) == 1 and KEY not in gateway.log
     gateway.stop()
+
+
+@pytest.mark.parametrize("size, result", [(65_536, "exported_total"), (65_537, "dropped_total")])
+def test_a_response_of_the_collector_is_read_up_to_a_limit(tmp_path, provider_server, recorder, size, result):
+    """Whatever the collector is, it cannot fill the memory; a longer response counts as a failure of the export."""
+    with Collector() as collector:
+        collector.response = b"x" * size
+        gateway = traced_gateway(
+            tmp_path, provider_server.realm("mock"), recorder, collector.address, OTEL_BSP_EXPORT_TIMEOUT="500"
+        )
+        assert send(gateway, "/public/large").status == 200
+        eventually(lambda: gateway.metric(f"gatehouse_trace_spans_{result}") == 2, "the spans are counted")
+        gateway.stop()
 
 
 def test_a_slow_collector_delays_no_request_and_no_stop(tmp_path, provider_server, recorder):

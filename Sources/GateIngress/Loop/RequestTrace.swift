@@ -16,7 +16,7 @@ final class RequestTrace {
     private struct Attempt {
         let span: SpanID
         let began: NIODeadline
-        /// How often the request was sent before.
+        /// How many attempts there were before.
         let resends: Int
     }
 

@@ -6,7 +6,7 @@
 package enum SpanAttribute: String, Sendable, CaseIterable {
     /// The method; `_OTHER` for one that is not a method of RFC 9110 or RFC 5789.
     case requestMethod = "http.request.method"
-    /// How often the request was sent before.
+    /// How many attempts at an upstream there were before.
     case resendCount = "http.request.resend_count"
     /// The status of the response.
     case responseStatus = "http.response.status_code"

@@ -39,9 +39,9 @@ class Exported:
 
 
 class Collector(Closing):
-    """Listens on a port and keeps what it receives; `go` lets it respond."""
+    """Listens on a port and keeps what it receives; `go` lets it respond, with the bytes of `response`."""
     def __init__(self, tls=None):
-        self.bodies, self.headers, self.paths = [], [], []
+        self.bodies, self.headers, self.paths, self.response = [], [], [], b""
         self.go = threading.Event()
         self.go.set()
         collector = self
@@ -57,8 +57,9 @@ class Collector(Closing):
                 collector.go.wait(60)
                 self.send_response(200)
                 self.send_header("Content-Type", "application/x-protobuf")
-                self.send_header("Content-Length", "0")
+                self.send_header("Content-Length", str(len(collector.response)))
                 self.end_headers()
+                self.wfile.write(collector.response)
 
             def log_message(self, *arguments):
                 pass

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starts and stops the programs that a test needs; waits for conditions, never for a time."""
 
+import itertools
 import os
 import re
 import socket
@@ -31,15 +32,14 @@ def eventually(condition, what, seconds=10):
 #: cluster also takes the port 10,000 above its own.
 FIRST_PORT, PORTS_OF_A_WORKER, WORKERS = 10_000, 2500, 4
 
-_given = {"next": 0}
+_places = itertools.count()
 
 
 def free_port():
     """A free port of 127.0.0.1, of a range of this worker's own, that this function has not returned for a long time."""
     worker = int(re.sub(r"\D", "", os.environ.get("PYTEST_XDIST_WORKER", "")) or 0) % WORKERS
     for _ in range(PORTS_OF_A_WORKER):
-        port = FIRST_PORT + worker * PORTS_OF_A_WORKER + _given["next"] % PORTS_OF_A_WORKER
-        _given["next"] += 1
+        port = FIRST_PORT + worker * PORTS_OF_A_WORKER + next(_places) % PORTS_OF_A_WORKER
         with socket.socket() as probe:
             try:
                 probe.bind(("127.0.0.1", port))
@@ -62,7 +62,8 @@ def consecutive_ports(count):
         finally:
             for probe in probes:
                 probe.close()
-        _given["next"] += count - 1
+        for _ in range(count - 1):
+            next(_places)
         return first
 
 
