@@ -46,6 +46,7 @@ UNSAFE = {
     "Sources/GateNet/Sockets/UnixSocket.swift": "creates the file of a Unix socket and asks the kernel who connects",
     "Sources/GateHTTP/Accept/InheritedSocket.swift": "asks the kernel where a socket is bound, which it was handed over",
     "Sources/GateOperations/Logs/DatagramSocket.swift": "sends datagrams to the sockets of systemd and syslog",
+    "Sources/GateOperations/Logs/LogLine.swift": "stores eight bytes of a line at once, with its bounds checked",
     "Sources/GateOperations/Logs/OutputDescriptor.swift": "hands bytes to write, whose failure has to be known to the byte",
     "Sources/GateServer/Overload/MachineResourceUsage+Start.swift": "reads and raises the limit of file descriptors",
     "Sources/GateNet/LoopServices/LoopExecutor.swift": "runs what the runtime hands over, which names its executor unowned",

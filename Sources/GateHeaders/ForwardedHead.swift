@@ -230,7 +230,8 @@ package struct ForwardedHead {
             .xForwardedHost, .xRequestID, .irregular, .disguised:
             return false
         case .other, .accept, .authorization, .content, .contentType, .contentLocation, .location, .refresh, .referer,
-            .destination, .date, .caching, .origin, .secFetchMode, .secFetchSite, .xRequestedWith, .cdnLoop, .setCookie:
+            .destination, .date, .caching, .origin, .secFetchMode, .secFetchSite, .xRequestedWith, .cdnLoop, .setCookie,
+            .traceParent, .traceState:
             if options.isEmpty || field.name.isProtectedFromConnection { return true }
             return !self.isNamed(field, of: message, in: options)
         case .connection, .keepAlive, .proxyConnection, .proxyAuthorization, .proxyAuthenticate, .transferEncoding, .te,

@@ -72,6 +72,10 @@ package enum FieldName: UInt8, Sendable, CaseIterable {
     case destination
     /// `Date`
     case date
+    /// `traceparent`, W3C Trace Context
+    case traceParent
+    /// `tracestate`
+    case traceState
     /// `Cache-Control`, `Expires` and `Pragma`, any of which controls how a response is cached
     case caching
     /// `Set-Cookie`
@@ -155,6 +159,8 @@ package enum FieldName: UInt8, Sendable, CaseIterable {
         case .referer: ["referer"]
         case .destination: ["destination"]
         case .date: ["date"]
+        case .traceParent: ["traceparent"]
+        case .traceState: ["tracestate"]
         case .caching: ["cache-control", "expires", "pragma"]
         case .setCookie: ["set-cookie"]
         case .managed: FieldName.managedSpellings

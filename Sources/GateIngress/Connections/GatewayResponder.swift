@@ -228,7 +228,8 @@ extension GatewayResponder {
             self.record = AccessRecord()
             self.began = .now()
             self.record.decision = .rejected
-            self.write(response, to: access)
+            self.note(response)
+            self.write(response.head.status.code, to: access, at: .now())
         }
         return response
     }
@@ -325,8 +326,9 @@ extension GatewayResponder {
     /// The request is over, whatever became of it.
     private func finish(status: Int) {
         guard self.connection != nil else { return }
-        if let exchange, !exchange.hasSwitched { self.count(status, of: exchange.route) }
-        if let access = self.loop.access { self.write(status, to: access) }
+        let now = NIODeadline.now()
+        if let exchange, !exchange.hasSwitched { self.count(status, of: exchange.route, at: now) }
+        if let access = self.loop.access { self.write(status, to: access, at: now) }
         if let trace { self.end(trace, status: status) }
         self.task?.cancel()
         self.task = nil
@@ -341,8 +343,7 @@ extension GatewayResponder {
     }
 
     /// Counts a response to a request of a route.
-    private func count(_ status: Int, of route: RuntimeRoute) {
-        let now = NIODeadline.now()
+    private func count(_ status: Int, of route: RuntimeRoute, at now: NIODeadline = .now()) {
         self.loop.telemetry.counters(of: route).responded(
             status,
             nanoseconds: (now - self.began).nanoseconds,
@@ -450,12 +451,7 @@ extension GatewayResponder {
         if self.record.decision == .allowed { self.record.decision = .rejected }
     }
 
-    private func write(_ response: Response, to access: AccessLog) {
-        self.note(response)
-        self.write(response.head.status.code, to: access)
-    }
-
-    private func write(_ status: Int, to access: AccessLog) {
+    private func write(_ status: Int, to access: AccessLog, at now: NIODeadline) {
         guard access.takes(self.record, status: status) else { return }
         if let exchange {
             self.record.responded = exchange.responded
@@ -464,11 +460,12 @@ extension GatewayResponder {
         access.write(
             self.record,
             of: self.request,
-            id: self.requestID.text,
+            id: self.requestID,
             trace: self.trace?.context.trace,
             client: self.clientText,
             status: status,
-            began: self.began
+            began: self.began,
+            ended: now
         )
     }
 }

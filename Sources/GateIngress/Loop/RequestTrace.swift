@@ -63,10 +63,7 @@ final class RequestTrace {
 extension RequestTrace {
     /// The request without the client's trace context, as far as the app does not get it.
     func forwarded(_ request: RequestHead) -> RequestHead {
-        let message = request.message
-        return request.removing {
-            message.isTraceParent($0) || !self.keepsState && message.isTraceState($0)
-        }
+        request.removing { $0.name == .traceParent || !self.keepsState && $0.name == .traceState }
     }
 
     /// The `traceparent` for the app: the span of the request to it.

@@ -67,7 +67,8 @@ package struct AccessRecord {
 package final class AccessLog {
     private let settings: AccessLogSettings
     private var time = LogTime()
-    private var buffer = ByteBufferAllocator().buffer(capacity: 1024)
+    /// The line before, whose storage the next one uses.
+    private var line: LogLine
     private var hashes: [String: String] = [:]
     /// The state of the generator that chooses the sample: xorshift, since nothing depends on it but the choice.
     private var random = UInt64.random(in: 1 ... .max)
@@ -100,6 +101,7 @@ package final class AccessLog {
     /// A log with these settings.
     package init(_ settings: AccessLogSettings) {
         self.settings = settings
+        self.line = LogLine(settings.format)
     }
 
     /// Whether a request is written: all that failed, and the sample of the others.
@@ -122,62 +124,57 @@ package final class AccessLog {
     ///   - client: The client IP.
     ///   - status: The status of the response; 499 if the client did not wait for it.
     ///   - began: When the request arrived.
+    ///   - ended: When the response had been given to the connection.
     package func write(
         _ record: AccessRecord,
         of request: RequestHead?,
-        id: String,
+        id: RequestID,
         trace: TraceID?,
         client: String,
         status: Int,
-        began: NIODeadline
+        began: NIODeadline,
+        ended: NIODeadline
     ) {
-        let now = NIODeadline.now()
-        var line = LogLine(self.settings.format, into: self.takeBuffer())
-        line.begin(&self.time, AccessLog.opening, isExact: true)
-        line.add(AccessLog.request, id)
-        if let trace = trace ?? request?.message.traceParent?.trace { line.add(AccessLog.trace, "\(trace)") }
-        line.add(AccessLog.client, client)
-        if let request { self.add(request, to: &line) }
-        line.add(AccessLog.status, status)
-        line.add(AccessLog.bytesIn, record.bytesIn)
-        line.add(AccessLog.bytesOut, record.bytesOut)
-        line.add(AccessLog.duration, milliseconds: now - began)
+        self.line.clear()
+        self.line.begin(&self.time, AccessLog.opening, isExact: true)
+        self.line.add(AccessLog.request, id)
+        if let trace = trace ?? request?.message.traceParent?.trace { self.line.add(AccessLog.trace, "\(trace)") }
+        self.line.add(AccessLog.client, client)
+        if let request { self.add(request) }
+        self.line.add(AccessLog.status, status)
+        self.line.add(AccessLog.bytesIn, record.bytesIn)
+        self.line.add(AccessLog.bytesOut, record.bytesOut)
+        self.line.add(AccessLog.duration, milliseconds: ended - began)
         if let forwarded = record.forwarded {
-            line.add(AccessLog.gateway, milliseconds: forwarded - began)
-            if let responded = record.responded { line.add(AccessLog.upstream, milliseconds: responded - forwarded) }
+            self.line.add(AccessLog.gateway, milliseconds: forwarded - began)
+            if let responded = record.responded {
+                self.line.add(AccessLog.upstream, milliseconds: responded - forwarded)
+            }
         }
-        if let app = record.app { line.add(AccessLog.app, app) }
-        if let route = record.route { line.add(AccessLog.route, route) }
-        if let user = record.user { line.add(AccessLog.user, self.shown(user)) }
-        if let provider = record.provider { line.add(AccessLog.provider, provider) }
-        if let decision = record.decision { line.add(AccessLog.decision, decision.rawValue) }
-        if let rule = record.rule { line.add(AccessLog.rule, rule) }
-        if let code = record.code { line.add(AccessLog.code, code) }
-        if let incident = record.incident { line.add(AccessLog.incident, incident) }
-        line.end()
-        self.settings.writer.append(line.bytes, to: .access, severity: 6)
-        self.buffer = line.bytes
+        if let app = record.app { self.line.add(AccessLog.app, app) }
+        if let route = record.route { self.line.add(AccessLog.route, route) }
+        if let user = record.user { self.line.add(AccessLog.user, self.shown(user)) }
+        if let provider = record.provider { self.line.add(AccessLog.provider, provider) }
+        if let decision = record.decision { self.line.add(AccessLog.decision, decision.rawValue) }
+        if let rule = record.rule { self.line.add(AccessLog.rule, rule) }
+        if let code = record.code { self.line.add(AccessLog.code, code) }
+        if let incident = record.incident { self.line.add(AccessLog.incident, incident) }
+        self.line.end()
+        self.settings.writer.append(self.line, to: .access, severity: 6)
     }
 
-    /// The buffer of the line before, which nothing else refers to.
-    private func takeBuffer() -> ByteBuffer {
-        let buffer = self.buffer
-        self.buffer = ByteBuffer()
-        return buffer
-    }
-
-    private func add(_ request: RequestHead, to line: inout LogLine) {
-        line.add(AccessLog.host, request.authority.host)
-        line.add(AccessLog.method, request.method.rawValue)
+    private func add(_ request: RequestHead) {
+        self.line.add(AccessLog.host, request.authority.host)
+        self.line.add(AccessLog.method, request.method.rawValue)
         if request.isAsterisk {
-            line.add(AccessLog.path, "*")
+            self.line.add(AccessLog.path, "*")
         } else {
-            request.path.withSpan(of: request.message) { line.add(AccessLog.path, bytes: $0) }
+            request.path.withSpan(of: request.message) { self.line.add(AccessLog.path, bytes: $0) }
         }
         if self.settings.query == .mask, let query = request.queryText {
-            line.add(AccessLog.query, AccessLog.names(of: query))
+            self.line.add(AccessLog.query, AccessLog.names(of: query))
         }
-        line.add(AccessLog.httpVersion, request.httpVersion)
+        self.line.add(AccessLog.httpVersion, request.httpVersion)
     }
 
     /// The names of a query's parameters; a part without `=` may be a value, so only its place is shown.

@@ -44,7 +44,7 @@ package struct DatagramSocket: Sendable {
 /// The daemons that take log lines as datagrams, one for each line.
 struct LogDaemon: LogOutput {
     enum Kind {
-        /// RFC 5424.
+        /// What syslog(3) sends: rsyslog and journald take the rest of an RFC 5424 head on a local socket for the message.
         case syslog
         /// systemd's native protocol: fields, each on a line.
         case journald
@@ -83,9 +83,9 @@ struct LogDaemon: LogOutput {
         var datagram = ByteBuffer()
         switch self.kind {
         case .syslog:
-            // RFC 5424 §6: authpriv is 10, daemon 3. The line has its time, the daemon knows the host.
+            // RFC 5424 §6.2.1: authpriv is 10, daemon 3. The line has its time, the daemon knows the host.
             let facility: UInt32 = stream == .audit || stream == .security ? 10 : 3
-            datagram.writeString("<\(facility << 3 | severity)>1 - - gatehouse \(getpid()) \(stream.rawValue) - ")
+            datagram.writeString("<\(facility << 3 | severity)>gatehouse[\(getpid())]: ")
         case .journald:
             datagram.writeString("PRIORITY=\(severity)\nSYSLOG_IDENTIFIER=gatehouse\n")
             datagram.writeString("GATEHOUSE_STREAM=\(stream.rawValue)\nMESSAGE=")

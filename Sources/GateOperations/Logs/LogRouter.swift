@@ -93,7 +93,7 @@ package final class LogRouter: Sendable {
         line.begin(&time, level: "\(level)", stream: stream, message: message)
         for (name, value) in values { line.add(LogKey(name), value) }
         line.end()
-        writer.append(line.bytes, to: stream, severity: level.severity)
+        writer.append(line, to: stream, severity: level.severity)
     }
 
     /// Opens all files again.

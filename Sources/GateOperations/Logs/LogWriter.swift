@@ -123,7 +123,8 @@ package final class LogWriter: Sendable {
 
     /// Takes a line of the process, without its line break.
     package func append(_ line: String) {
-        self.append(ByteBuffer(string: line + "\n"), to: .process, severity: 6)
+        let bytes = ByteBuffer(string: line + "\n")
+        self.append(length: bytes.readableBytes, to: .process, severity: 6) { $0.writeImmutableBuffer(bytes) }
     }
 
     /// Takes a line with its line break, or drops it; never waits.
@@ -132,8 +133,11 @@ package final class LogWriter: Sendable {
     ///   - line: The line.
     ///   - stream: Its stream.
     ///   - severity: Its severity in syslog, 0 to 7.
-    package func append(_ line: ByteBuffer, to stream: LogStream, severity: UInt32) {
-        let size = line.readableBytes
+    package func append(_ line: borrowing LogLine, to stream: LogStream, severity: UInt32) {
+        self.append(length: line.length, to: stream, severity: severity) { line.copy(to: &$0) }
+    }
+
+    private func append(length size: Int, to stream: LogStream, severity: UInt32, _ copy: (inout ByteBuffer) -> Void) {
         let isAccess = stream == .access
         let (isTaken, before) = self.state.withLock { state -> (Bool, Activity) in
             let index = stream.index
@@ -142,7 +146,7 @@ package final class LogWriter: Sendable {
                 state.queues[index].unreported += 1
                 return (false, state.activity)
             }
-            state.queues[index].pending.writeImmutableBuffer(line)
+            copy(&state.queues[index].pending)
             state.queues[index].entries.append(UInt32(truncatingIfNeeded: size) << 3 | severity)
             state.queues[index].lines += 1
             state.queues[index].bytes += size
@@ -266,7 +270,7 @@ extension LogWriter {
         line.begin(&time, level: "warning", stream: stream, message: "log lines dropped")
         line.add(LogKey("count"), count)
         line.end()
-        let size = UInt32(truncatingIfNeeded: line.bytes.readableBytes)
+        let size = UInt32(truncatingIfNeeded: line.length)
         let batch = LogBatch(stream: stream, bytes: line.bytes, entries: [size << 3 | 4])
         guard (try? self.output.write(batch)) != nil else { return }
         self.state.withLock { $0.queues[stream.index].unreported -= count }

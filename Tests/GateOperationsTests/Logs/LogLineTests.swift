@@ -3,6 +3,7 @@
 import Foundation
 import GateConfiguration
 import GateCore
+import GateWire
 import Logging
 import NIOCore
 import Testing
@@ -65,6 +66,36 @@ import Testing
         line.end()
         #expect(line.bytes.readableBytes < 65_536)
     }
+
+    @Test(arguments: [0, 7, 10, 99, 100, 65_535, .max, -1, .min])
+    func `a number has its digits`(number: Int) {
+        var line = LogLine(.text)
+        line.add(LogKey("n"), number)
+        line.end()
+        #expect(String(buffer: line.bytes) == " n=\(number)\n")
+    }
+
+    @Test(
+        arguments: [
+            (UInt64(0), UInt64(0), "00000000000000000000000000000000"),
+            (0x0123_4567_89AB_CDEF, 0xFEDC_BA98_7654_3210, "0123456789abcdeffedcba9876543210"),
+            (.max, 0x0000_0000_0000_000A, "ffffffffffffffff000000000000000a"),
+        ])
+    func `an id of ours has 32 hexadecimal digits`(high: UInt64, low: UInt64, digits: String) {
+        let id = RequestID.own(high, low)
+        var line = LogLine(.json)
+        line.add(LogKey("request"), id)
+        #expect(String(buffer: line.bytes) == ",\"request\":\"\(digits)\"")
+        #expect(id.text == digits)
+    }
+
+    @Test func `an emptied line has nothing of the one before`() {
+        var line = LogLine(.text)
+        line.add(LogKey("a"), String(repeating: "long", count: 2000))
+        line.clear()
+        line.add(LogKey("b"), "x")
+        #expect(String(buffer: line.bytes) == " b=x")
+    }
 }
 
 @Suite struct LogStreamTests {
@@ -87,7 +118,9 @@ import Testing
         var limits = LogWriter.Limits()
         limits.lines = 100
         let writer = LogWriter(to: output, limits: limits)
-        let line = ByteBuffer(string: String(repeating: "x", count: 99) + "\n")
+        var line = LogLine(.text)
+        line.add(LogKey("x"), String(repeating: "x", count: 96))
+        line.end()
         for _ in 0..<10_000 { writer.append(line, to: .access, severity: 6) }
         for _ in 0..<50 { writer.append(line, to: .audit, severity: 6) }
         #expect(writer.dropped(.queueFull) == 9900)
