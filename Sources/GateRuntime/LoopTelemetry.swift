@@ -13,6 +13,7 @@ package final class LoopTelemetry {
     private let loop: Int
     private var routes: [RouteCounters?] = []
     private var rejections = RejectionCounters()
+    private var redirects: [Int: LoopNumber] = [:]
 
     /// Counters of the loop with this number.
     package init(loop: Int) {
@@ -38,6 +39,13 @@ package final class LoopTelemetry {
     package func rejected(_ rejection: CountedRejection, about app: String) {
         var none = RejectionCounters()
         none.counter(of: rejection, app: app, loop: self.loop).add()
+    }
+
+    /// Counts a response of a listener that redirects to https.
+    package func redirected(status: Int) {
+        let known = self.redirects[status] ?? IngressMetrics.redirects.loopCounter(["\(status)"], loop: self.loop)
+        self.redirects[status] = known
+        known.add()
     }
 
     /// Lets go of the counters of routes that are gone; those of the others continue.

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import secrets
+import shutil
 import socket
 import subprocess
 from pathlib import Path
@@ -15,7 +16,7 @@ import pytest
 from support.browser import Browser
 from support.gateway import SECRET, Gateway, oidc, public_echo
 from support.marks import Marks
-from support.processes import REPOSITORY, eventually
+from support.processes import REPOSITORY, Process, eventually
 from support.raw import request
 from support.upstream import Upstream
 
@@ -217,25 +218,53 @@ def receiver(path):
     return listener
 
 
-def test_syslog_and_journald_get_one_datagram_for_each_line(start, tmp_path):
+@pytest.fixture
+def sockets():
+    """A folder whose path is short enough for sockets."""
     folder = Path("/tmp") / f"gh-{secrets.token_hex(4)}"
     folder.mkdir()
+    yield folder
+    shutil.rmtree(folder)
+
+
+def test_journald_gets_one_datagram_for_each_line(start, sockets):
+    with receiver(sockets / "journal") as journal:
+        gateway = start(audit=f"journald:{sockets}/journal")
+        assert Browser(gateway).sign_in("mock", "/public/x").status == 200
+        entry = dict(part.split("=", 1) for part in journal.recv(65536).decode().splitlines())
+    assert entry["PRIORITY"] == "6" and entry["SYSLOG_IDENTIFIER"] == "gatehouse"
+    assert entry["GATEHOUSE_STREAM"] == "audit"
+    assert json.loads(entry["MESSAGE"])["user"] == "mock:ada"
+
+
+RSYSLOG = """global(workDirectory="{0}")
+module(load="imuxsock" SysSock.Use="off")
+input(type="imuxsock" Socket="{0}/syslog")
+template(name="shown" type="string" string="%programname% %procid% %syslogfacility-text%.%syslogpriority-text%%msg%\\n")
+action(type="omfile" file="{0}/out" template="shown")
+"""
+
+
+def test_rsyslog_reads_each_line(start, sockets, tmp_path):
+    (sockets / "rsyslog.conf").write_text(RSYSLOG.format(sockets))
+    daemon = Process(
+        ["/usr/sbin/rsyslogd", "-n", "-f", sockets / "rsyslog.conf", "-i", sockets / "pid"], tmp_path, "rsyslogd"
+    )
+
+    def lines():
+        text = (sockets / "out").read_text() if (sockets / "out").exists() else ""
+        return [line.partition(" {") for line in text.splitlines()]
+
     try:
-        with receiver(folder / "syslog") as syslog, receiver(folder / "journal") as journal:
-            gateway = start(access=f"syslog:{folder}/syslog", audit=f"journald:{folder}/journal")
-            assert Browser(gateway).sign_in("mock", "/public/x").status == 200
-            head, _, line = syslog.recv(65536).partition(b" - {")
-            # daemon is 3, info is 6.
-            assert head == f"<30>1 - - gatehouse {gateway.process.pid} access".encode()
-            assert json.loads(b"{" + line)["message"] == "request"
-            entry = dict(part.split("=", 1) for part in journal.recv(65536).decode().splitlines())
-            assert entry["PRIORITY"] == "6" and entry["SYSLOG_IDENTIFIER"] == "gatehouse"
-            assert entry["GATEHOUSE_STREAM"] == "audit"
-            assert json.loads(entry["MESSAGE"])["user"] == "mock:ada"
+        eventually((sockets / "syslog").exists, "rsyslog opens its socket")
+        gateway = start(access=f"syslog:{sockets}/syslog", audit=f"syslog:{sockets}/syslog")
+        assert Browser(gateway).sign_in("mock", "/public/x").status == 200
+        eventually(lambda: any('"/public/x"' in line for _, _, line in lines()), "rsyslog writes the access line")
     finally:
-        for path in folder.iterdir():
-            path.unlink()
-        folder.rmdir()
+        daemon.stop()
+    read = {(head, json.loads("{" + line)["stream"]) for head, _, line in lines()}
+    own = f"gatehouse {gateway.process.pid}"
+    assert read == {(f"{own} daemon.info", "access"), (f"{own} authpriv.info", "audit")}
 
 
 def test_a_reload_changes_format_sample_and_users(start):

@@ -112,6 +112,7 @@ class Https(Gateway):
                 {"address": f"127.0.0.1:{self.plain_port}", "redirect": "https"},
             ],
         )
+        self.configuration["logs"] = {"access": f"{folder}/access.log"}
 
     def over_tls(self, target, host="gate.test", **more):
         return request(self.tls_port, target, host, tls=tls_context(), server_name=host, **more)
@@ -191,6 +192,29 @@ def test_v_06_the_plain_listener_redirects_to_https(https, method):
         assert response.status == 308
         assert response.get("location") == f"https://{host}:{https.tls_port}/a%20b/c?d=e&f"
     assert not https.app.seen("/a%20b/c")
+
+
+def test_the_plain_listener_counts_and_logs_each_request(https):
+    counted = {status: f'gatehouse_https_redirects_total{{status="{status}"}}' for status in (308, 404)}
+    before = {status: https.metric(name) for status, name in counted.items()}
+    sent = [("gate.test", 308), ("evil.test", 404), ("wiki.test", 308)]
+    ids = [request(https.plain_port, f"/logged?secret={status}", host).get("x-request-id") for host, status in sent]
+    assert {status: https.metric(name) - before[status] for status, name in counted.items()} == {308: 2, 404: 1}
+    lines = {}
+    for id, (host, status) in zip(ids, sent, strict=True):
+        line = eventually(lambda: access_lines(https).get(id), f"the access line of {id}")
+        lines[host] = line
+        assert (line["status"], line["host"], line["path"]) == (str(status), host, "/logged")
+        assert line["decision"] == "endpoint" and line["client"] == "127.0.0.1" and "app" not in line
+    assert exchange(https.plain_port, b"GET /bad HTTP/1.1\r\n\r\n").startswith(b"HTTP/1.1 400 ")
+    eventually(lambda: [line for line in access_lines(https).values() if line["decision"] == "rejected"], "the rejected one")
+
+
+def access_lines(gateway):
+    """By the id of the request."""
+    lines = [line.split() for line in (gateway.folder / "access.log").read_text().splitlines()]
+    read = [dict(part.split("=", 1) for part in line if "=" in part) for line in lines]
+    return {line["request"]: line for line in read}
 
 
 def test_v_06_the_plain_listener_leads_to_hosts_of_the_file_only(https):

@@ -87,7 +87,7 @@ extension Mapping<LogSettings> {
         path: "logs",
         summary:
             "Where log lines go, and what they hold. Each stream has a destination: `stdout`, `stderr`, `off`, the path of a "
-            + "file, `syslog` (RFC 5424, to `/dev/log`) or `journald`; `syslog:` and `journald:` may name another socket. "
+            + "file, `syslog` (to `/dev/log`) or `journald`; `syslog:` and `journald:` may name another socket. "
             + "See [logs.md](logs.md).",
         make: { LogSettings() },
         keys: [

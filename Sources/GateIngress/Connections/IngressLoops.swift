@@ -88,7 +88,7 @@ package final class IngressLoops: Sendable {
         guard let state = self.byLoop[ObjectIdentifier(loop)]?.value else { throw ChannelError.ioOnClosedChannel }
         let makeResponder: () -> any Responder = {
             redirects
-                ? RedirectResponder(loop: state)
+                ? RedirectResponder(loop: state, client: client.text)
                 : GatewayResponder(
                     loop: state,
                     peer: client.ip,

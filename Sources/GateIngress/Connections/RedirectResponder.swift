@@ -3,6 +3,7 @@
 internal import GateCore
 internal import GateHTTP
 internal import GateHeaders
+internal import GateOperations
 internal import GateRuntime
 internal import GateWire
 internal import HTTPTypes
@@ -13,11 +14,18 @@ internal import NIOCore
 /// Nothing else is served on such a listener. Other hosts get 404, so that a forged `Host` leads nowhere.
 final class RedirectResponder: Responder {
     private let loop: LoopState
+    private let client: String
     private var connection: (any DownstreamExchange)?
     private var request: RequestHead?
 
-    init(loop: LoopState) {
+    /// A responder.
+    ///
+    /// - Parameters:
+    ///   - loop: The event loop of the connection.
+    ///   - client: The client IP, for access lines.
+    init(loop: LoopState, client: String) {
         self.loop = loop
+        self.client = client
     }
 
     func begin(_ request: RequestHead, on connection: any DownstreamExchange) {
@@ -37,16 +45,57 @@ final class RedirectResponder: Responder {
 
     func response(to rejection: WireRejection) -> Response {
         self.loop.runtime.metrics.rejected(rejection.reason.code)
-        return self.loop.runtime.rendering.response(to: rejection, for: ClientKind(wantsPage: rejection.wantsPage))
+        let response = self.loop.runtime.rendering.response(
+            to: rejection,
+            for: ClientKind(wantsPage: rejection.wantsPage)
+        )
+        self.log(response, to: nil, decision: .rejected, began: .now(), id: self.loop.freshRequestID())
+        return response
     }
 
     private func respond() {
         guard let connection, let request else { return }
         self.connection = nil
+        var response = self.redirect(request)
+        let id = self.loop.freshRequestID()
+        response.head.headerFields[.requestID] = id.text
+        self.loop.telemetry.redirected(status: response.head.status.code)
+        self.log(response, to: request, decision: .endpoint, began: connection.arrived, id: id)
+        connection.respond(response)
+    }
+
+    private func redirect(_ request: RequestHead) -> Response {
         guard let origin = self.loop.runtime.origin(of: request.authority.host) else {
-            return connection.respond(.text(404, "No app is configured for this host.\n"))
+            return .text(404, "No app is configured for this host.\n")
         }
         let target = request.isAsterisk ? "" : request.target
-        connection.respond(Response(308, fields: [.location: "\(origin)\(target)"]))
+        return Response(308, fields: [.location: "\(origin)\(target)"])
+    }
+
+    private func log(
+        _ response: Response,
+        to request: RequestHead?,
+        decision: AccessDecision,
+        began: NIODeadline,
+        id: RequestID
+    ) {
+        guard let access = self.loop.access else { return }
+        var record = AccessRecord()
+        record.decision = decision
+        record.bytesOut = response.body.count
+        record.code = response.rejection?.reason.entry.code
+        record.incident = response.rejection?.incident
+        let status = response.head.status.code
+        guard access.takes(record, status: status) else { return }
+        access.write(
+            record,
+            of: request,
+            id: id,
+            trace: nil,
+            client: self.client,
+            status: status,
+            began: began,
+            ended: .now()
+        )
     }
 }

@@ -25,6 +25,13 @@ package struct IngressMetrics: Sendable {
         help:
             "Requests to which the gateway responded with a failure or a redirect to the sign-in, by phase (load, request, route, session, policy, endpoint, upstream), code of the failure and status; app is - where no app is known"
     ).only(when: "a request was rejected")
+    static let redirects = MetricSeries.counter(
+        "gatehouse_https_redirects_total",
+        labels: ["status"],
+        unit: "responses",
+        help:
+            "Responses of listeners with redirect: https to valid requests, by status: 308, or 404 for a host without an app"
+    ).only(when: "such a listener had a request")
     static let upstreamRequests = MetricSeries.counter(
         "gatehouse_upstream_requests_total",
         labels: ["app", "target", "outcome"],
@@ -120,7 +127,8 @@ package struct IngressMetrics: Sendable {
 
     /// All metrics of this module.
     package static let all = [
-        requests, requestDuration, rejections, upstreamRequests, upstreamDuration, signInSteps, signInDuration,
+        requests, requestDuration, rejections, redirects, upstreamRequests, upstreamDuration, signInSteps,
+        signInDuration,
         sessionStarts, sessionEnds, rejected, irregularHeaderNames, signIns, signOuts, providerLogouts, rechecks,
         staleSessions, revocations, droppedGroups,
     ]
