@@ -35,9 +35,12 @@ extension AppDraft {
         route.denied = denied
         route.groups = draft.groups ?? .all
         route.publicRules = draft.publicRules?.map(\.value) ?? []
-        let headers = (draft.headers ?? []).map { HeaderSetting(name: $0.name, field: $0.value) }
-        var settings = AppSettings(route: route, action: action, headers: headers)
+        var settings = AppSettings(route: route, action: action, headers: draft.identityHeaders)
         settings.traffic = draft.trafficSettings
+        settings.identity = draft.identity?.settings ?? IdentitySettings()
+        let edited = Set(settings.traffic.requestHeaders.remove.map { $0.lowercased() })
+        let replaced = settings.identity.replacedNames.filter { !edited.contains($0.lowercased()) }
+        settings.traffic.requestHeaders.remove += replaced
         settings.sessionLimits = SessionLimits(idle: draft.idleTimeout?.value, lifetime: draft.lifetime?.value)
         settings.recheck = draft.recheck.map { RecheckPolicy(interval: $0, maxStale: maxStale) }
         settings.sendsForwarded = draft.forwarded ?? false

@@ -30,6 +30,7 @@ package struct AppDraft: Sendable {
     package var lifetime: Located<Duration>?
     var recheck: Duration??
     var headers: [Named<IdentityField>]?
+    var identity: IdentityDraft?
     var forwarded: Bool?
     /// The settings that are read in place; keys that are not written leave the defaults.
     package var traffic = TrafficSettings()
@@ -152,7 +153,14 @@ extension Mapping<AppDraft> {
             ),
             .init(default: .words("none")),
             "Additional headers for identity fields, for apps that expect other names: `user`, `email`, `name`, "
-                + "`preferred_username`, `groups` or `provider`."
+                + "`preferred_username`, `groups`, `provider` or `assertion`."
+        ),
+        Key(
+            "identity",
+            \.identity,
+            Mapping<IdentityDraft>.identity.shape,
+            .init(default: .words("the standard headers")),
+            "How the app receives the identity: presets for well-known apps, fields, encoding, a signature."
         ),
         Key(
             "forwarded",
@@ -187,6 +195,14 @@ extension AppDraft {
             guard let line = lines.updateValue(host.mark.line, forKey: host.value) else { continue }
             reading.error("'\(host.value)' is here twice; first in line \(line)", at: host.mark)
         }
+    }
+
+    /// The headers with identity fields beside the standard ones: those of `headers`, and those of the preset that it does not
+    /// name.
+    var identityHeaders: [HeaderSetting] {
+        let own = (self.headers ?? []).map { HeaderSetting(name: $0.name, field: $0.value) }
+        let names = Set(own.map { $0.name.lowercased() })
+        return own + (self.identity?.preset?.headers ?? []).filter { !names.contains($0.name.lowercased()) }
     }
 
     private func checkPublicRules(_ reading: inout DecodingContext) {

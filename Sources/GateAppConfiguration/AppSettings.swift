@@ -15,6 +15,8 @@ package struct AppSettings: Sendable, Hashable {
     package var traffic = TrafficSettings()
     /// Further header names for identity fields, in the order of the file.
     package var headers: [HeaderSetting]
+    /// How the app receives the identity of a user.
+    package var identity = IdentitySettings()
     /// Whether the app also gets `Forwarded`, RFC 7239.
     package var sendsForwarded = false
     /// Lifetimes of sessions that are shorter than those of all apps.

@@ -200,17 +200,26 @@ extension AppDraft {
     }
 
     private func checkEdits(_ reading: inout DecodingContext) {
-        let identity = Set((self.headers ?? []).map { $0.name.lowercased() })
+        let identity = Set(self.identityHeaders.map { $0.name.lowercased() })
         for name in self.requestHeaders?.names ?? [] where identity.contains(name.value.lowercased()) {
             let help = "it would be the same for every user; remove it here or there"
             reading.error("'\(name.value)' carries identity, as 'headers' lists it, and \(help)", at: name.mark)
+        }
+        let replaced = Set((self.identity?.settings ?? IdentitySettings()).replacedNames.map { $0.lowercased() })
+        for name in self.requestHeaders?.set ?? [] where replaced.contains(name.name.lowercased()) {
+            reading.error("'\(name.name)' is set by 'identity'; remove it here or there", at: name.mark)
+        }
+        if let signature = self.identity?.signature, self.traffic.strictness.irregularNames == .forward {
+            let help = "'Signature_Input' of a client would look like ours to many apps; remove one of them"
+            reading.error("'signature' does not go with 'underscore_headers: forward': \(help)", at: signature.mark)
         }
     }
 
     private func warnOfKeysWithoutUpstream(_ written: Mapping<AppDraft>.Written, _ reading: inout DecodingContext) {
         guard !written.has("upstream"), written.has("redirect") || written.has("response") else { return }
         var idle = [
-            "upstream_host", "request_headers", "headers", "forwarded", "max_body", "streaming", "early_hints",
+            "upstream_host", "request_headers", "headers", "identity", "forwarded", "max_body", "streaming",
+            "early_hints",
             "websocket", "rewrite", "cache_control", "underscore_headers", "upstream_origin",
         ]
         if self.redirect?.keepsPath != true { idle.append("strip_prefix") }

@@ -204,11 +204,14 @@ package struct HeaderSetting: Sendable, Hashable {
     package var name: String
     /// What the header holds.
     package var field: IdentityField
+    /// What is before the value.
+    package var prefix: String
 
     /// Pairs a name with a field.
-    package init(name: String, field: IdentityField) {
+    package init(name: String, field: IdentityField, prefix: String = "") {
         self.name = name
         self.field = field
+        self.prefix = prefix
     }
 }
 
@@ -226,6 +229,8 @@ package enum IdentityField: String, Sendable, CaseIterable {
     case groups
     /// The provider's name in the file.
     case provider
+    /// The assertion.
+    case assertion
 }
 
 // Which header names an app may ask for.

@@ -29,6 +29,14 @@ package struct AssertionSigner: Sendable {
         self.head = Array("\(Base64URL.encode(header.encoded)).".utf8)
     }
 
+    /// The id of the key that signs, as in the JWK set.
+    package var keyID: String { self.key.id }
+
+    /// The 64 bytes `r ‖ s` of the signature over some bytes.
+    ///
+    /// RFC 9421 §3.3.4.
+    package func signature(of bytes: [UInt8]) throws(Failure) -> [UInt8] { try self.key.signature(of: bytes) }
+
     /// The JWT in compact form, with a unique id.
     ///
     /// RFC 7515 §7.1.

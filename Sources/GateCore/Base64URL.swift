@@ -39,6 +39,12 @@ package enum Base64URL {
         return String(decoding: text, as: UTF8.self)
     }
 
+    /// Base64 of the standard alphabet with padding, RFC 4648 §4.
+    package static func padded(_ bytes: [UInt8]) -> String {
+        let text = self.encode(bytes).replacing("-", with: "+").replacing("_", with: "/")
+        return text + String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
+    }
+
     /// The bytes of a text, or nil unless it is the one canonical spelling: no padding, no white space, no stray bits.
     package static func decode(_ text: some Sequence<UInt8>) -> [UInt8]? {
         self.decode(Array(text))

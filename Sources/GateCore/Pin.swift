@@ -29,7 +29,5 @@ package struct Pin: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The hash in base64, as the file writes it.
-    package var description: String {
-        Base64URL.encode(self.bytes).replacing("-", with: "+").replacing("_", with: "/") + "="
-    }
+    package var description: String { Base64URL.padded(self.bytes) }
 }

@@ -8,7 +8,7 @@ internal import Crypto
 package enum WebSocketKey {
     /// A new random key.
     package static func fresh(from random: RandomBytes = .system) -> String {
-        self.base64(random.bytes(16))
+        Base64URL.padded(random.bytes(16))
     }
 
     /// Whether the text is the one canonical base64 of 16 bytes.
@@ -22,11 +22,6 @@ package enum WebSocketKey {
 
     /// The `Sec-WebSocket-Accept` value for a key.
     package static func accept(_ key: String) -> String {
-        self.base64(Array(Insecure.SHA1.hash(data: Array("\(key)258EAFA5-E914-47DA-95CA-C5AB0DC85B11".utf8))))
-    }
-
-    private static func base64(_ bytes: [UInt8]) -> String {
-        let text = Base64URL.encode(bytes).replacing("-", with: "+").replacing("_", with: "/")
-        return text + String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
+        Base64URL.padded(Array(Insecure.SHA1.hash(data: Array("\(key)258EAFA5-E914-47DA-95CA-C5AB0DC85B11".utf8))))
     }
 }

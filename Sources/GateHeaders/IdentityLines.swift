@@ -5,7 +5,61 @@ package import GateAssertion
 package import GateCore
 package import GatePolicy
 package import GateSessions
+package import GateWire
 package import NIOCore
+
+/// How an app receives the identity of a user; made once for a route.
+package struct AppIdentity: Sendable {
+    /// The headers with identity fields that the app wants beside the standard ones.
+    package let further: [HeaderSetting]
+    /// Whether each request has a signature of its own.
+    package let signsRequests: Bool
+    fileprivate let headers: [HeaderSetting]
+    fileprivate let settings: IdentitySettings
+    /// What the app sees as `Host`, where that is not the host under which browsers reach it.
+    fileprivate let host: String?
+    /// How many bytes of the canonical path the app does not see.
+    fileprivate let prefixLength: Int
+
+    /// What an app of the configuration receives.
+    package init(_ app: AppSettings) {
+        self.further = app.headers
+        self.settings = app.identity
+        self.signsRequests = app.identity.signature == .request
+        self.headers = AppIdentity.standard.filter { app.identity.fields.contains($0.field) } + app.headers
+        self.host = app.traffic.upstreamHost
+        self.prefixLength = app.strippedPrefix.utf8.count
+    }
+
+    private static let standard = [
+        HeaderSetting(name: "X-Forwarded-User", field: .user), HeaderSetting(name: "X-Forwarded-Email", field: .email),
+        HeaderSetting(name: "X-Forwarded-Name", field: .name),
+        HeaderSetting(name: "X-Forwarded-Preferred-Username", field: .preferredUsername),
+        HeaderSetting(name: "X-Forwarded-Groups", field: .groups),
+        HeaderSetting(name: "X-Forwarded-Provider", field: .provider),
+    ]
+
+    /// The parts of a request that its signature covers, as the app receives them.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - authority: The host and port under which browsers reach the app.
+    /// - Returns: The parts.
+    fileprivate func signedParts(of request: RequestHead, authority: String) -> [(name: String, value: [UInt8])] {
+        var writer = HeadWriter(into: ByteBuffer())
+        writer.writeRequestLine(of: request, droppingPrefix: self.prefixLength)
+        let line = Array(writer.buffer.readableBytesView)
+        let target = line.split(separator: UInt8(ascii: " "), maxSplits: 2)[1]
+        let path = target.prefix { $0 != UInt8(ascii: "?") }
+        // RFC 9421 §2.2.7: without a query the value is a question mark alone.
+        let query = path.count == target.count ? ArraySlice("?".utf8) : target[path.endIndex...]
+        return [
+            ("@method", Array(request.method.rawValue.utf8)),
+            ("@authority", Array((self.host ?? authority).lowercased().utf8)),
+            ("@path", Array(path)), ("@query", Array(query)),
+        ]
+    }
+}
 
 /// Writes the identity of a user as field lines for an app, the signed assertion included.
 package struct IdentityLines: Sendable {
@@ -24,14 +78,14 @@ package struct IdentityLines: Sendable {
     /// - Parameters:
     ///   - session: The session.
     ///   - route: The route, which decides the audience and which groups the app gets.
-    ///   - headers: The headers that the app wants beside the standard ones.
+    ///   - identity: What the app receives, and how.
     ///   - now: The time.
-    /// - Returns: The lines.
-    /// - Throws: When the assertion cannot be signed; the request must then not be forwarded.
+    /// - Returns: The lines; where each request is signed, ``signed(_:for:on:authority:at:)`` adds the signature.
+    /// - Throws: When the assertion cannot be signed, or the lines have too many bytes; the request must then not be forwarded.
     package func lines(
         for session: Session,
         on route: Route,
-        headers: [HeaderSetting],
+        as identity: AppIdentity,
         now: Instant
     ) throws(Failure) -> ByteBuffer {
         var profile = session.profile
@@ -39,57 +93,107 @@ package struct IdentityLines: Sendable {
         let claims = AssertionClaims(about: profile, session: session.id, for: route.audience)
         let assertion = try self.signer.sign(claims, at: now)
         var lines = ByteBuffer()
-        for (name, field) in IdentityLines.standard {
-            IdentityLines.write(name, field, of: profile, to: &lines)
+        for setting in identity.headers {
+            guard let value = IdentityLines.value(setting, of: profile, assertion, identity.settings) else { continue }
+            IdentityLines.write(setting.name, value, to: &lines)
         }
-        for setting in headers {
-            IdentityLines.write(setting.name, setting.field, of: profile, to: &lines)
+        switch identity.settings.authorization {
+        case .assertion: IdentityLines.write("Authorization", Array("Bearer ".utf8) + assertion, to: &lines)
+        case .basic(let username, let password):
+            let credential = Array("\(username):".utf8) + password.withBytes { Array($0) }
+            IdentityLines.write("Authorization", Array("Basic \(Base64URL.padded(credential))".utf8), to: &lines)
+        case nil: break
         }
-        lines.writeString("X-Gatehouse-Assertion: ")
-        lines.writeBytes(assertion)
-        lines.writeString("\r\n")
-        return lines
+        IdentityLines.write("X-Gatehouse-Assertion", assertion, to: &lines)
+        guard lines.readableBytes <= identity.settings.maxBytes else {
+            let help = "identity.max_bytes is \(identity.settings.maxBytes); 'groups: named' leaves most groups out"
+            let size = "the identity headers of \(profile.user) for \(route.app) have \(lines.readableBytes) bytes"
+            throw Failure(.identityTooLarge, "\(size), and \(help)")
+        }
+        guard identity.settings.signature == .headers else { return lines }
+        return try self.signed(lines, covering: [], at: now)
     }
 
-    private static let standard: [(String, IdentityField)] = [
-        ("X-Forwarded-User", .user), ("X-Forwarded-Email", .email), ("X-Forwarded-Name", .name),
-        ("X-Forwarded-Preferred-Username", .preferredUsername), ("X-Forwarded-Groups", .groups),
-        ("X-Forwarded-Provider", .provider),
-    ]
-
-    private static func write(_ name: String, _ field: IdentityField, of profile: Profile, to lines: inout ByteBuffer) {
-        guard let value = self.value(field, of: profile), !value.isEmpty else { return }
-        lines.writeString("\(name): \(value)\r\n")
+    /// The lines for one request, with the signature that covers it.
+    ///
+    /// - Parameters:
+    ///   - lines: The lines of ``lines(for:on:as:now:)``.
+    ///   - request: The request.
+    ///   - identity: What the app receives, and how.
+    ///   - authority: The host and port under which browsers reach the app.
+    ///   - now: The time.
+    /// - Returns: The lines with the signature.
+    /// - Throws: When nothing can be signed; the request must then not be forwarded.
+    package func signed(
+        _ lines: ByteBuffer,
+        for request: RequestHead,
+        as identity: AppIdentity,
+        authority: String,
+        at now: Instant
+    ) throws(Failure) -> ByteBuffer {
+        try self.signed(lines, covering: identity.signedParts(of: request, authority: authority), at: now)
     }
 
-    private static func value(_ field: IdentityField, of profile: Profile) -> String? {
-        switch field {
-        case .user: profile.user.fieldText()
-        case .email: profile.verifiedEmail.map { "\($0)".fieldText() }
-        case .name: profile.name.map { $0.fieldText() }
-        case .preferredUsername: profile.username.map { $0.fieldText() }
-        case .groups: profile.groups.map { $0.fieldText(alsoEscaping: ",") }.joined(separator: ",")
-        case .provider: profile.provider.fieldText()
+    /// Adds `Signature-Input` and `Signature` over parts of a request and all lines.
+    ///
+    /// RFC 9421 §2.5, §4.1 and §4.2.
+    private func signed(
+        _ lines: ByteBuffer,
+        covering parts: [(name: String, value: [UInt8])],
+        at now: Instant
+    ) throws(Failure) -> ByteBuffer {
+        var base: [UInt8] = []
+        var names: [String] = []
+        for (name, value) in parts + IdentityLines.fields(of: lines) {
+            names.append("\"\(name)\"")
+            base += "\"\(name)\": ".utf8
+            base += value
+            base.append(0x0A)
+        }
+        let expires = now.advanced(by: self.signer.lifetime).seconds
+        let parameters =
+            "(\(names.joined(separator: " ")));created=\(now.seconds);expires=\(expires)"
+            + ";keyid=\"\(self.signer.keyID)\";alg=\"ecdsa-p256-sha256\";tag=\"gatehouse\""
+        base += "\"@signature-params\": \(parameters)".utf8
+        let signature = try self.signer.signature(of: base)
+        var signed = lines
+        signed.writeString("Signature-Input: gatehouse=\(parameters)\r\n")
+        signed.writeString("Signature: gatehouse=:\(Base64URL.padded(signature)):\r\n")
+        return signed
+    }
+
+    /// The fields of lines that were written here: each name once, in lower case.
+    private static func fields(of lines: ByteBuffer) -> [(name: String, value: [UInt8])] {
+        lines.readableBytesView.split(separator: 0x0A).compactMap { line in
+            guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+            let name = String(decoding: line[..<colon], as: UTF8.self).lowercased()
+            return (name, Array(line[colon...].dropFirst(2).dropLast()))
         }
     }
-}
 
-extension String {
-    /// The text in a field value: visible ASCII as it is, all else and `%` as percent-encoded UTF-8, so that nothing a
-    /// provider sends can end a line and every name can be read back.
-    func fieldText(alsoEscaping more: Unicode.Scalar? = nil) -> String {
-        var encoded = ""
-        let bytes = Array(self.utf8)
-        for (index, byte) in bytes.enumerated() {
-            let isInnerSpace = byte == 0x20 && index > 0 && index < bytes.count - 1
-            let isPlain = (0x21...0x7E).contains(byte) && byte != UInt8(ascii: "%")
-            if isInnerSpace || (isPlain && UInt32(byte) != more?.value) {
-                encoded.unicodeScalars.append(Unicode.Scalar(byte))
-            } else {
-                encoded += byte < 16 ? "%0" : "%"
-                encoded += String(byte, radix: 16, uppercase: true)
-            }
+    private static func write(_ name: String, _ value: [UInt8], to lines: inout ByteBuffer) {
+        lines.writeString("\(name): ")
+        lines.writeBytes(value)
+        lines.writeStaticString("\r\n")
+    }
+
+    private static func value(
+        _ header: HeaderSetting,
+        of profile: Profile,
+        _ assertion: [UInt8],
+        _ settings: IdentitySettings
+    ) -> [UInt8]? {
+        func encoded(_ text: String, isName: Bool = false) -> [UInt8]? {
+            text.isEmpty ? nil : settings.encoding.bytes(of: header.prefix + text, isName: isName)
         }
-        return encoded
+        return switch header.field {
+        case .user: encoded(profile.user)
+        case .email: profile.verifiedEmail.flatMap { encoded("\($0)") }
+        case .name: profile.name.flatMap { encoded($0, isName: true) }
+        case .preferredUsername: profile.username.flatMap { encoded($0, isName: true) }
+        case .groups: settings.encoding.bytes(of: profile.groups, separatedBy: settings.groupSeparator)
+        case .provider: encoded(profile.provider)
+        case .assertion: assertion
+        }
     }
 }

@@ -117,7 +117,24 @@ struct RequestPath {
                     Failure(.requestCrossSite, "another site sent the browser here to write")
                 )
             }
-            return .forwarded(route, identity: identity)
+            guard route.identity.signsRequests else { return .forwarded(route, identity: identity) }
+            return self.signed(request, on: route, identity)
+        }
+    }
+
+    /// Forwarding with a signature over the request; not without one.
+    private func signed(_ request: RequestHead, on route: RuntimeRoute, _ identity: ByteBuffer) -> Verdict {
+        do {
+            let signed = try self.runtime.identity.signed(
+                identity,
+                for: request,
+                as: route.identity,
+                authority: route.authority(of: request),
+                at: self.loop.now
+            )
+            return .forwarded(route, identity: signed)
+        } catch {
+            return .refused(error)
         }
     }
 }

@@ -83,7 +83,7 @@ package final class RuntimeConfiguration: Sendable {
         self.table = RouteTable(routes.map { ($0.route.origins.hosts, $0.route.path) })
         self.spellings = RouteSpellings(routes)
         self.trustedProxies = parts.trustedProxies
-        self.fieldNames = FieldNames(alsoManaged: routes.flatMap { $0.identityHeaders.map(\.name) })
+        self.fieldNames = FieldNames(alsoManaged: routes.flatMap { $0.identity.further.map(\.name) })
         self.providers = providers
         self.demands = Dictionary(
             providers.map { ($0.id, RequiredGroups(of: $0.id, routes: routes.map(\.route))) }

@@ -16,8 +16,8 @@ package final class RuntimeRoute: Sendable {
     package let route: Route
     /// Where requests are forwarded to, and how.
     package let upstream: LoadedUpstream
-    /// The headers with identity fields that the app wants beside the standard ones.
-    package let identityHeaders: [HeaderSetting]
+    /// How the app receives the identity of a user.
+    package let identity: AppIdentity
     /// The other pages that may write to the app, by their origins; nearly always empty.
     private let writeOrigins: [WriteOrigin]
     /// The methods that are forwarded; nil for all.
@@ -61,7 +61,7 @@ package final class RuntimeRoute: Sendable {
     package init(_ app: AppSettings, index: Int) throws(Failure) {
         self.index = index
         self.route = app.route
-        self.identityHeaders = app.headers
+        self.identity = AppIdentity(app)
         self.sendsForwarded = app.sendsForwarded
         let strictness = app.traffic.strictness
         self.writeOrigins = strictness.origins

@@ -28,6 +28,45 @@ import Testing
         #expect(self.remarks("", instead: "upstrem: http://a").count == 1)
     }
 
+    @Test(
+        arguments: [
+            (
+                "identity: { signature: headers, encoding: plain }",
+                "error: 'signature' does not go with 'encoding: plain'"
+            ),
+            (
+                "identity: { signature: request }\n    underscore_headers: forward",
+                "error: 'signature' does not go with 'underscore_headers: forward'"
+            ),
+            (
+                "identity: { authorization: assertion, basic: { username: a, password: \"${env:GATE_SECRET}\" } }",
+                "error: 'basic' and 'authorization' set the same header"
+            ),
+            (
+                "identity: { signature: headers }\n    request_headers: { set: { Signature: x } }",
+                "error: 'Signature' is set by 'identity'"
+            ),
+            (
+                "identity: { preset: grafana }\n    request_headers: { remove: [X-WEBAUTH-NAME] }",
+                "error: 'X-WEBAUTH-NAME' carries identity"
+            ),
+            ("identity: { preset: gitlab }", "error: 'gitlab' is not a preset"),
+            ("identity: { authorization: access_token }", "error: 'access_token' is not a token for the app"),
+            ("identity: { group_separator: \"\\n\" }", "error: "),
+            ("identity: { fields: [assertion] }", "error: 'assertion' is not an identity field"),
+        ])
+    func `what contradicts itself in 'identity' is an error`(lines: String, beginning: String) {
+        let found = self.remarks(lines)
+        #expect(found.contains { $0.hasPrefix(beginning) }, "\(found)")
+    }
+
+    @Test func `a header of the file replaces that of the preset`() throws {
+        let text = Fixture.smallest(app: "    identity: { preset: grafana }\n    headers: { x-webauth-user: email }")
+        let app = try #require(try Fixture.configuration(text).apps.first)
+        #expect(app.headers.filter { $0.name.lowercased() == "x-webauth-user" }.map(\.field) == [.email])
+        #expect(app.headers.count == 4 && app.identity.encoding == .quotedPrintable)
+    }
+
     @Test func `X-02 exact spellings are warned of where another app is the same server`() {
         func remarks(_ upstream: String) -> [String] {
             let other =

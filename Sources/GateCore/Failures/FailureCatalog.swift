@@ -246,6 +246,7 @@ extension Failure {
         case sessionNotSealed
         case sessionNotKept
         case assertionNotSigned
+        case identityTooLarge
         case assertionNoKey
         case assertionBadKeyFile
         case assertionTooManyKeys
@@ -1956,6 +1957,14 @@ extension Failure.Reason {
                 .internalError,
                 .gateway,
                 documentation: "The assertion for the app could not be signed; the request was not forwarded."
+            )
+        case .identityTooLarge:
+            Entry(
+                "identity.too_large",
+                .internalError,
+                .gateway,
+                documentation:
+                    "The identity headers of the user are longer than `identity.max_bytes` of the app; `groups: named` leaves groups out that the app has no rule for."
             )
         case .assertionNoKey:
             Entry(

@@ -177,9 +177,8 @@ final class CachedSession {
         case .denied(let denial):
             authorization = .refused(denial.failure(of: self.session.profile, app: route.name))
         case .openToAll, .admitted:
-            let headers = route.identityHeaders
             authorization = .admitted(
-                try runtime.identity.lines(for: self.session, on: route.route, headers: headers, now: now)
+                try runtime.identity.lines(for: self.session, on: route.route, as: route.identity, now: now)
             )
         }
         if self.authorizations.count >= CachedSession.maxAuthorizations {

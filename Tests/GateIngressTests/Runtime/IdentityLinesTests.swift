@@ -21,7 +21,7 @@ import Testing
         let buffer = try gateway.runtime.identity.lines(
             for: issued.session,
             on: route.route,
-            headers: route.identityHeaders,
+            as: route.identity,
             now: gateway.clock.now
         )
         let text = String(buffer: buffer)
@@ -76,7 +76,7 @@ import Testing
         let buffer = try gateway.runtime.identity.lines(
             for: issued.session,
             on: route.route,
-            headers: route.identityHeaders,
+            as: route.identity,
             now: gateway.clock.now
         )
         let token = try #require(String(buffer: buffer).split(separator: "Assertion: ").last)
@@ -101,7 +101,7 @@ import Testing
         let buffer = try gateway.runtime.identity.lines(
             for: issued.session,
             on: route.route,
-            headers: route.identityHeaders,
+            as: route.identity,
             now: gateway.clock.now
         )
         let text = String(buffer: buffer)
