@@ -9,7 +9,7 @@ extension HeaderEncoding {
     ///
     /// - Parameters:
     ///   - text: The value.
-    ///   - isName: Whether the value is a name for people to read, so that characters may be left out.
+    ///   - isName: Whether the value is a name that is only shown, so that characters may be left out.
     /// - Returns: Bytes of a field value without spaces at its ends, at least one; or nil.
     func bytes(of text: String, isName: Bool = false) -> [UInt8]? {
         let bytes =
