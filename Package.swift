@@ -104,8 +104,10 @@ let moduleGraph: [(target: String, imports: [String])] = [
     (
         "GateDiagnostics",
         [
-            "GateOperations", "GateConfiguration", "GateProviderHTTP", "GateOpenID", "GateHTTP", "GateProviders",
-            "GatePages", "GateWire", "GateNet", "GateCore", "HTTPTypes", "NIOCore",
+            "GateOperations", "GateConfiguration", "GateAppConfiguration", "GateAssertion", "GateProxy",
+            "GateProviderHTTP",
+            "GateOpenID", "GateHTTP", "GateProviders", "GatePages", "GatePolicy", "GateWire", "GateNet", "GateCore",
+            "HTTPTypes", "NIOCore",
         ]
     ),
     (

@@ -99,15 +99,15 @@ class Store(unittest.TestCase):
             with contextlib.closing(sqlite3.connect(path)) as database:
                 database.execute("CREATE TABLE session (key BLOB NOT NULL PRIMARY KEY, sealed BLOB, seen INTEGER)")
                 database.execute("CREATE INDEX session_seen ON session (seen)")
-                database.execute("INSERT INTO session VALUES (x'0102', x'030405', 7)")
+                database.execute("INSERT INTO session VALUES (x'0102030405060708', x'030405', 7)")
                 database.commit()
             self.assertEqual(fill(path, 50), 50)
             with contextlib.closing(sqlite3.connect(path)) as database:
                 rows = database.execute("SELECT * FROM session").fetchall()
                 names = [name for name, in database.execute("SELECT name FROM sqlite_master WHERE type = 'index'")]
-        self.assertIn((b"\1\2", b"\3\4\5", 7), rows)
+        self.assertIn((b"\1\2\3\4\5\6\7\10", b"\3\4\5", 7), rows)
         self.assertEqual(len({row[0] for row in rows}), 50)
-        self.assertEqual({(len(row[0]), len(row[1]), row[2]) for row in rows}, {(2, 3, 7)})
+        self.assertEqual({(len(row[0]), len(row[1]), row[2]) for row in rows}, {(8, 3, 7)})
         self.assertIn("session_seen", names)
 
 

@@ -17,7 +17,7 @@ SECRETS = {
         "STAFF_CLIENT_SECRET",
     )
 }
-COMMANDS = ["serve", "check", "demo", "try", "pins", "profile", "schema", "import", "explain"]
+COMMANDS = ["serve", "check", "demo", "try", "pins", "profile", "schema", "import", "explain", "probe"]
 PLANNED = ["policy"]
 
 

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`gatehouse probe` against apps that others' libraries serve: what they accept of a client that bypasses the gateway."""
+
+import json
+import threading
+from wsgiref.simple_server import WSGIRequestHandler, make_server
+
+import jwt
+import pytest
+from flask import Flask, request as flask_request
+
+from support.gateway import Gateway, oidc, run
+from support.processes import free_port
+from support.raw import request
+
+
+class Quiet(WSGIRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+class App:
+    """A Flask app behind wsgiref, which reads `X_Forwarded_User` as `X-Forwarded-User`."""
+    def __init__(self, user):
+        flask = Flask("app")
+        flask.add_url_rule("/", "page", lambda: self.page(user))
+        self.server = make_server("127.0.0.1", 0, flask, handler_class=Quiet)
+        self.address = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    @staticmethod
+    def page(user):
+        found = user(flask_request)
+        return (f"Hello {found}", 200) if found else ("Sign in first", 401)
+
+
+def careless(sent):
+    """Accepts every assertion: it decodes without verifying."""
+    token = sent.headers.get("X-Gatehouse-Assertion")
+    return token and jwt.decode(token, options={"verify_signature": False})["sub"]
+
+
+class Verifying:
+    """Verifies the assertion as docs/start.md has it, but for what a test leaves out."""
+    def __init__(self, **options):
+        self.options = options
+        self.gateway = None
+        self.keys = None
+
+    def __call__(self, sent):
+        token = sent.headers.get("X-Gatehouse-Assertion")
+        if not token:
+            return None
+        self.keys = self.keys or jwt.PyJWKSet.from_dict(request(self.gateway.port, "/oauth2/jwks.json").json)
+        try:
+            key = self.keys[jwt.get_unverified_header(token)["kid"]]
+            audience = f"{self.gateway.origin}/strict"
+            return jwt.decode(token, key, ["ES256"], audience=audience, issuer=self.gateway.origin, options=self.options)["sub"]
+        except (jwt.PyJWTError, KeyError):
+            return None
+
+
+USERS = {
+    "open": lambda sent: "all",
+    "header": lambda sent: sent.headers.get("X-Forwarded-User"),
+    "careless": careless,
+    "strict": Verifying(),
+    "timeless": Verifying(verify_exp=False, verify_aud=False),
+    "anywhere": Verifying(verify_aud=False),
+    "echo": lambda sent: " ".join(f"{name}={value}" for name, value in sent.headers),
+}
+
+
+@pytest.fixture(scope="module")
+def probed(tmp_path_factory, provider_server):
+    folder = tmp_path_factory.mktemp("probe")
+    apps = {name: App(user) for name, user in USERS.items()}
+    settings = {
+        name: {"path": f"/{name}", "upstream": app.address, "allow": "signed_in", "strip_prefix": True}
+        for name, app in apps.items()
+    }
+    settings["gone"] = {"path": "/gone", "upstream": f"http://127.0.0.1:{free_port()}", "allow": "signed_in"}
+    settings["socket"] = {"path": "/socket", "upstream": "unix:/run/app.sock", "allow": "signed_in"}
+    with Gateway(folder, {"mock": oidc(provider_server.realm("mock").issuer)}, settings) as gateway:
+        for user in USERS.values():
+            if isinstance(user, Verifying):
+                user.gateway = gateway
+        yield gateway
+    for app in apps.values():
+        app.server.shutdown()
+        app.server.server_close()
+
+
+def probe(gateway, app, *options):
+    done = run("probe", app, "--config", gateway.folder / "providers.yaml", "--path", "/", *options)
+    return done.returncode, done.stdout, done.stderr
+
+
+def accepted(gateway, app):
+    code, output, _ = probe(gateway, app, "--json")
+    report = json.loads(output)
+    assert report["good"] == (code == 0)
+    return [attempt for target in report["targets"] for attempt in target["attempts"] if attempt["result"] == "accepted"]
+
+
+def test_an_app_without_a_sign_in_is_found(probed):
+    assert [attempt["kind"] for attempt in accepted(probed, "open")] == ["none"]
+    code, output, _ = probe(probed, "open")
+    assert code == 1 and "FAIL  without an identity it responds with status 200" in output and "remedy: let only" in output
+
+
+def test_an_app_that_accepts_a_header_is_found_in_every_spelling(probed):
+    names = {attempt["name"] for attempt in accepted(probed, "header")}
+    assert {"X-Forwarded-User", "X_Forwarded_User", "X_FORWARDED_USER"} <= names
+    assert all(name.replace("_", "-").replace(".", "-").lower() == "x-forwarded-user" for name in names), names
+
+
+def test_an_app_that_does_not_verify_is_found(probed):
+    names = {attempt["name"].partition(": ")[2] for attempt in accepted(probed, "careless")}
+    assert names == {"without a signature", "signed by another key", "expired", "for another app"}
+
+
+@pytest.mark.parametrize("app, missing", [("timeless", {"expired", "for another app"}), ("anywhere", {"for another app"})])
+def test_a_check_that_is_missing_is_found(app, missing, probed):
+    assert {attempt["name"].partition(": ")[2] for attempt in accepted(probed, app)} == missing
+
+
+def test_an_app_that_verifies_passes(probed):
+    assert accepted(probed, "strict") == []
+    code, output, _ = probe(probed, "strict")
+    assert code == 0 and "FAIL" not in output and "invalid assertions made no difference" in output
+
+
+def test_an_app_that_shows_its_headers_is_not_taken_for_one_that_accepts_them(probed):
+    assert [attempt["kind"] for attempt in accepted(probed, "echo")] == ["none"]
+    assert "cannot be seen from outside" in probe(probed, "echo")[1]
+
+
+def test_what_cannot_be_asked_is_named(probed):
+    code, output, _ = probe(probed, "gone")
+    assert code == 0 and "good  cannot be reached from this machine without the gateway" in output
+    code, output, _ = probe(probed, "socket")
+    assert code == 0 and "skip  not asked: a Unix socket" in output
+    code, _, error = probe(probed, "nowhere")
+    assert code == 1 and "has no app 'nowhere'" in error
