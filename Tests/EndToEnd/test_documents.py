@@ -20,6 +20,7 @@ from support.processes import REPOSITORY
 
 TOP = Path(__file__).resolve().parents[2]
 DOCUMENTS = [*sorted(TOP.glob("*.md")), *sorted((TOP / "docs").glob("**/*.md")), TOP / "Tests/README.md"]
+APPS = [f"docs/apps/{page.name}" for page in sorted((TOP / "docs/apps").glob("[a-z]*.md"))]
 PAGES = [f"docs/providers/{page.name}" for page in sorted((TOP / "docs/providers").glob("[a-z]*.md"))]
 APP = "https://wiki.example.com"
 
@@ -31,7 +32,12 @@ def blocks(name, language):
 # The files
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/start.md", "docs/profile.md", "docs/pinning.md", *PAGES])
+@pytest.mark.parametrize(
+    "name", [
+        "README.md", "docs/start.md", "docs/profile.md", "docs/pinning.md", "docs/headers.md", *PAGES,
+        *(page for page in APPS if page != "docs/apps/node.md")
+    ]
+)
 def test_the_files_in_the_documents_pass_the_check(name, tmp_path):
     files = [block for block in blocks(name, "yaml") if "apps:" in block]
     assert files
@@ -139,6 +145,53 @@ def test_the_example_rejects_another_key_and_no_assertion(gateway, example):
         example(headers(gateway, ec.generate_private_key(ec.SECP256R1())))
     with pytest.raises(jwt.PyJWTError):
         example({})
+
+
+# The pages of apps
+
+
+@pytest.mark.parametrize("page, preset", [("grafana", "grafana"), ("jenkins", "jenkins"), ("opensearch", "kibana")])
+def test_a_page_of_an_app_names_headers_that_the_app_gets(page, preset):
+    table = re.search(rf"^\| `{preset}` \|(.*)", (TOP / "docs/headers.md").read_text(), re.M)[1]
+    sent = {name.lower() for name in re.findall(r"`(X-[\w-]+)`", table)}
+    sent |= {"x-forwarded-user", "x-forwarded-groups", "x-gatehouse-assertion", "x-forwarded-for"}
+    named = {name.lower() for name in re.findall(r"\bX-[\w-]+", (TOP / f"docs/apps/{page}.md").read_text(), re.I)}
+    assert len(named) > 1 and named <= sent
+
+
+NODE = """
+import { user } from "./verifier.mjs";
+for (const assertion of JSON.parse(process.argv[2])) {
+  const headers = assertion ? { "x-gatehouse-assertion": assertion } : {};
+  console.log(await user(headers).then((claims) => claims.sub, (error) => `Error ${error.message}`));
+}
+"""
+
+
+def test_the_verifier_for_node_accepts_what_is_valid_only(gateway, key, tmp_path):
+    source = next(block for block in blocks("docs/apps/node.md", "js") if "function user" in block)
+    assert len(source.splitlines()) <= 30
+    (tmp_path / "verifier.mjs").write_text(source.replace("https://gate.example.com", gateway))
+    (tmp_path / "main.mjs").write_text(NODE)
+    good = headers(gateway, key)["X-Gatehouse-Assertion"]
+    head, body, signature = good.split(".")
+    none = jwt.encode({"iss": gateway, "aud": APP, "sub": "x"}, None, "none", headers={"kid": "one"})
+    bad = [
+        "", "x", "a.b.c", none, f"{none.split('.')[0]}.{body}.{signature}", f"{head}.{body}.", f"{head}.{body[:-4]}AAAA.{signature}",
+        headers(gateway, ec.generate_private_key(ec.SECP256R1()))["X-Gatehouse-Assertion"],
+        *(
+            headers(gateway, key, **changes)["X-Gatehouse-Assertion"] for changes in [
+                {"aud": "https://other.example.com"}, {"iss": "https://other.example.com"}, {"exp": 1_700_000_000}, {"exp": None},
+                {"nbf": 4_000_000_000}, {"sub": None}, {"kid": "two"}
+            ]
+        ),
+    ]
+    done = subprocess.run(
+        ["node", tmp_path / "main.mjs", json.dumps([good, *bad, good])], capture_output=True, text=True, timeout=60, check=True
+    )
+    first, *others, last = done.stdout.splitlines()
+    assert first == last == "google:1"
+    assert len(others) == len(bad) and all(line.startswith("Error ") for line in others), others
 
 
 # Links
