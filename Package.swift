@@ -54,7 +54,7 @@ let moduleGraph: [(target: String, imports: [String])] = [
     ("GateWire", ["GateCore", "NIOCore"]),
     ("GateNet", ["GateWire", "CEventPoll", "CNGHTTP2", "NIOCore"]),
     ("GateYAML", ["GateCore", "CLibYAML", "NIOCore"]),
-    ("GatePolicy", ["GateCore"]),
+    ("GatePolicy", ["GateWire", "GateCore"]),
     ("GatePages", ["GateCore", "Mustache"]),
     ("GateProviders", ["GateCore"]),
     ("GateOpenID", ["GateProviders", "GateCore", "Crypto", "CryptoExtras"]),
@@ -104,8 +104,9 @@ let moduleGraph: [(target: String, imports: [String])] = [
     (
         "GateDiagnostics",
         [
-            "GateOperations", "GateConfiguration", "GateProviderHTTP", "GateOpenID", "GateHTTP", "GateProviders",
-            "GatePages", "GateWire", "GateNet", "GateCore", "HTTPTypes", "NIOCore",
+            "GateOperations", "GateConfiguration", "GateAppConfiguration", "GateProviderHTTP", "GateOpenID", "GateHTTP",
+            "GateProviders", "GatePages", "GatePolicy", "GateYAML", "GateWire", "GateNet", "GateCore", "HTTPTypes",
+            "NIOCore",
         ]
     ),
     (

@@ -13,6 +13,7 @@ extension AppDraft {
     ///   - app: The app, by its name.
     ///   - publicURL: The origin of the gateway; nil if it is missing or invalid.
     ///   - known: The providers of the file.
+    ///   - rules: The rule sets of the file.
     ///   - maxStale: How long a session is used after a failed re-check, which is the same for all apps.
     ///   - reading: Receives the errors and warnings.
     /// - Returns: The settings; nil without the public URL, or if what the app does is missing or invalid.
@@ -20,12 +21,14 @@ extension AppDraft {
         of app: Named<AppDraft>,
         at publicURL: Origin?,
         known: KnownProviders,
+        rules: RuleSets,
         maxStale: Duration,
         _ reading: inout DecodingContext
     ) -> AppSettings? {
-        let check = AccessCheck(known: known, app: app)
+        let check = AccessCheck(known: known, rules: rules, app: app)
         let access = check.rule(&reading)
         let denied = check.denied(access.providers, &reading)
+        RuleFindings(allowed: access.rule.entries, denied: denied, app: app.name).report(&reading)
         let draft = app.value
         guard let publicURL, let action = draft.action else { return nil }
         var route = Route(app: app.name, origin: publicURL, path: draft.path?.value ?? "/")

@@ -129,6 +129,8 @@ struct ConfigurationBuilder {
         var settings: [AppSettings] = []
         var taken: [String: Named<AppDraft>] = [:]
         let publicURL = self.draft.gateway?.publicURL?.value
+        let rules = RuleSets(self.draft.rules ?? [])
+        rules.check(usedBy: self.draft.apps ?? [], &reading)
         for app in self.draft.apps ?? [] {
             let path = app.value.path?.value ?? "/"
             self.place(app, at: path, in: &taken, &reading)
@@ -137,6 +139,7 @@ struct ConfigurationBuilder {
                 of: app,
                 at: publicURL,
                 known: known,
+                rules: rules,
                 maxStale: self.recheck.maxStale,
                 &reading
             )
@@ -183,8 +186,8 @@ struct ConfigurationBuilder {
                 continue
             }
             let place = "'\(name.isEmpty ? "the public host" : name)\(path)'"
-            let message = "\(place) belongs to app '\(other.name)' in line \(other.mark.line) already"
             let mark = hosts.count > 1 ? hosts[index].mark : app.value.path?.mark ?? hosts.first?.mark ?? app.mark
+            let message = "\(place) belongs to app '\(other.name)' in \(reading.line(other.mark, from: mark)) already"
             reading.error(message, at: mark)
         }
     }

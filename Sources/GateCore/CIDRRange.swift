@@ -111,6 +111,15 @@ package struct CIDRRange: Sendable, Hashable {
 
     /// Whether the address lies in the network.
     package func contains(_ address: IPAddress) -> Bool {
-        (0..<self.prefixBits).allSatisfy { address.bit($0) == self.first.bit($0) }
+        let whole = self.prefixBits / 8
+        for index in 0..<whole where address.bytes[index] != self.first.bytes[index] { return false }
+        let rest = self.prefixBits % 8
+        guard rest > 0 else { return true }
+        return (address.bytes[whole] ^ self.first.bytes[whole]) >> (8 - rest) == 0
+    }
+
+    /// Whether all addresses of another network lie in this one.
+    package func includes(_ other: CIDRRange) -> Bool {
+        self.prefixBits <= other.prefixBits && self.contains(other.first)
     }
 }

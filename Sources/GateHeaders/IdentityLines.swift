@@ -51,6 +51,29 @@ package struct IdentityLines: Sendable {
         return lines
     }
 
+    /// The lines of clients that a public rule of a route admits by their network.
+    ///
+    /// - Parameters:
+    ///   - route: The route.
+    ///   - headers: The headers that the app wants beside the standard ones.
+    ///   - now: The time.
+    /// - Returns: The lines, with the user and the assertion only.
+    /// - Throws: When the assertion cannot be signed.
+    package func networkLines(
+        on route: Route,
+        headers: [HeaderSetting],
+        now: Instant
+    ) throws(Failure) -> ByteBuffer {
+        let assertion = try self.signer.sign(AssertionClaims(networkFor: route.audience), at: now)
+        let names = ["X-Forwarded-User"] + headers.filter { $0.field == .user }.map(\.name)
+        var lines = ByteBuffer()
+        for name in names { lines.writeString("\(name): \(NetworkIdentity.user)\r\n") }
+        lines.writeString("X-Gatehouse-Assertion: ")
+        lines.writeBytes(assertion)
+        lines.writeString("\r\n")
+        return lines
+    }
+
     private static let standard: [(String, IdentityField)] = [
         ("X-Forwarded-User", .user), ("X-Forwarded-Email", .email), ("X-Forwarded-Name", .name),
         ("X-Forwarded-Preferred-Username", .preferredUsername), ("X-Forwarded-Groups", .groups),
