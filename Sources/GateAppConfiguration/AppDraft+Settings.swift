@@ -28,7 +28,6 @@ extension AppDraft {
         let check = AccessCheck(known: known, rules: rules, app: app)
         let access = check.rule(&reading)
         let denied = check.denied(access.providers, &reading)
-        RuleFindings(allowed: access.rule.entries, denied: denied, app: app.name).report(&reading)
         let draft = app.value
         guard let publicURL, let action = draft.action else { return nil }
         var route = Route(app: app.name, origin: publicURL, path: draft.path?.value ?? "/")

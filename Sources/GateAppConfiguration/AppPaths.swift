@@ -121,8 +121,7 @@ extension PathPattern {
                 throw InvalidValue("has '**' beside other characters; it is a whole segment, such as in /admin/**")
             }
         }
-        // What a wildcard covers does not matter for the spelling of all else.
-        try CanonicalPath.check(configured: text.replacing("*", with: "x"))
+        try CanonicalPath.check(configured: text, hasWildcards: true)
         return PathPattern(text)
     }
 }
@@ -150,15 +149,17 @@ extension CanonicalPath {
     }
 
     /// Checks that requests are matched by the path as it is written.
-    static func check(configured text: String) throws(InvalidValue) {
-        if let sign = self.expressionSign(in: text) { throw self.rejection(ofSign: sign) }
+    static func check(configured text: String, hasWildcards: Bool = false) throws(InvalidValue) {
+        // With wildcards, a dot before one is part of a name such as 'report.*'.
+        let checked = hasWildcards ? text.replacing("*", with: "") : text
+        if let sign = self.expressionSign(in: checked) { throw self.rejection(ofSign: sign) }
         guard text.hasPrefix("/") else {
             throw InvalidValue("is not a path; it starts with '/', so write '/\(text.prefix(60))'")
         }
         guard !text.contains("?"), !text.contains("#") else {
             throw InvalidValue("has a query or fragment; only the path counts")
         }
-        guard !text.contains("*") else {
+        guard hasWildcards || !text.contains("*") else {
             throw InvalidValue("has a '*'; write a path that ends in '/' for all paths below it")
         }
         guard text.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }), text.utf8.count <= ReturnPath.maxLength else {

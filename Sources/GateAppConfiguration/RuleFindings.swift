@@ -1,27 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateCore
-internal import GatePolicy
-internal import GateYAML
+package import GatePolicy
+package import GateYAML
 
 /// Finds rules of an app without effect: those that another one includes, and those that a denial makes unreachable.
-struct RuleFindings {
-    let allowed: [AccessEntry]
-    let denied: [AccessEntry]
-    let app: String
+package struct RuleFindings {
+    private let allowed: [AccessEntry]
+    private let denied: [AccessEntry]
+    private let app: String
 
-    /// How many entries of a list are compared with each other.
-    private static let maxCompared = 400
+    /// How many entries are compared with each other in a file, which bounds the time; the rules of further apps are left out.
+    package static let maxComparisons = 1_000_000
+
+    /// The rules of a route.
+    package init(of route: Route) {
+        self.allowed = route.access.entries
+        self.denied = route.denied
+        self.app = route.app
+    }
+
+    /// How many entries have to be compared with each other.
+    package var comparisons: Int {
+        self.allowed.count * (self.allowed.count + self.denied.count) + self.denied.count * self.denied.count
+    }
 
     /// Warns of each finding at the later rule, with the line of the other.
-    ///
-    /// In a file with errors, an entry may lack a condition that it has.
-    func report(_ reading: inout DecodingContext) {
-        guard reading.errors == 0, self.allowed.count <= RuleFindings.maxCompared,
-            self.denied.count <= RuleFindings.maxCompared
-        else {
-            return
-        }
+    package func report(_ reading: inout DecodingContext) {
         for (index, entry) in self.allowed.enumerated() {
             if let denial = self.denied.first(where: { $0.includes(entry) }) {
                 let message = "this entry admits no user, since 'deny' in \(self.line(of: denial, from: entry)) matches"

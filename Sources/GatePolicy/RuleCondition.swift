@@ -62,13 +62,13 @@ package enum UnknownFact: Sendable, Hashable, Comparable, CaseIterable {
 }
 
 /// An entry as it is about one user: what depends on the user only is decided already.
-package indirect enum RuleCondition: Sendable, Hashable {
+package enum RuleCondition: Sendable, Hashable {
     /// It depends on nothing more.
     case decided(MatchResult)
     /// It depends on the request.
     case request(RequestCondition)
     /// The opposite of a condition.
-    case not(RuleCondition)
+    indirect case not(RuleCondition)
     /// All of the conditions.
     case all([RuleCondition])
     /// One of the conditions.
