@@ -54,7 +54,7 @@ let moduleGraph: [(target: String, imports: [String])] = [
     ("GateWire", ["GateCore", "NIOCore"]),
     ("GateNet", ["GateWire", "CEventPoll", "CNGHTTP2", "NIOCore"]),
     ("GateYAML", ["GateCore", "CLibYAML", "NIOCore"]),
-    ("GatePolicy", ["GateCore"]),
+    ("GatePolicy", ["GateWire", "GateCore"]),
     ("GatePages", ["GateCore", "Mustache"]),
     ("GateProviders", ["GateCore"]),
     ("GateOpenID", ["GateProviders", "GateCore", "Crypto", "CryptoExtras"]),
@@ -106,8 +106,8 @@ let moduleGraph: [(target: String, imports: [String])] = [
         [
             "GateOperations", "GateConfiguration", "GateAppConfiguration", "GateAssertion", "GateProxy",
             "GateProviderHTTP",
-            "GateOpenID", "GateHTTP", "GateProviders", "GatePages", "GatePolicy", "GateWire", "GateNet", "GateCore",
-            "HTTPTypes", "NIOCore",
+            "GateOpenID", "GateHTTP", "GateProviders", "GatePages", "GatePolicy", "GateYAML", "GateWire", "GateNet",
+            "GateCore", "HTTPTypes", "NIOCore",
         ]
     ),
     (

@@ -8,6 +8,7 @@ internal import GateYAML
 /// Checks who may access one app, and builds its rule.
 struct AccessCheck {
     let known: KnownProviders
+    let rules: RuleSets
     let app: Named<AppDraft>
 
     /// The providers that the app accepts and its rule; an invalid rule denies every user.
@@ -24,7 +25,7 @@ struct AccessCheck {
             )
             return (accepted, .signedIn)
         case .entries(let entries):
-            return (accepted, .entries(entries.map { self.entry($0, accepted, isAllowing: true, &reading) }))
+            return (accepted, .entries(self.entries(entries, accepted, isAllowing: true, &reading)))
         }
     }
 
@@ -34,8 +35,37 @@ struct AccessCheck {
         if deny.value.isEmpty {
             reading.error("'deny' is an empty list; remove it", at: deny.mark)
         }
-        return deny.value.map { self.entry($0, accepted, isAllowing: false, &reading) }
+        return self.entries(deny.value, accepted, isAllowing: false, &reading)
     }
+
+    /// Entries with those of rule sets in the place of `use`.
+    private func entries(
+        _ drafts: [EntryDraft],
+        _ accepted: Set<String>,
+        isAllowing: Bool,
+        _ reading: inout DecodingContext
+    ) -> [AccessEntry] {
+        var entries: [AccessEntry] = []
+        for draft in drafts {
+            if draft.isUse, let use = draft.use {
+                entries += self.rules.entries(of: use, &reading).map {
+                    self.entry($0, accepted, isAllowing: isAllowing, &reading)
+                }
+            } else {
+                entries.append(self.entry(draft, accepted, isAllowing: isAllowing, &reading))
+            }
+        }
+        guard entries.count <= AccessCheck.maxEntries else {
+            if let mark = drafts.first?.mark {
+                reading.error("more than \(AccessCheck.maxEntries) entries, rule sets included", at: mark)
+            }
+            return []
+        }
+        return entries
+    }
+
+    /// How many entries one list may have.
+    private static let maxEntries = 10_000
 
     private func accepted(_ reading: inout DecodingContext) -> Set<String> {
         guard let written = self.app.value.providers?.value else { return self.known.all }
@@ -74,25 +104,72 @@ struct AccessCheck {
         _ draft: EntryDraft,
         _ accepted: Set<String>,
         isAllowing: Bool,
+        isInside: Bool = false,
+        isNegated: Bool = false,
         _ reading: inout DecodingContext
     ) -> AccessEntry {
-        var entry = AccessEntry(line: draft.mark.line)
+        var entry = AccessEntry(at: reading.place(of: draft.mark))
         entry.provider = draft.provider?.value
         entry.user = draft.user?.value
         entry.email = draft.email?.value
         entry.emailDomain = draft.emailDomain?.value
         entry.group = draft.group?.value
-        if isAllowing, entry.email != nil || entry.emailDomain != nil, draft.authoritative?.value ?? true {
-            entry.authorities = accepted.filter(self.known.knowsEmailAuthority)
+        entry.role = draft.role?.value
+        entry.tenant = draft.tenant?.value
+        if entry.role != nil { entry.rolesFrom = self.known.rolesFrom.intersection(accepted) }
+        if entry.tenant != nil { entry.tenantsFrom = self.known.tenantsFrom.intersection(accepted) }
+        // An address that is not proven admits no user, and does not except one from a denial.
+        if isAllowing != isNegated || isAllowing, entry.email != nil || entry.emailDomain != nil,
+            draft.authoritative?.value ?? true
+        {
+            entry.authorities = accepted.filter(self.known.emailAuthorities.contains)
         }
-        self.check(draft, accepted, isAllowing: isAllowing, &reading)
+        entry.request = draft.requestConditions
+        func inner(_ drafts: [EntryDraft], isNegated: Bool) -> [AccessEntry] {
+            drafts.map {
+                self.entry($0, accepted, isAllowing: isAllowing, isInside: true, isNegated: isNegated, &reading)
+            }
+        }
+        if let use = draft.use {
+            entry.nested.append(.any(inner(self.rules.entries(of: use, &reading), isNegated: isNegated)))
+        }
+        if let not = draft.not { entry.nested += inner(not.value, isNegated: !isNegated).map { .not($0) } }
+        if let any = draft.any { entry.nested.append(.any(inner(any.value, isNegated: isNegated))) }
+        if let all = draft.all { entry.nested.append(.all(inner(all.value, isNegated: isNegated))) }
+        // Whether an entry can match does not matter where it must not.
+        if !isNegated || draft.provider != nil || draft.user != nil {
+            self.check(draft, accepted, isAllowing: isAllowing, isInside: isInside, &reading)
+        }
+        if let path = draft.path { self.checkPaths(path, isDenying: !isAllowing && !isNegated, &reading) }
         return entry
+    }
+
+    /// Warns of paths that no request has, and of a `deny` that leaves out the same path with a slash.
+    private func checkPaths(
+        _ paths: Located<[PathPattern]>,
+        isDenying: Bool,
+        _ reading: inout DecodingContext
+    ) {
+        let prefix = self.app.value.path?.value ?? "/"
+        for pattern in paths.value {
+            guard pattern.mayCoverPath(below: prefix) else {
+                let help = "a path is a whole path, so write '\(prefix)\(pattern.text)'"
+                let message = "'\(pattern.text)' is outside of the path '\(prefix)' of '\(self.app.name)'"
+                reading.warning("\(message), so it can never match; \(help)", at: paths.mark)
+                continue
+            }
+            guard isDenying, !pattern.text.contains("*"), pattern.text != "/" else { continue }
+            let plain = pattern.isExact ? pattern.text : String(pattern.text.dropLast())
+            let rest = pattern.isExact ? "'\(plain)/' and what is below it" : "'\(plain)' without a slash"
+            reading.warning("'\(pattern.text)' does not deny \(rest); '\(plain)/**' denies both", at: paths.mark)
+        }
     }
 
     private func check(
         _ draft: EntryDraft,
         _ accepted: Set<String>,
         isAllowing: Bool,
+        isInside: Bool,
         _ reading: inout DecodingContext
     ) {
         if let provider = draft.provider { self.checkAccepted(provider, accepted, &reading) }
@@ -116,10 +193,29 @@ struct AccessCheck {
         }
         if let group = draft.group { self.checkGroup(group, draft, accepted, isAllowing: isAllowing, &reading) }
         self.checkAuthority(draft, accepted, isAllowing: isAllowing, &reading)
-        guard isAllowing else { return }
-        let isBare = draft.user == nil && draft.email == nil && draft.emailDomain == nil && draft.group == nil
+        self.checkFields(draft, accepted, &reading)
+        guard isAllowing, !isInside else { return }
+        let isBare =
+            draft.user == nil && draft.email == nil && draft.emailDomain == nil && draft.group == nil
+            && draft.role == nil && draft.tenant == nil && draft.nested.isEmpty && draft.use == nil
         guard isBare, let provider = draft.provider, self.known.openProviders.contains(provider.value) else { return }
         self.warnOfOpenProviders([provider.value], "provider: \(provider.value)", at: provider.mark, &reading)
+    }
+
+    /// Fields that no provider of an entry returns.
+    private func checkFields(_ draft: EntryDraft, _ accepted: Set<String>, _ reading: inout DecodingContext) {
+        let user = draft.user.map { String($0.value.prefix { $0 != ":" }) }
+        let sources = (draft.provider?.value ?? user).map { [$0] } ?? self.known.names.filter(accepted.contains)
+        guard !sources.isEmpty, sources.allSatisfy(self.known.all.contains), !self.known.isUnreadable else { return }
+        let list = sources.prefix(5).joined(separator: ", ")
+        let email = draft.email?.mark ?? draft.emailDomain?.mark
+        if let email, !sources.contains(where: self.known.returnsEmail) {
+            reading.warning("this entry can never match; no email address comes from \(list)", at: email)
+        }
+        if let role = draft.role, !sources.contains(where: self.known.rolesFrom.contains) {
+            let help = "unless 'profile' maps 'roles'"
+            reading.error("this entry can never match; no roles come from \(list), \(help)", at: role.mark)
+        }
     }
 
     /// A rule on a domain together with a Google provider that accepts private accounts too.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateCore
-internal import GateYAML
+package import GateCore
+internal import GatePolicy
+package import GateYAML
 
 /// `allow` as the file has it.
 enum AllowDraft: Sendable {
@@ -10,24 +11,73 @@ enum AllowDraft: Sendable {
 }
 
 /// One entry of `allow` or `deny` as the file has it.
-struct EntryDraft: Sendable {
+package struct EntryDraft: Sendable {
     var mark = YAMLMark.start
+    var use: Located<String>?
     var provider: Located<String>?
     var user: Located<String>?
     var email: Located<EmailAddress>?
     var emailDomain: Located<String>?
     var group: Located<String>?
+    var role: Located<String>?
+    var tenant: Located<String>?
+    var organization: Bool?
     var authoritative: Located<Bool>?
+    var network: [CIDRRange]?
+    var method: [String]?
+    var path: Located<[PathPattern]>?
+    var time: TimeWindow?
+    var authenticated: Duration?
+    var not: Located<[EntryDraft]>?
+    var any: Located<[EntryDraft]>?
+    var all: Located<[EntryDraft]>?
+
+    /// How many levels of entries may be inside an entry.
+    static let maxDepth = 3
+
+    /// The JSON Schema of an entry, which refers to itself as `#/$defs/entry`.
+    package static var schema: JSON { Mapping<EntryDraft>.entry.shape.schema }
+
+    /// The entries inside.
+    var nested: [EntryDraft] { [self.not, self.any, self.all].compactMap { $0?.value }.flatMap { $0 } }
+
+    /// The levels of entries inside.
+    var depth: Int { self.nested.map { $0.depth + 1 }.max() ?? 0 }
+
+    /// The conditions on the request.
+    var requestConditions: [RequestCondition] {
+        [
+            self.network.map(RequestCondition.network), self.method.map(RequestCondition.method),
+            self.path.map { .path($0.value) }, self.time.map(RequestCondition.time),
+            self.authenticated.map(RequestCondition.authenticated(within:)),
+        ].compactMap(\.self)
+    }
+
+    /// Whether it has nothing but `use`.
+    var isUse: Bool {
+        self.use != nil && self.provider == nil && self.user == nil && self.email == nil && self.emailDomain == nil
+            && self.group == nil && self.role == nil && self.tenant == nil && self.network == nil && self.method == nil
+            && self.path == nil && self.time == nil && self.authenticated == nil && self.nested.isEmpty
+    }
 }
 
 extension Mapping<EntryDraft> {
     /// An entry of `allow` or `deny`.
     static let entry = Mapping(
         "an entry",
-        path: "apps.<name>.allow[] and apps.<name>.deny[]",
-        summary: "Conditions on a user; all of them must hold. Only verified email addresses count.",
+        path: "apps.<name>.allow[], apps.<name>.deny[] and rules.<name>[]",
+        summary:
+            "Conditions on a user and a request; all of them must hold. Only verified email addresses count. What depends "
+            + "on an unknown fact admits no user and lets none pass a `deny`. See [policy.md](policy.md).",
         make: { EntryDraft() },
         keys: [
+            Key(
+                "use",
+                located: \.use,
+                .text,
+                .init(example: "staff"),
+                "The name of a list in `rules`, one of whose entries must match."
+            ),
             Key(
                 "provider",
                 located: \.provider,
@@ -64,6 +114,27 @@ extension Mapping<EntryDraft> {
                 "A group of the user, as the profile names it."
             ),
             Key(
+                "role",
+                located: \.role,
+                .text,
+                .init(example: "wiki-admin"),
+                "A role of the user, as the profile names it."
+            ),
+            Key(
+                "tenant",
+                located: \.tenant,
+                .text,
+                .init(example: "example.com"),
+                "The `tenant` of the profile: a Google Workspace domain, or the id of a Microsoft tenant."
+            ),
+            Key(
+                "organization",
+                \.organization,
+                .unsupportedOrganization,
+                .init(),
+                "Not supported yet. Organizations of GitHub and GitLab are groups."
+            ),
+            Key(
                 "authoritative",
                 located: \.authoritative,
                 .flag,
@@ -72,9 +143,13 @@ extension Mapping<EntryDraft> {
                     + "where its type reports that (google, microsoft), and not only have verified it once. A private "
                     + "Google account with the email address of a company does not belong to that company."
             ),
-        ],
+        ] + requestKeys + nestedKeys,
         check: { entry, written, reading in
             entry.mark = written.mark
+            if entry.depth > EntryDraft.maxDepth {
+                let help = "use 'rules', or write several entries"
+                reading.error("more than \(EntryDraft.maxDepth) levels of entries; \(help)", at: written.mark)
+            }
             if let flag = entry.authoritative, entry.email == nil, entry.emailDomain == nil, !written.isEmpty {
                 reading.error(
                     "'authoritative' needs 'email' or 'email_domain' beside it",
@@ -90,14 +165,79 @@ extension Mapping<EntryDraft> {
     )
 }
 
+extension Shape<EntryDraft> {
+    /// An entry; the schema refers to it, since entries may be inside of entries.
+    static let entry: Shape = {
+        let whole = Mapping<EntryDraft>.entry.shape
+        return Shape(whole.kind, schema: reference, sections: whole.sections) { whole.read($0, &$1) }
+    }()
+
+    /// An entry inside of an entry.
+    fileprivate static let nested = Shape("a mapping", schema: reference) { node, reading in
+        var entry = EntryDraft()
+        return Mapping<EntryDraft>.entry.read(node, into: &entry, &reading) ? entry : nil
+    }
+
+    private static let reference: JSON = ["$ref": "#/$defs/entry"]
+}
+
+extension Shape<[EntryDraft]> {
+    /// The entries of `deny` or of a rule set.
+    static let entries = Shape.list(of: Shape<EntryDraft>.entry, named: "a list of entries")
+
+    /// Entries inside of an entry, at least one.
+    fileprivate static let nested = Shape.list(of: Shape<EntryDraft>.nested, named: "a list of entries").nonEmpty
+    /// One entry inside of an entry.
+    fileprivate static let one = Shape<EntryDraft>.nested.map { [$0] }
+
+    private var nonEmpty: Shape {
+        Shape(self.kind, schema: self.schema) { node, reading in
+            guard node.elements?.isEmpty ?? false else { return self.read(node, &reading) }
+            reading.error("the list is empty; it needs at least one entry", at: node.mark)
+            return nil
+        }
+    }
+}
+
+extension Shape<[Named<[EntryDraft]>]> {
+    /// The rule sets, by their names.
+    package static let ruleSets = Shape.entries(
+        of: .entries,
+        named: "a mapping of names to lists of entries",
+        rule: .ruleSetName
+    )
+}
+
+extension Shape<Bool> {
+    /// A key that profiles have no field for.
+    fileprivate static let unsupportedOrganization = Shape("(not supported yet)", schema: false) { node, reading in
+        reading.error("'organization' is not supported yet; an organization of GitHub is a 'group'", at: node.owner)
+        return nil
+    }
+}
+
+extension Mapping<EntryDraft> {
+    private static let nestedKeys: [Key<EntryDraft>] = [
+        Key("not", located: \.not, .one, .init(), "An entry that must not match."),
+        Key("any", located: \.any, .nested, .init(), "Entries of which one must match."),
+        Key(
+            "all",
+            located: \.all,
+            .nested,
+            .init(),
+            "Entries that all must match. Entries may be inside of one another to three levels."
+        ),
+    ]
+}
+
 extension Shape<AllowDraft> {
     /// `signed_in`, or the entries of which one must match.
     static let allow: Shape = {
         let entries = Shape<[EntryDraft]>.list(
-            of: Mapping<EntryDraft>.entry.shape,
+            of: .entry,
             named: "'signed_in' or a list of entries"
         )
-        let list: JSON = ["type": "array", "minItems": 1, "items": Mapping<EntryDraft>.entry.shape.schema]
+        let list: JSON = ["type": "array", "minItems": 1, "items": Shape<EntryDraft>.entry.schema]
         let schema: JSON = ["anyOf": [["const": "signed_in"], list, Schema.reference]]
         return Shape(entries.kind, schema: schema, sections: entries.sections) { node, reading in
             if case .scalar = node.content { return Shape.word(node, &reading) }

@@ -13,6 +13,7 @@ extension AppDraft {
     ///   - app: The app, by its name.
     ///   - publicURL: The origin of the gateway; nil if it is missing or invalid.
     ///   - known: The providers of the file.
+    ///   - rules: The rule sets of the file.
     ///   - maxStale: How long a session is used after a failed re-check, which is the same for all apps.
     ///   - reading: Receives the errors and warnings.
     /// - Returns: The settings; nil without the public URL, or if what the app does is missing or invalid.
@@ -20,10 +21,11 @@ extension AppDraft {
         of app: Named<AppDraft>,
         at publicURL: Origin?,
         known: KnownProviders,
+        rules: RuleSets,
         maxStale: Duration,
         _ reading: inout DecodingContext
     ) -> AppSettings? {
-        let check = AccessCheck(known: known, app: app)
+        let check = AccessCheck(known: known, rules: rules, app: app)
         let access = check.rule(&reading)
         let denied = check.denied(access.providers, &reading)
         let draft = app.value

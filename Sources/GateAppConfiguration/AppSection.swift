@@ -87,16 +87,17 @@ extension Mapping<AppDraft> {
             "allow",
             located: \.allow,
             .allow,
-            .init(isRequired: true, example: "signed_in"),
+            .init(default: .words("(required here or in `defaults`)"), example: "signed_in"),
             "Who may access the app: a list of entries, of which one must match, or `signed_in` for every user of the "
                 + "accepted providers."
         ),
         Key(
             "deny",
             located: \.deny,
-            .list(of: Mapping<EntryDraft>.entry.shape, named: "a list of entries"),
+            .entries,
             .init(default: .words("no entry")),
-            "Who is denied access whatever `allow` contains: a list of the same entries. A user whose list of groups is "
+            "Who is denied access whatever `allow` contains: a list of the same entries, in addition to those of `defaults`. A "
+                + "user whose list of groups is "
                 + "incomplete is denied as well if the other conditions of an entry with a `group` match."
         ),
         Key(
@@ -104,10 +105,21 @@ extension Mapping<AppDraft> {
             \.publicRules,
             .list(of: Shape<PublicRule>.publicRule.located, named: "a list of paths"),
             .init(default: .value([]), example: ["GET /healthz", "/assets/"]),
-            "The paths that need no sign-in: whole paths, with a method before it if only that method is meant. "
-                + "A path that ends in `/` includes all paths below it."
+            "The paths that need no sign-in: whole paths or patterns as in `path` of an entry, with a method before it if only "
+                + "that method is meant. A path that ends in `/` includes all paths below it. A mapping with `network` is for the "
+                + "clients of a network, which the app gets as the user `anonymous@network`."
         ),
     ]
+
+    /// `defaults`: the keys about access and lifetimes.
+    package static let defaults = Mapping(
+        "the defaults",
+        path: "defaults",
+        summary:
+            "What holds for each app that does not have the key itself; entries of `deny` are added to those of the app.",
+        make: { AppDraft() },
+        keys: accessKeys + lifetimeKeys + identityKeys.filter { $0.name == "groups" }
+    )
 
     private static let lifetimeKeys: [Key<AppDraft>] = [
         Key(
@@ -176,6 +188,9 @@ extension AppDraft {
     /// Checks what depends on this app only.
     fileprivate mutating func check(_ written: Mapping<AppDraft>.Written, _ reading: inout DecodingContext) {
         self.upstreamMark = written.keys["upstream"]
+        if !written.has("allow") {
+            reading.error("an app needs 'allow', such as 'allow: signed_in'", at: written.mark)
+        }
         let hasHost = self.hosts != nil || written.keys["host"] == nil
         self.isPlaced = hasHost && (self.path != nil || written.keys["path"] == nil)
         if let providers = self.providers, providers.value.isEmpty {
@@ -209,11 +224,13 @@ extension AppDraft {
         let prefix = self.path?.value ?? "/"
         for rule in self.publicRules ?? [] {
             let path = rule.value.path
-            let isInside = prefix == "/" || path == prefix || path.hasPrefix("\(prefix)/")
+            let isInside = rule.value.pattern.mayCoverPath(below: prefix)
             if !isInside {
                 let help = "public paths are whole paths, so write '\(prefix)\(path)'"
                 reading.warning("'\(path)' is outside of the app's path '\(prefix)'; \(help)", at: rule.mark)
-            } else if path == "/" || path == "\(prefix)/" {
+            } else if rule.value.networks.isEmpty,
+                ["/", "\(prefix)/", "\(prefix == "/" ? "" : prefix)/**"].contains(path)
+            {
                 reading.warning("'\(path)' makes the whole app public", at: rule.mark)
             }
         }

@@ -83,28 +83,6 @@ extension Mapping<AppDraft> {
     ]
 }
 
-extension Shape<String> {
-    /// A method that may be forwarded.
-    ///
-    /// RFC 9110 §9.1.
-    static let forwardedMethod = single("a method", pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,32}$") {
-        text throws(InvalidValue) in
-        let isToken = text.utf8.allSatisfy { byte in
-            (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte & 0xDF) || "!#$%&'*+-.^_`|~".utf8.contains(byte)
-        }
-        guard isToken, (1...32).contains(text.utf8.count) else {
-            throw InvalidValue("is not a method such as PROPFIND")
-        }
-        guard !["CONNECT", "TRACE", "TRACK", "PRI"].contains(text.uppercased()) else {
-            throw InvalidValue("is never forwarded; remove it")
-        }
-        guard text == text.uppercased() || text != text.lowercased() else {
-            throw InvalidValue("is in lower case, and letter case matters; write '\(text.uppercased())'")
-        }
-        return text
-    }
-}
-
 extension Shape<WriteOrigin> {
     /// An origin, or an origin and a path.
     static let writeOrigin = single("an origin", pattern: #"^https?://[^/?#@ ]+/?( /[^?# ]*)?$"#) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateAppConfiguration
 internal import GateCore
 internal import GateYAML
 
@@ -16,7 +17,8 @@ extension Configuration {
             "reference": [
                 "type": "string", "pattern": .string(Schema.referencePattern),
                 "description": "The value of an environment variable or the text of a file.",
-            ]
+            ],
+            "entry": EntryDraft.schema,
         ]
         return JSON.object(members).pretty() + "\n"
     }

@@ -57,7 +57,7 @@ extension Configuration {
     ) -> ConfigurationResult {
         let bytes = bytes.withoutByteOrderMark
         var reading = DecodingContext(bytes: bytes, name: name, folder: folder, environment: environment, access: files)
-        let draft = reading.read(Mapping<FileDraft>.file.shape, from: bytes)
+        let draft = reading.read(Mapping<FileDraft>.file.shape, from: bytes, preparedBy: FileMerge.merged)
         let configuration = draft.flatMap {
             ConfigurationBuilder(draft: $0, environment: environment).configuration(&reading)
         }

@@ -3,6 +3,7 @@
 internal import GateAppConfiguration
 internal import GateCore
 internal import GateHTTP
+internal import GatePolicy
 internal import GateProviderConfiguration
 internal import GateProviders
 internal import GateSessions
@@ -129,6 +130,9 @@ struct ConfigurationBuilder {
         var settings: [AppSettings] = []
         var taken: [String: Named<AppDraft>] = [:]
         let publicURL = self.draft.gateway?.publicURL?.value
+        let rules = RuleSets(self.draft.rules ?? [])
+        rules.check(usedBy: self.draft.apps ?? [], &reading)
+        var entries = 0
         for app in self.draft.apps ?? [] {
             let path = app.value.path?.value ?? "/"
             self.place(app, at: path, in: &taken, &reading)
@@ -137,13 +141,33 @@ struct ConfigurationBuilder {
                 of: app,
                 at: publicURL,
                 known: known,
+                rules: rules,
                 maxStale: self.recheck.maxStale,
                 &reading
             )
             guard let made else { continue }
             settings.append(made)
+            entries += made.route.denied.count + made.route.access.entries.count
+            guard entries <= ConfigurationBuilder.maxEntries else {
+                reading.error("more than \(ConfigurationBuilder.maxEntries) entries, rule sets included", at: app.mark)
+                return settings
+            }
         }
+        self.report(settings.map { RuleFindings(of: $0.route) }, &reading)
         return settings
+    }
+
+    /// How many entries of `allow` and `deny` all apps may have together, since each app has its own of a rule set.
+    private static let maxEntries = 200_000
+
+    /// Reports rules without effect; in a file with errors, an entry may lack a condition that it has.
+    private func report(_ findings: [RuleFindings], _ reading: inout DecodingContext) {
+        guard reading.errors == 0 else { return }
+        var comparisons = RuleFindings.maxComparisons
+        for finding in findings where finding.comparisons <= comparisons {
+            comparisons -= finding.comparisons
+            finding.report(&reading)
+        }
     }
 
     /// Checks that an app's lifetimes of sessions are no longer than those of all apps, which end a session first.
@@ -183,8 +207,8 @@ struct ConfigurationBuilder {
                 continue
             }
             let place = "'\(name.isEmpty ? "the public host" : name)\(path)'"
-            let message = "\(place) belongs to app '\(other.name)' in line \(other.mark.line) already"
             let mark = hosts.count > 1 ? hosts[index].mark : app.value.path?.mark ?? hosts.first?.mark ?? app.mark
+            let message = "\(place) belongs to app '\(other.name)' in \(reading.line(other.mark, from: mark)) already"
             reading.error(message, at: mark)
         }
     }

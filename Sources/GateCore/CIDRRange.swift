@@ -6,11 +6,14 @@
 package struct IPAddress: Sendable, Hashable {
     /// The sixteen bytes, most significant first.
     package let bytes: [UInt8]
+    /// The same as one number.
+    fileprivate let number: UInt128
 
     /// Reads a dotted IPv4 or a colon IPv6 address, without brackets, zone or leading zeros; nil for anything else.
     package init?(_ text: some StringProtocol) {
         guard text.utf8.count <= 45, let bytes = IPAddress.parse(Array(text.utf8)) else { return nil }
         self.bytes = bytes
+        self.number = bytes.reduce(0) { $0 << 8 | UInt128($1) }
     }
 
     /// Whether it is an IPv4 address.
@@ -21,12 +24,6 @@ package struct IPAddress: Sendable, Hashable {
         guard !self.isIPv4 else { return self.bytes.suffix(4).map(String.init).joined(separator: ".") }
         let groups = stride(from: 0, to: 16, by: 2).map { Int(self.bytes[$0]) << 8 | Int(self.bytes[$0 + 1]) }
         return groups.map { String($0, radix: 16) }.joined(separator: ":")
-    }
-
-    /// The bit at a position, 0 the most significant.
-    fileprivate func bit(_ position: Int) -> Bool {
-        let shift = 7 - position % 8
-        return (self.bytes[position / 8] >> shift) & 1 == 1
     }
 
     private static let mappedPrefix: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]
@@ -81,6 +78,7 @@ package struct IPAddress: Sendable, Hashable {
 package struct CIDRRange: Sendable, Hashable {
     private let first: IPAddress
     private let prefixBits: Int
+    private let mask: UInt128
 
     /// The networks that are not reachable from the internet: loopback, private use, link-local, shared.
     ///
@@ -99,8 +97,8 @@ package struct CIDRRange: Sendable, Hashable {
         guard let bits, (0...width).contains(bits), sides.count == 1 || sides[1] == String(bits) else { return nil }
         self.first = first
         self.prefixBits = 128 - width + bits
-        let from = self.prefixBits
-        guard (from..<128).allSatisfy({ !first.bit($0) }) else { return nil }
+        self.mask = self.prefixBits == 0 ? 0 : UInt128.max << UInt128(128 - self.prefixBits)
+        guard first.number & ~self.mask == 0 else { return nil }
     }
 
     /// Whether it is a network of IPv4 addresses.
@@ -111,6 +109,11 @@ package struct CIDRRange: Sendable, Hashable {
 
     /// Whether the address lies in the network.
     package func contains(_ address: IPAddress) -> Bool {
-        (0..<self.prefixBits).allSatisfy { address.bit($0) == self.first.bit($0) }
+        address.number & self.mask == self.first.number
+    }
+
+    /// Whether all addresses of another network lie in this one.
+    package func includes(_ other: CIDRRange) -> Bool {
+        self.prefixBits <= other.prefixBits && self.contains(other.first)
     }
 }

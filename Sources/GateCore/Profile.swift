@@ -35,6 +35,8 @@ package struct Profile: Sendable, Hashable {
     package var groups: [String] = []
     /// The roles, sorted, each once.
     package var roles: [String] = []
+    /// Whether `roles` is all that the provider sent; a session keeps a bounded number.
+    package var rolesComplete = true
     /// Whether `groups` is all of them; false is "unknown" to a rule that denies.
     package var groupsComplete = true
     /// Which groups were looked for in all that the provider listed, if `groups` keeps only part of it; nil if it keeps

@@ -92,9 +92,21 @@ package struct IdentityLines: Sendable {
         profile.groups = route.sharedGroups(of: profile)
         let claims = AssertionClaims(about: profile, session: session.id, for: route.audience)
         let assertion = try self.signer.sign(claims, at: now)
+        return try self.lines(assertion, as: identity, about: profile.user, now: now) { header in
+            IdentityLines.value(header, of: profile, assertion, identity.settings)
+        }
+    }
+
+    private func lines(
+        _ assertion: [UInt8],
+        as identity: AppIdentity,
+        about user: String,
+        now: Instant,
+        _ value: (HeaderSetting) -> [UInt8]?
+    ) throws(Failure) -> ByteBuffer {
         var lines = ByteBuffer()
         for setting in identity.headers {
-            guard let value = IdentityLines.value(setting, of: profile, assertion, identity.settings) else { continue }
+            guard let value = value(setting) else { continue }
             IdentityLines.write(setting.name, value, to: &lines)
         }
         switch identity.settings.authorization {
@@ -107,11 +119,37 @@ package struct IdentityLines: Sendable {
         IdentityLines.write("X-Gatehouse-Assertion", assertion, to: &lines)
         guard lines.readableBytes <= identity.settings.maxBytes else {
             let help = "identity.max_bytes is \(identity.settings.maxBytes); 'groups: named' leaves most groups out"
-            let size = "the identity headers of \(profile.user) for \(route.app) have \(lines.readableBytes) bytes"
-            throw Failure(.identityTooLarge, "\(size), and \(help)")
+            throw Failure(
+                .identityTooLarge,
+                "the identity headers of \(user) have \(lines.readableBytes) bytes, and \(help)"
+            )
         }
         guard identity.settings.signature == .headers else { return lines }
         return try self.signed(lines, covering: [], at: now)
+    }
+
+    /// The lines of clients that a public rule of a route admits by their network.
+    ///
+    /// - Parameters:
+    ///   - route: The route.
+    ///   - identity: What the app receives, and how.
+    ///   - now: The time.
+    /// - Returns: The lines, with the user and the assertion only.
+    /// - Throws: When the assertion cannot be signed.
+    package func networkLines(
+        on route: Route,
+        as identity: AppIdentity,
+        now: Instant
+    ) throws(Failure) -> ByteBuffer {
+        let assertion = try self.signer.sign(AssertionClaims(networkFor: route.audience), at: now)
+        let user = identity.settings.encoding.bytes(of: NetworkIdentity.user)
+        return try self.lines(assertion, as: identity, about: NetworkIdentity.user, now: now) { header in
+            switch header.field {
+            case .user: user
+            case .assertion: assertion
+            case .email, .name, .preferredUsername, .groups, .provider: nil
+            }
+        }
     }
 
     /// The lines for one request, with the signature that covers it.

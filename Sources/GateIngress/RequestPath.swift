@@ -45,12 +45,14 @@ struct RequestPath {
     ///   - tls: What TLS settled, nil for a plain connection.
     ///   - lookup: The result of an earlier ``Verdict/needsSession(_:)``.
     ///   - isRetry: Whether the request is authorized again and gets a new assertion; for a retry.
+    ///   - client: The client IP, asked for only if a rule is about it; nil if it is not known.
     /// - Returns: What to do; nothing is forwarded to a protected route without an identity.
     func verdict(
         for request: RequestHead,
         over tls: NegotiatedTLS?,
         lookup: SessionLookup? = nil,
-        isRetry: Bool = false
+        isRetry: Bool = false,
+        client: () -> IPAddress? = { nil }
     ) -> Verdict {
         // Scrub: the parser has marked every name that only the gateway may set, and `ForwardedHead` copies none of
         // them. Canonical path: `request.path` is matched below and forwarded as the same bytes.
@@ -84,6 +86,18 @@ struct RequestPath {
             return .refused(Failure(.routeMaintenance, "\(route.name) is in maintenance"))
         }
         guard !isOpen else { return .forwarded(route, identity: nil) }
+        let verdict = self.protectedVerdict(for: request, on: route, lookup: lookup, isRetry: isRetry, client)
+        guard case .signInNeeded = verdict, route.opensToNetworks else { return verdict }
+        return self.networkVerdict(for: request, on: route, client()) ?? verdict
+    }
+
+    private func protectedVerdict(
+        for request: RequestHead,
+        on route: RuntimeRoute,
+        lookup: SessionLookup?,
+        isRetry: Bool,
+        _ client: () -> IPAddress?
+    ) -> Verdict {
         switch self.session(of: request, on: route, lookup: lookup) {
         case .unknown(let ticket): return .needsSession(ticket, route)
         case .unavailable(let failure): return .refused(failure)
@@ -95,11 +109,16 @@ struct RequestPath {
             if self.loop.access != nil { self.loop.found = session }
             guard route.isCurrent(session.session, now: self.loop.now) else { return .signInNeeded(route) }
             if isRetry { session.dropAuthorization(on: route) }
-            return self.verdict(for: request, on: route, session: session)
+            return self.verdict(for: request, on: route, session: session, client)
         }
     }
 
-    private func verdict(for request: RequestHead, on route: RuntimeRoute, session: CachedSession) -> Verdict {
+    private func verdict(
+        for request: RequestHead,
+        on route: RuntimeRoute,
+        session: CachedSession,
+        _ client: () -> IPAddress?
+    ) -> Verdict {
         let authorization: RouteAuthorization
         do {
             authorization = try session.authorization(on: route, runtime: self.runtime, now: self.loop.now)
@@ -112,14 +131,28 @@ struct RequestPath {
         case .refused(let failure):
             return .refused(failure)
         case .admitted(let identity):
-            guard self.isSameOrigin(request, route) else {
-                return .refused(
-                    Failure(.requestCrossSite, "another site sent the browser here to write")
-                )
+            return self.verdict(for: request, on: route, admittedAs: identity)
+        case .depends(let rules, let identity):
+            let decision = self.decision(by: rules, about: request, on: route, session: session.session, client)
+            session.note(rule: decision.place)
+            switch decision {
+            case .signInNeeded, .authenticationNeeded: return .signInNeeded(route)
+            case .denied(let denial): return .refused(denial.failure(of: session.session.profile, app: route.name))
+            case .openToAll, .openToNetwork, .admitted:
+                return self.verdict(for: request, on: route, admittedAs: identity)
             }
-            guard route.identity.signsRequests else { return .forwarded(route, identity: identity) }
-            return self.signed(request, on: route, identity)
         }
+    }
+
+    /// The verdict on a request that the rules admit.
+    func verdict(for request: RequestHead, on route: RuntimeRoute, admittedAs identity: ByteBuffer) -> Verdict {
+        guard self.isSameOrigin(request, route) else {
+            return .refused(
+                Failure(.requestCrossSite, "another site sent the browser here to write")
+            )
+        }
+        guard route.identity.signsRequests else { return .forwarded(route, identity: identity) }
+        return self.signed(request, on: route, identity)
     }
 
     /// Forwarding with a signature over the request; not without one.

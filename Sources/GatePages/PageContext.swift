@@ -47,8 +47,8 @@ package struct PageContext: Sendable {
     package var provider: String?
     /// The key of the user who was denied a sign-in, for operators only.
     package var userKey: String?
-    /// The line of the rule that denied it, for operators only.
-    package var rule: Int?
+    /// The rule that denied it, for operators only.
+    package var rule: RulePlace?
     /// What is offered in place of what failed.
     package var others: [PageButton] = []
     /// Whether the request came for a host of ours, so that the page may link to the gateway's.

@@ -9,45 +9,35 @@ package enum AccessRule: Sendable, Hashable {
     /// Users who match one of the entries.
     case entries([AccessEntry])
 
-    /// The first entry that would admit the user if the provider were the authority for the email address.
-    func entryLackingAuthority(for profile: Profile) -> AccessEntry? {
-        guard case .entries(let entries) = self else { return nil }
-        return entries.first { $0.match(profile) == .unknown(.emailAuthority) }
+    /// The entries.
+    package var entries: [AccessEntry] {
+        guard case .entries(let entries) = self else { return [] }
+        return entries
     }
-
-    /// Whether a new sign-in, which keeps other groups, could admit the user.
-    func mayAdmitAfterSignIn(_ profile: Profile) -> Bool {
-        guard case .entries(let entries) = self else { return false }
-        return entries.contains { $0.match(profile) == .unknown(.keptGroups) }
-    }
-}
-
-/// Whether an entry matches a user.
-package enum MatchResult: Sendable, Hashable {
-    /// Every condition is met.
-    case yes
-    /// A condition is not met.
-    case no
-    /// No condition is violated, but the result depends on an unknown fact.
-    case unknown(UnknownFact)
-}
-
-/// A fact about a user that is unknown.
-package enum UnknownFact: Sendable, Hashable {
-    /// The provider returned no verified email address.
-    case email
-    /// The provider did not return all groups.
-    case groups
-    /// The provider returned all groups, but no rule named this one at the sign-in, so it was not kept.
-    case keptGroups
-    /// The email address is verified, but the provider is not the authority for it: it checked it once.
-    case emailAuthority
 }
 
 /// One entry of an `allow` or a `deny` list: all its conditions must be met.
 ///
 /// Only verified email addresses count. An entry without conditions matches no user.
 package struct AccessEntry: Sendable, Hashable {
+    /// Entries inside an entry.
+    package enum Nested: Sendable, Hashable {
+        /// The entry must not match.
+        case not(AccessEntry)
+        /// One of the entries must match.
+        case any([AccessEntry])
+        /// All of the entries must match.
+        case all([AccessEntry])
+
+        /// The entries.
+        package var entries: [AccessEntry] {
+            switch self {
+            case .not(let entry): [entry]
+            case .any(let entries), .all(let entries): entries
+            }
+        }
+    }
+
     /// The provider's name in the file.
     package var provider: String?
     /// The user key, `provider:subject`.
@@ -58,17 +48,29 @@ package struct AccessEntry: Sendable, Hashable {
     package var emailDomain: String?
     /// A group of the user.
     package var group: String?
+    /// A role of the user.
+    package var role: String?
+    /// The organization of the user at the provider.
+    package var tenant: String?
     /// The providers that must be the authority for the email address, among those that report whether they are.
     package var authorities: Set<String> = []
-    /// The line of the entry in the configuration file.
-    package var line: Int?
+    /// The providers that return all roles of their users.
+    package var rolesFrom: Set<String> = []
+    /// The providers that return the tenant of every user who has one.
+    package var tenantsFrom: Set<String> = []
+    /// The conditions on the request.
+    package var request: [RequestCondition] = []
+    /// The conditions that are entries.
+    package var nested: [Nested] = []
+    /// Where the entry is written.
+    package var place: RulePlace?
 
     /// An entry without conditions.
-    package init(line: Int? = nil) {
-        self.line = line
+    package init(at place: RulePlace? = nil) {
+        self.place = place
     }
 
-    /// Whether the user meets every condition.
+    /// Whether the user meets every condition on the user that the entry has itself.
     ///
     /// Without a verified email address the address is unknown, and so is a group that is missing from an incomplete
     /// list: not enough to admit a user, and not enough to pass a `deny` entry, since users can make a provider
@@ -80,25 +82,55 @@ package struct AccessEntry: Sendable, Hashable {
         guard self.hasCondition else { return .no }
         if let provider, !isIdentical(provider, profile.provider) { return .no }
         if let user, !isIdentical(user, profile.user) { return .no }
-        if let address = profile.verifiedEmail {
-            guard self.email ?? address == address, self.emailDomain ?? address.domain == address.domain else {
-                return .no
-            }
-        }
-        if let group, profile.isOutside(group: group) { return .no }
-        if self.email != nil || self.emailDomain != nil, profile.verifiedEmail == nil { return .unknown(.email) }
-        if let group, !profile.isInside(group: group) {
-            return .unknown(profile.groupsComplete ? .keptGroups : .groups)
-        }
-        return self.lacksAuthority(profile) ? .unknown(.emailAuthority) : .yes
+        return self.matchOfEmail(profile).and(self.matchOfGroup(profile)).and(self.matchOfRole(profile))
+            .and(self.matchOfTenant(profile))
     }
 
-    private func lacksAuthority(_ profile: Profile) -> Bool {
-        guard self.email != nil || self.emailDomain != nil, !profile.emailAuthoritative else { return false }
-        return self.authorities.contains(profile.provider)
+    private func matchOfEmail(_ profile: Profile) -> MatchResult {
+        guard self.email != nil || self.emailDomain != nil else { return .yes }
+        guard let address = profile.verifiedEmail else { return .unknown(.email) }
+        guard self.email ?? address == address, self.emailDomain ?? address.domain == address.domain else { return .no }
+        guard !profile.emailAuthoritative, self.authorities.contains(profile.provider) else { return .yes }
+        return .unknown(.emailAuthority)
+    }
+
+    private func matchOfGroup(_ profile: Profile) -> MatchResult {
+        guard let group, !profile.isInside(group: group) else { return .yes }
+        if profile.isOutside(group: group) { return .no }
+        return .unknown(profile.groupsComplete ? .keptGroups : .groups)
+    }
+
+    private func matchOfRole(_ profile: Profile) -> MatchResult {
+        guard let role, !profile.roles.contains(where: { isIdentical($0, role) }) else { return .yes }
+        return profile.rolesComplete && self.rolesFrom.contains(profile.provider) ? .no : .unknown(.roles)
+    }
+
+    private func matchOfTenant(_ profile: Profile) -> MatchResult {
+        guard let tenant else { return .yes }
+        if let own = profile.tenant { return MatchResult(isIdentical(own, tenant)) }
+        return self.tenantsFrom.contains(profile.provider) ? .no : .unknown(.tenant)
     }
 
     private var hasCondition: Bool {
         self.provider != nil || self.user != nil || self.email != nil || self.emailDomain != nil || self.group != nil
+            || self.role != nil || self.tenant != nil || !self.request.isEmpty || !self.nested.isEmpty
+    }
+
+    /// What is left of the entry for a user.
+    func condition(for profile: Profile) -> RuleCondition {
+        guard self.hasCondition else { return .decided(.no) }
+        let nested = self.nested.map { nested -> RuleCondition in
+            switch nested {
+            case .not(let entry): entry.condition(for: profile).negated
+            case .any(let entries): .some(entries.map { $0.condition(for: profile) })
+            case .all(let entries): .every(entries.map { $0.condition(for: profile) })
+            }
+        }
+        return .every([.decided(self.match(profile))] + self.request.map(RuleCondition.request) + nested)
+    }
+
+    /// The entry itself and all entries in it.
+    package var withNested: [AccessEntry] {
+        [self] + self.nested.flatMap(\.entries).flatMap(\.withNested)
     }
 }

@@ -6,10 +6,14 @@ package import GateCore
 package enum Decision: Sendable, Hashable {
     /// A public rule covers it; no sign-in is needed.
     case openToAll
-    /// The user may access the app: the entry of `allow` on that line admits them, nil for `signed_in`.
-    case admitted(line: Int?)
+    /// A public rule for the client's network covers it; no sign-in is needed, and the app gets `anonymous@network`.
+    case openToNetwork(at: RulePlace?)
+    /// The user may access the app: the entry of `allow` there admits them, nil for `signed_in`.
+    case admitted(at: RulePlace?)
     /// The user must first sign in with a provider that the app accepts.
     case signInNeeded
+    /// The user must authenticate again, since the rule there asks for a later authentication.
+    case authenticationNeeded(at: RulePlace?)
     /// The user is signed in and may not access the app.
     case denied(Denial)
 
@@ -17,69 +21,119 @@ package enum Decision: Sendable, Hashable {
     package enum Denial: Sendable, Hashable {
         /// No entry of `allow` matches.
         case notAllowed
-        /// The entry of `allow` on that line matches, but the provider is not the authority for the email address.
-        case emailNotAuthoritative(line: Int?)
-        /// The entry of `deny` on that line matches.
-        case denyEntry(line: Int?)
-        /// Whether the entry of `deny` on that line matches depends on a fact that the provider did not return.
-        case unknown(UnknownFact, line: Int?)
+        /// The entry of `allow` there matches, but the provider is not the authority for the email address.
+        case emailNotAuthoritative(at: RulePlace?)
+        /// The entry of `deny` there matches.
+        case denyEntry(at: RulePlace?)
+        /// Whether the entry of `deny` there matches depends on a fact that is unknown.
+        case unknown(UnknownFact, at: RulePlace?)
+        /// A server could read the path as one for which another decision holds.
+        case ambiguousPath
     }
 }
 
 extension Decision {
-    /// The line of the entry that has decided, in the configuration file.
-    package var line: Int? {
+    /// Where the rule is that has decided.
+    package var place: RulePlace? {
         switch self {
-        case .admitted(let line), .denied(.emailNotAuthoritative(let line)), .denied(.denyEntry(let line)),
-            .denied(.unknown(_, let line)):
-            line
-        case .openToAll, .signInNeeded, .denied(.notAllowed): nil
+        case .admitted(let place), .openToNetwork(let place), .authenticationNeeded(let place),
+            .denied(.emailNotAuthoritative(let place)), .denied(.denyEntry(let place)), .denied(.unknown(_, let place)):
+            place
+        case .openToAll, .signInNeeded, .denied(.notAllowed), .denied(.ambiguousPath): nil
+        }
+    }
+
+    /// Whether the request may be forwarded.
+    package var isAdmission: Bool {
+        switch self {
+        case .openToAll, .openToNetwork, .admitted: true
+        case .signInNeeded, .authenticationNeeded, .denied: false
         }
     }
 }
 
-extension AccessRule {
-    /// The admission of the user, or nil if nothing admits them.
-    package func admission(of profile: Profile) -> Decision? {
-        switch self {
-        case .signedIn: .admitted(line: nil)
-        case .entries(let entries): entries.first { $0.match(profile) == .yes }.map { .admitted(line: $0.line) }
-        }
-    }
+/// What the rules of an app decide about a user, whatever the request.
+package enum UserDecision: Sendable, Hashable {
+    /// The decision about every request.
+    case final(Decision)
+    /// It depends on the request.
+    case depends(RequestRules)
 }
 
 extension Route {
-    /// The decision about a request to this route; the same for proxying and for forward-auth.
+    /// The decision about a user, as far as it depends on the user only.
     ///
     /// A session of a provider that the app does not accept leads to a new sign-in, never to a denial; so does a
     /// session from before a rule named a group that was not kept then.
-    package func decision(method: some StringProtocol, path: some StringProtocol, profile: Profile?) -> Decision {
-        if self.isOpen(method: String(method), path: Array(path.utf8).span) { return .openToAll }
-        return self.decision(for: profile)
+    package func userDecision(for profile: Profile?) -> UserDecision {
+        guard let profile, self.providers.contains(profile.provider) else { return .final(.signInNeeded) }
+        let rules = RequestRules(of: self, for: profile)
+        return rules.final.map(UserDecision.final) ?? .depends(rules)
     }
 
-    /// The decision about a request that no public rule covers; it depends on the user only.
-    package func decision(for profile: Profile?) -> Decision {
-        guard let profile, self.providers.contains(profile.provider) else { return .signInNeeded }
-        for entry in self.denied {
-            switch entry.match(profile) {
-            case .yes, .unknown(.emailAuthority): return .denied(.denyEntry(line: entry.line))
-            case .unknown(.keptGroups): return .signInNeeded
-            case .unknown(let fact): return .denied(.unknown(fact, line: entry.line))
-            case .no: continue
-            }
+    /// The decision about a user if it is the same for all requests; nil if it depends on the request.
+    package func decision(for profile: Profile?) -> Decision? {
+        guard case .final(let decision) = self.userDecision(for: profile) else { return nil }
+        return decision
+    }
+
+    /// The decision about a request; the same for proxying and for forward-auth.
+    ///
+    /// - Parameters:
+    ///   - request: The request; `authenticated` counts for the user.
+    ///   - path: The canonical path.
+    ///   - profile: The user; nil without a session.
+    ///   - guardsSpellings: Whether other spellings of the path that some server treats as the same are considered.
+    /// - Returns: The decision.
+    package func decision(
+        for request: RequestFacts,
+        path: [UInt8],
+        profile: Profile?,
+        guardsSpellings: Bool = true
+    ) -> Decision {
+        let readings = PathView.all(of: path.span, guardsSpellings: guardsSpellings)
+        let isOpen = readings?.allSatisfy { self.isOpen(method: request.method, path: $0.path.span, as: $0.spelling) }
+        if isOpen ?? false { return .openToAll }
+        let decision: Decision
+        switch self.userDecision(for: profile) {
+        case .final(let known): decision = known
+        case .depends(let rules):
+            decision = rules.decision(for: request, path.span, guardsSpellings: guardsSpellings)
         }
-        if let admission = self.access.admission(of: profile) { return admission }
-        if self.access.mayAdmitAfterSignIn(profile) { return .signInNeeded }
-        let entry = self.access.entryLackingAuthority(for: profile)
-        return .denied(entry.map { .emailNotAuthoritative(line: $0.line) } ?? .notAllowed)
+        guard decision == .signInNeeded, let client = request.client else { return decision }
+        return self.networkDecision(client, method: request.method, path.span, guardsSpellings: guardsSpellings)
+            ?? decision
     }
 
-    /// Whether a public rule covers the request.
-    package func isOpen(method: String, path: Span<UInt8>) -> Bool {
-        for rule in self.publicRules where rule.covers(method: method, path: path) {
-            return true
+    /// Whether a public rule for all clients covers the request.
+    package func isOpen(
+        method: String,
+        path: Span<UInt8>,
+        as spelling: PathPattern.Spelling = .canonical
+    ) -> Bool {
+        for rule in self.publicRules where rule.networks.isEmpty {
+            if rule.covers(method: method, path: path, as: spelling) { return true }
         }
         return false
+    }
+
+    /// Whether some requests need no sign-in because of the network of the client.
+    package var opensToNetworks: Bool { self.publicRules.contains { !$0.networks.isEmpty } }
+
+    /// The decision about a request without a session by a public rule for the client's network; nil if no rule covers it.
+    package func networkDecision(
+        _ client: IPAddress,
+        method: String,
+        _ path: Span<UInt8>,
+        guardsSpellings: Bool
+    ) -> Decision? {
+        let rules = self.publicRules.filter { rule in rule.networks.contains { $0.contains(client) } }
+        guard let first = rules.first(where: { $0.covers(method: method, path: path) }),
+            let views = PathView.all(of: path, guardsSpellings: guardsSpellings)
+        else { return nil }
+        let isCovered = views.allSatisfy { view in
+            rules.contains { $0.covers(method: method, path: view.path.span, as: view.spelling) }
+        }
+        return isCovered ? .openToNetwork(at: first.place) : nil
     }
 }

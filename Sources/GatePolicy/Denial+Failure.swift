@@ -5,32 +5,51 @@ package import GateCore
 extension Decision.Denial {
     /// The failure of a denied request.
     package func failure(of profile: Profile, app: String) -> Failure {
-        switch self {
+        let who = "\(profile.user) may not enter \(app)"
+        return switch self {
         case .notAllowed:
-            Failure(.policyRefused, "\(profile.user) may not enter \(app)")
-        case .emailNotAuthoritative(let line):
+            Failure(.policyRefused, "\(who): no entry of allow matches")
+        case .emailNotAuthoritative(let place):
             Failure(
                 .policyEmailNotAuthoritative,
-                "\(profile.user) may not enter \(app): allow\(Self.place(line)) fits a verified address, but "
+                "\(who): allow\(Self.text(place)) fits a verified address, but "
                     + "\(profile.provider) is not the authority for this one (email_authoritative is false); if that is "
                     + "enough, write 'authoritative: false' there"
             )
-        case .denyEntry(let line):
-            Failure(.policyDenied, "\(profile.user) may not enter \(app): deny\(Self.place(line))")
-        case .unknown(.email, let line), .unknown(.emailAuthority, let line):
+        case .denyEntry(let place):
+            Failure(.policyDenied, "\(who): deny\(Self.text(place))")
+        case .unknown(.email, let place), .unknown(.emailAuthority, let place):
             Failure(
                 .policyEmailUnknown,
-                "\(profile.user) may not enter \(app): deny\(Self.place(line)) asks for an address, and "
-                    + "\(profile.provider) sent no verified one"
+                "\(who): deny\(Self.text(place)) asks for an address, and \(profile.provider) sent no verified one"
             )
-        case .unknown(.groups, let line), .unknown(.keptGroups, let line):
+        case .unknown(.groups, let place), .unknown(.keptGroups, let place):
             Failure(
                 .policyGroupsUnknown,
-                "\(profile.user) may not enter \(app): deny\(Self.place(line)) asks for a group, and "
-                    + "\(profile.provider) did not send all of them"
+                "\(who): deny\(Self.text(place)) asks for a group, and \(profile.provider) did not send all of them"
             )
+        case .unknown(let fact, let place):
+            Failure(.policyFactUnknown, "\(who): deny\(Self.text(place)) asks for \(fact.words)")
+        case .ambiguousPath:
+            Failure(.pathAmbiguous, "a server could read the path as one for which \(app) has another decision")
         }
     }
 
-    private static func place(_ line: Int?) -> String { line.map { " in line \($0)" } ?? "" }
+    private static func text(_ place: RulePlace?) -> String { place.map { " at \($0)" } ?? "" }
+}
+
+extension UnknownFact {
+    /// What is asked for and why it is unknown, in words.
+    package var words: String {
+        switch self {
+        case .email: "an email address, and the provider sent no verified one"
+        case .groups: "a group, and the provider did not send all of them"
+        case .roles: "a role, and the provider does not send all of them"
+        case .tenant: "a tenant, and the provider sent none"
+        case .client: "the network of the client, whose IP is not known"
+        case .authentication: "the time of the authentication, which is not known"
+        case .keptGroups: "a group that no rule named at the sign-in; a new sign-in settles it"
+        case .emailAuthority: "an email address that the provider only verified once"
+        }
+    }
 }

@@ -1,28 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A rule for requests that need no sign-in: `/assets/`, `GET /healthz`.
+package import GateCore
+
+/// A rule for requests that need no sign-in: `/assets/`, `GET /healthz`, or `/metrics` for the clients of a network.
 ///
-/// A path that ends in `/` covers all paths below it, any other only itself. The query is ignored.
+/// The query is ignored.
 package struct PublicRule: Sendable, Hashable {
     /// The one method, or nil for all.
     package let method: String?
-    /// The path in canonical spelling.
-    package let path: String
+    /// The paths in canonical spelling.
+    package let pattern: PathPattern
+    /// The networks whose clients need no sign-in; empty if no client does.
+    package var networks: [CIDRRange] = []
+    /// Where it is written.
+    package var place: RulePlace?
 
-    /// A rule; `path` starts with `/`.
+    /// A rule for all clients; `path` starts with `/`.
     package init(method: String?, path: String) {
         self.method = method
-        self.path = path
+        self.pattern = PathPattern(path)
     }
 
-    /// Whether the rule covers the request.
-    package func covers(method: String, path: Span<UInt8>) -> Bool {
+    /// The paths as the file has them.
+    package var path: String { self.pattern.text }
+
+    /// Whether the rule covers the method and the path of a request.
+    package func covers(method: String, path: Span<UInt8>, as spelling: PathPattern.Spelling = .canonical) -> Bool {
         if let wanted = self.method, wanted != method { return false }
-        let rule = self.path.utf8
-        guard self.path.hasSuffix("/") ? path.count >= rule.count : path.count == rule.count else { return false }
-        for (index, byte) in rule.enumerated() where path[index] != byte {
-            return false
-        }
-        return true
+        return self.pattern.covers(path, as: spelling)
     }
 }

@@ -13,6 +13,8 @@ package struct RequiredGroups: Sendable, Hashable {
 
     /// The groups that rules name; kept regardless of size, since decisions depend on them.
     package let named: Set<String>
+    /// The roles that rules name; kept regardless of size too.
+    private let namedRoles: Set<String>
     /// Whether an app receives all groups.
     package let wantsAll: Bool
 
@@ -20,6 +22,7 @@ package struct RequiredGroups: Sendable, Hashable {
     package init(of provider: String, routes: some Sequence<Route>) {
         let accepting = routes.filter { $0.providers.contains(provider) }
         self.named = accepting.reduce(into: []) { $0.formUnion($1.namedGroups) }
+        self.namedRoles = accepting.reduce(into: []) { $0.formUnion($1.namedRoles) }
         self.wantsAll = accepting.contains { $0.groups == .all }
     }
 
@@ -48,13 +51,13 @@ package struct RequiredGroups: Sendable, Hashable {
             spent += RequiredGroups.size(of: group)
             return spent <= RequiredGroups.budget
         }
+        let roles = profile.roles
         var roleBytes = 0
-        profile.roles = Array(
-            profile.roles.prefix { role in
-                roleBytes += role.utf8.count
-                return roleBytes <= RequiredGroups.roleBudget
-            }
-        )
+        profile.roles = roles.filter { role in
+            roleBytes += role.utf8.count
+            return roleBytes <= RequiredGroups.roleBudget || self.namedRoles.contains(role)
+        }
+        if profile.roles.count < roles.count { profile.rolesComplete = false }
         guard profile.groups.count < all.count else { return 0 }
         profile.groupsRequested = self.named
         return self.wantsAll ? all.count - profile.groups.count : 0

@@ -47,8 +47,12 @@ package enum GroupShare: String, Sendable, Hashable, CaseIterable {
 extension Route {
     /// The groups that the app's rules name.
     package var namedGroups: Set<String> {
-        guard case .entries(let entries) = self.access else { return Set(self.denied.compactMap(\.group)) }
-        return Set((entries + self.denied).compactMap(\.group))
+        Set((self.access.entries + self.denied).flatMap(\.withNested).compactMap(\.group))
+    }
+
+    /// The roles that the app's rules name.
+    var namedRoles: Set<String> {
+        Set((self.access.entries + self.denied).flatMap(\.withNested).compactMap(\.role))
     }
 
     /// The groups of a user that the app receives, in order.

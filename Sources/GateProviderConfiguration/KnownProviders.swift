@@ -11,6 +11,14 @@ package struct KnownProviders: Sendable {
     /// The names, without an order.
     package let all: Set<String>
     private let drafts: [String: ProviderDraft]
+    /// The providers whose type reports for which email addresses the provider is the authority.
+    package let emailAuthorities: Set<String>
+    /// The providers that return the roles of their users.
+    package let rolesFrom: Set<String>
+    /// The providers that return the tenant of every user who has one.
+    package let tenantsFrom: Set<String>
+    /// The providers that return no email address.
+    private let withoutEmail: Set<String>
     /// The names of providers with which anyone can get an account and sign in, in the order of the file.
     package let openProviders: [String]
 
@@ -24,20 +32,32 @@ package struct KnownProviders: Sendable {
         self.names = providers.map(\.name)
         self.all = Set(self.names)
         self.drafts = Dictionary(providers.map { ($0.name, $0.value) }) { first, _ in first }
+        // An incomplete provider has been reported already.
+        let definitions = providers.compactMap { one in
+            one.value.settings(id: one.name).flatMap { try? ProviderDefinition($0) }.map { (one.name, $0) }
+        }
+        func names(_ isIncluded: (ProviderDefinition) -> Bool) -> Set<String> {
+            Set(definitions.filter { isIncluded($0.1) }.map(\.0))
+        }
+        self.emailAuthorities = names(\.knowsEmailAuthority)
+        self.rolesFrom = names { !$0.mapping.chain(of: .roles).isEmpty }
+        self.withoutEmail = names { $0.mapping.chain(of: .email).isEmpty }
+        self.tenantsFrom = Set(
+            providers.filter { one in
+                let isMapped = one.value.profile?.contains { $0.name == "tenant" } ?? false
+                return [.google, .microsoft].contains(one.value.type) && !isMapped
+            }.map(\.name)
+        )
         self.openProviders = providers.filter { $0.value.acceptsAnyAccount }.map(\.name)
     }
 
-    /// Whether the provider's type reports for which email addresses the provider is the authority.
-    package func knowsEmailAuthority(_ name: String) -> Bool { self.definition(of: name)?.knowsEmailAuthority ?? false }
+    /// Whether the users of a provider can have an email address.
+    package func returnsEmail(_ name: String) -> Bool { !self.withoutEmail.contains(name) }
 
     /// Whether every user with a Google account can sign in, with any email address that is verified there.
     package func isOpenGoogle(_ name: String) -> Bool {
-        self.drafts[name]?.type == .google && self.openProviders.contains(name) && self.knowsEmailAuthority(name)
-    }
-
-    private func definition(of name: String) -> ProviderDefinition? {
-        // An incomplete provider has been reported already.
-        self.drafts[name]?.settings(id: name).flatMap { try? ProviderDefinition($0) }
+        self.drafts[name]?.type == .google && self.openProviders.contains(name)
+            && self.emailAuthorities.contains(name)
     }
 
     /// Why a subject cannot be one of a provider, in words that follow it; nil if it can.

@@ -19,7 +19,6 @@ struct RouteSpellings: Sendable {
     /// Finds routes by decoded paths whose letters are folded.
     let folded: RouteTable
     private let facts: [Facts]
-    private let publicRules: [[PublicRule]]
 
     /// Reads the routes of a configuration.
     init(_ routes: [RuntimeRoute]) {
@@ -28,9 +27,6 @@ struct RouteSpellings: Sendable {
         let folded = decoded.map { String(decoding: PathNormalization.folded(Array($0.utf8)), as: UTF8.self) }
         self.decoded = RouteTable(zip(hosts, decoded).map { ($0, $1) })
         self.folded = RouteTable(zip(hosts, folded).map { ($0, $1) })
-        self.publicRules = routes.map { route in
-            route.route.publicRules.map { PublicRule(method: $0.method, path: PathNormalization.decoded($0.path)) }
-        }
         var byHost: [HostPattern: Facts] = [:]
         for (index, patterns) in hosts.enumerated() {
             let hasCapitals = decoded[index] != folded[index]
@@ -53,12 +49,4 @@ struct RouteSpellings: Sendable {
 
     /// What is known of the hosts of a route.
     func facts(of index: Int) -> Facts { self.facts[index] }
-
-    /// Whether a public rule of a route covers a decoded path.
-    func isOpen(_ index: Int, method: String, path: Span<UInt8>) -> Bool {
-        for rule in self.publicRules[index] where rule.covers(method: method, path: path) {
-            return true
-        }
-        return false
-    }
 }

@@ -27,7 +27,9 @@ package final class RuntimeRoute: Sendable {
     /// Whether an escaped slash or backslash in the path makes a request rejected.
     let rejectsEscapedSlash: Bool
     /// Whether other spellings of the app's paths are kept from other routes and from its own public rules.
-    let guardsSpellings: Bool
+    package let guardsSpellings: Bool
+    /// Whether public rules admit the clients of some network without a session.
+    package let opensToNetworks: Bool
     /// Whether the app also gets `Forwarded`.
     package let sendsForwarded: Bool
     /// Whether responses may be silent without a time-out.
@@ -62,6 +64,7 @@ package final class RuntimeRoute: Sendable {
         self.index = index
         self.route = app.route
         self.identity = AppIdentity(app)
+        self.opensToNetworks = app.route.opensToNetworks
         self.sendsForwarded = app.sendsForwarded
         let strictness = app.traffic.strictness
         self.writeOrigins = strictness.origins
@@ -117,13 +120,21 @@ package final class RuntimeRoute: Sendable {
         self.sessionLimits?.admits(session, at: now) ?? true
     }
 
+    /// How recent the authentication of a user must be for a `GET` of a path; nil if that does not matter.
+    package func maxAuthenticationAge(at path: ReturnPath) -> Duration? {
+        let plain = Array(path.value.utf8.prefix { $0 != UInt8(ascii: "?") })
+        return RequestRules.maxAuthenticationAge(
+            on: self.route,
+            path: CanonicalPath.matched(ofReference: plain) ?? plain
+        )
+    }
+
     /// Whether pages of another origin may write to a path of the app, which may be a decoded one.
     package func admitsWrite(from origin: String, to path: Span<UInt8>, isDecoded: Bool) -> Bool {
         self.writeOrigins.contains { entry in
             guard "\(entry.origin)" == origin else { return false }
             guard let only = entry.path else { return true }
-            let rule = PublicRule(method: nil, path: isDecoded ? PathNormalization.decoded(only) : only)
-            return rule.covers(method: "", path: path)
+            return PathPattern(only).covers(path, as: isDecoded ? .decoded : .canonical)
         }
     }
 

@@ -56,10 +56,8 @@ package struct SpellingCheck {
     /// Servers name such methods in other ways too, so the field is looked at whatever the method is. The host in it is
     /// left aside, as some servers do.
     private func destinationFailure(of request: RequestHead, isOpen: Bool) -> Failure? {
-        for field in request.message.fields where field.name == .destination {
-            let value = Array(request.message.slice(field.valueRange))
-            if self.isName(value), !["COPY", "MOVE"].contains(request.method.rawValue) { continue }
-            guard let path = CanonicalPath.matched(ofReference: value) else {
+        for path in SpellingCheck.destinations(of: request) ?? [] {
+            guard let path else {
                 return Failure(
                     .pathDestination,
                     "'Destination' is neither a URL nor a path in its shortest spelling"
@@ -71,6 +69,16 @@ package struct SpellingCheck {
             }
         }
         return nil
+    }
+
+    /// The paths in `Destination`, in canonical spelling; nil for one without a single spelling, and for none at all.
+    package static func destinations(of request: RequestHead) -> [[UInt8]?]? {
+        guard request.message.first(.destination) != nil else { return nil }
+        return request.message.fields.filter { $0.name == .destination }.compactMap { field -> [UInt8]?? in
+            let value = Array(request.message.slice(field.valueRange))
+            if self.isName(value), !["COPY", "MOVE"].contains(request.method.rawValue) { return nil }
+            return .some(CanonicalPath.matched(ofReference: value))
+        }
     }
 
     /// Whether some server takes a second path for one of another app or rule than the first.
@@ -86,7 +94,7 @@ package struct SpellingCheck {
     }
 
     /// Whether a value can be no path at all: apps may mean something else by the field.
-    private func isName(_ value: [UInt8]) -> Bool {
+    private static func isName(_ value: [UInt8]) -> Bool {
         !value.contains(UInt8(ascii: "/")) && !value.contains(UInt8(ascii: "\\")) && !PercentEncoding.isEscaped(value)
     }
 
@@ -124,10 +132,11 @@ package struct SpellingCheck {
         }
         guard isOpen, self.route.guardsSpellings else { return nil }
         let method = request.method.rawValue
-        let isOpenSo =
-            reading.isDecoded
-            ? spellings.isOpen(self.route.index, method: method, path: reading.path.span)
-            : self.route.route.isOpen(method: method, path: reading.path.span)
+        let isOpenSo = self.route.route.isOpen(
+            method: method,
+            path: reading.path.span,
+            as: reading.isDecoded ? .decoded : .canonical
+        )
         guard !isOpenSo else { return nil }
         let detail = "\(self.route.name) could read the public path as one that needs a sign-in"
         return Failure(self.reason(of: path), detail)

@@ -93,6 +93,7 @@ extension Profile {
         }
         members["groups_sought"] = self.groupsRequested.map { .array($0.sorted().map(JSON.string)) }
         members["auth_time"] = self.authTime.map { .int($0.seconds) }
+        if !self.rolesComplete { members["roles_complete"] = false }
         return .object(members)
     }
 
@@ -113,6 +114,7 @@ extension Profile {
         }
         self.groupsRequested = json["groups_sought"]?.array.map { Set($0.compactMap(\.string)) }
         self.authTime = json["auth_time"]?.integer.map(Instant.init(seconds:))
+        self.rolesComplete = json["roles_complete"]?.bool ?? true
     }
 
     private static var texts: [(name: String, field: WritableKeyPath<Profile, String?>)] {

@@ -43,6 +43,16 @@ package struct Session: Sendable, Hashable {
     /// The name of the provider that the user signed in with.
     package var provider: String { self.profile.provider }
 
+    /// When the user last authenticated: as the provider reports it, else at the sign-in.
+    package var authenticated: Instant { self.profile.authTime ?? self.created }
+
+    /// Takes over what the provider returned at a re-check; the time of the authentication stays where it returned none.
+    mutating func replaceProfile(by profile: Profile) {
+        let time = self.profile.authTime
+        self.profile = profile
+        self.profile.authTime = profile.authTime ?? time
+    }
+
     /// The key of the family in the store and the revocation feed.
     package var familyKey: [UInt8] { digest("session/family", self.family.utf8) }
 

@@ -77,4 +77,9 @@ extension SessionManager {
     ) async throws(Failure) -> StorePage<RegisteredUser> {
         try await self.register.page(from: cursor, limit: limit, at: now)
     }
+
+    /// The user of a user key who has signed in; nil if that is not known.
+    package func user(_ key: String, now: Instant) async throws(Failure) -> RegisteredUser? {
+        try await self.register.user(key, at: now)
+    }
 }

@@ -123,7 +123,7 @@ extension SessionManager {
             return .otherSession
         }
         guard try await self.spend(once) else { return .spent }
-        session.profile = signIn.profile
+        session.replaceProfile(by: signIn.profile)
         session.idToken = signIn.idToken
         (session.confirmed, session.lastSeen) = (now, now)
         return .reissued(try self.issueWhole(session))
@@ -145,7 +145,7 @@ extension SessionManager {
         confirmed: Instant?
     ) async throws(Failure) -> Bool {
         var session = stored.session
-        session.profile = signIn.profile
+        session.replaceProfile(by: signIn.profile)
         session.grant = signIn.grant
         if let idToken = signIn.idToken, idToken.count <= Session.maxIDTokenBytes { session.idToken = idToken }
         if let confirmed { session.confirmed = confirmed }

@@ -109,6 +109,10 @@ final class UserRegister: Sendable {
     ) -> StoreEntry {
         var profile = profile
         profile.picture = nil
+        // What is left out here is unknown to who asks for the profile later.
+        let isWhole = profile.groups.count <= UserRegister.maxElements && profile.groupsRequested == nil
+        profile.groupsComplete = profile.groupsComplete && isWhole
+        profile.rolesComplete = profile.rolesComplete && profile.roles.count <= UserRegister.maxElements
         profile.groups = Array(profile.groups.prefix(UserRegister.maxElements))
         profile.roles = Array(profile.roles.prefix(UserRegister.maxElements))
         profile.groupsRequested = nil
@@ -128,6 +132,11 @@ final class UserRegister: Sendable {
     func page(from cursor: [UInt8], limit: Int, at now: Instant) async throws(Failure) -> StorePage<RegisteredUser> {
         let page = try await self.store.entries(.user, from: cursor, limit: limit, at: now)
         return StorePage(items: page.items.compactMap(self.user), next: page.next)
+    }
+
+    /// The user of a user key; nil if that is not known.
+    func user(_ user: String, at now: Instant) async throws(Failure) -> RegisteredUser? {
+        try await self.store.entries(.user, under: [UserRegister.key(of: user)], at: now).first.flatMap(self.user)
     }
 
     private func user(of entry: StoreEntry) -> RegisteredUser? {

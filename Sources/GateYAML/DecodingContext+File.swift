@@ -9,10 +9,16 @@ extension DecodingContext {
     /// - Parameters:
     ///   - shape: The shape of the whole file.
     ///   - bytes: The text.
+    ///   - prepare: Changes the document before it is read.
     /// - Returns: The value; nil, and a diagnostic, if the text is not YAML or not of the shape.
-    package mutating func read<Value>(_ shape: Shape<Value>, from bytes: [UInt8]) -> Value? {
+    package mutating func read<Value>(
+        _ shape: Shape<Value>,
+        from bytes: [UInt8],
+        preparedBy prepare: (YAMLNode, inout DecodingContext) -> YAMLNode = { node, _ in node }
+    ) -> Value? {
         do throws(YAMLFailure) {
-            return shape.read(try YAMLComposer.document(of: bytes), &self)
+            let document = prepare(try YAMLComposer.document(of: bytes), &self)
+            return shape.read(document, &self)
         } catch {
             self.error(error.message, at: error.mark)
             return nil

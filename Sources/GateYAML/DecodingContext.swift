@@ -17,16 +17,23 @@ package struct DecodingContext {
         let mark: YAMLMark
     }
 
-    private let name: String
+    /// A file whose nodes are decoded.
+    private struct Source {
+        let name: String
+        let lines: SourceLines
+        var mask = SecretMask()
+    }
+
     private let folder: String
     private let environment: [String: String]
     private let access: FileAccess
-    private let lines: SourceLines
+    /// The configuration file and those that it includes; marks have the position.
+    private var sources: [Source]
     private var remarks: Set<Remark> = []
     private var unlisted = 0
     private var hintsLeft = 200
-    private var mask = SecretMask()
     private var known: Set<String> = []
+    private var includedNodes = 0
     /// How many errors there are.
     package private(set) var errors = 0
     /// The files that were read, in that order.
@@ -34,11 +41,10 @@ package struct DecodingContext {
 
     /// Starts a pass over the bytes of a file.
     package init(bytes: [UInt8], name: String, folder: String, environment: [String: String], access: FileAccess) {
-        self.name = name
         self.folder = folder
         self.environment = environment
         self.access = access
-        self.lines = SourceLines(bytes)
+        self.sources = [Source(name: name, lines: SourceLines(bytes))]
     }
 
     /// Adds an error: the file cannot be used.
@@ -63,7 +69,7 @@ package struct DecodingContext {
         switch node.content {
         case .scalar(let text, _):
             guard !text.hasPrefix("${") else { return }
-            self.mask.conceal(from: node.mark, to: node.end)
+            self.sources[node.mark.file].mask.conceal(from: node.mark, to: node.end)
         case .sequence(let elements):
             for element in elements {
                 self.conceal(element)
@@ -94,6 +100,63 @@ package struct DecodingContext {
     /// Who may read and change a file; nil if that is not known.
     private func mode(of path: String) -> FileMode? { self.access.mode(of: path) }
 
+    /// The place of a rule.
+    package func place(of mark: YAMLMark) -> RulePlace {
+        RulePlace(file: self.sources[mark.file].name, line: mark.line, isIncluded: mark.file > 0)
+    }
+
+    /// The beginning of the line of a rule; nil if the file is not one of this pass.
+    package func mark(of place: RulePlace) -> YAMLMark? {
+        self.sources.firstIndex { $0.name == place.file }.map { file in
+            let text = self.sources[file].lines.text(ofLine: place.line) ?? ""
+            let indent = text.unicodeScalars.prefix { $0 == " " || $0 == "-" }.count
+            return YAMLMark(line: place.line, column: indent + 1, file: file)
+        }
+    }
+
+    /// A line as a message at another mark names it: with the file, if that is another one.
+    package func line(_ mark: YAMLMark, from other: YAMLMark) -> String {
+        mark.file == other.file ? "line \(mark.line)" : "line \(mark.line) of \(self.sources[mark.file].name)"
+    }
+
+    /// Reads a file that the configuration file includes.
+    ///
+    /// - Parameters:
+    ///   - text: The path as it is written.
+    ///   - limit: The maximum size in bytes, which is lowered by that of the file.
+    ///   - mark: Where it is written.
+    /// - Returns: The root of the file; nil, and a diagnostic, if it cannot be read or is another value than a mapping.
+    package mutating func include(_ text: String, limit: inout Int, at mark: YAMLMark) -> YAMLNode? {
+        guard let bytes = self.bytes(of: self.path(text), limit: limit, at: mark)?.withoutByteOrderMark else {
+            return nil
+        }
+        limit = max(0, limit - bytes.count)
+        let file = self.sources.count
+        self.sources.append(Source(name: self.shownPath(of: text), lines: SourceLines(bytes)))
+        do throws(YAMLFailure) {
+            var bounds = YAMLComposer.Bounds()
+            bounds.nodes -= self.includedNodes
+            let needs = "'providers', 'apps' or 'rules'"
+            let root = try YAMLComposer.document(of: bytes, bounds: bounds, required: needs).inFile(file)
+            self.includedNodes += root.count
+            guard root.entries != nil else {
+                self.wrongType(root, kind: "a mapping of 'providers', 'apps' and 'rules'")
+                return nil
+            }
+            return root
+        } catch {
+            self.error(error.message, at: YAMLMark(line: error.mark.line, column: error.mark.column, file: file))
+            return nil
+        }
+    }
+
+    /// A path beside the configuration file, as messages name it.
+    private func shownPath(of text: String) -> String {
+        let name = self.sources[0].name
+        guard !text.hasPrefix("/"), let slash = name.lastIndex(of: "/") else { return text }
+        return "\(name[...slash])\(text)"
+    }
+
     private mutating func note(_ remark: Remark) {
         guard self.remarks.count < 10_000 else {
             if remark.severity == .error { self.errors += 1 }
@@ -122,8 +185,9 @@ package struct DecodingContext {
     }
 
     private func diagnostic(_ remark: Remark) -> Diagnostic {
-        let place = Diagnostic.Location(file: self.name, line: remark.mark.line, column: remark.mark.column)
-        let source = self.lines.text(ofLine: remark.mark.line).map { self.mask.applied(to: $0, line: remark.mark.line) }
+        let (line, file) = (remark.mark.line, self.sources[remark.mark.file])
+        let place = Diagnostic.Location(file: file.name, line: line, column: remark.mark.column)
+        let source = file.lines.text(ofLine: line).map { file.mask.applied(to: $0, line: line) }
         return Diagnostic(remark.severity, remark.message, at: place, source: source)
     }
 }

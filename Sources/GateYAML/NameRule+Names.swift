@@ -16,6 +16,15 @@ extension NameRule {
         NameRule.reason(against: name, extra: "_.-")
     }
 
+    /// The names of rule sets.
+    package static let ruleSetName = NameRule(
+        subject: "the name of a rule set",
+        pattern: "^[a-z0-9][a-z0-9_.\\-]{0,62}$"
+    ) {
+        name in
+        NameRule.reason(against: name, extra: "_.-")
+    }
+
     private static func reason(against name: String, extra: String) -> String? {
         func isLetter(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte) }
         let isLegal = name.utf8.allSatisfy { isLetter($0) || extra.utf8.contains($0) }

@@ -269,10 +269,10 @@ extension [YAMLEntry] {
                 first[identity] = entry
                 return true
             }
-            let line = other.key.mark.line
+            let line = reading.line(other.key.mark, from: entry.key.mark)
             let message =
                 other.name == entry.name
-                ? "is here twice; first in line \(line)" : "is the same as \(Scalar.quoted(other.name)) in line \(line)"
+                ? "is here twice; first in \(line)" : "is the same as \(Scalar.quoted(other.name)) in \(line)"
             reading.error("\(Scalar.quoted(entry.name)) \(message)", at: entry.key.mark)
             return false
         }

@@ -11,24 +11,37 @@ struct YAMLComposer {
 
     private let events: YAMLEventReader
     private let bounds: Bounds
+    private let required: String
     private var anchors: [String: YAMLNode] = [:]
     private var openAnchors: Set<String> = []
     private var nodes = 0
 
-    private init(_ bytes: [UInt8], bounds: Bounds) {
+    private init(_ bytes: [UInt8], bounds: Bounds, required: String) {
         self.events = YAMLEventReader(bytes)
         self.bounds = bounds
+        self.required = required
     }
 
     /// The document of a text, or its first error.
-    static func document(of bytes: [UInt8], bounds: Bounds = Bounds()) throws(YAMLFailure) -> YAMLNode {
+    ///
+    /// - Parameters:
+    ///   - bytes: The text.
+    ///   - bounds: The limits.
+    ///   - required: What an empty file lacks.
+    /// - Returns: The root.
+    /// - Throws: The first error.
+    static func document(
+        of bytes: [UInt8],
+        bounds: Bounds = Bounds(),
+        required: String = "'gateway', 'providers' and 'apps'"
+    ) throws(YAMLFailure) -> YAMLNode {
         guard bytes.count <= bounds.bytes else {
             throw YAMLFailure(message: "the file is larger than \(bounds.bytes >> 20) MiB", mark: .start)
         }
         if let mark = SourceLines.firstInvalid(in: bytes) {
             throw YAMLFailure(message: "the file is not UTF-8; save it as UTF-8", mark: mark)
         }
-        var composer = YAMLComposer(bytes, bounds: bounds)
+        var composer = YAMLComposer(bytes, bounds: bounds, required: required)
         return try composer.document()
     }
 
@@ -37,7 +50,7 @@ struct YAMLComposer {
         let start = try self.events.next()
         guard start.kind == .documentStart else {
             throw YAMLFailure(
-                message: "the file is empty; it needs 'gateway', 'providers' and 'apps'",
+                message: "the file is empty; it needs \(self.required)",
                 mark: .start
             )
         }

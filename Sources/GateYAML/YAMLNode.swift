@@ -6,13 +6,15 @@ package struct YAMLMark: Sendable, Hashable, Comparable {
     package var line: Int
     /// The column.
     package var column: Int
+    /// The number of the file: 0 for the configuration file, then those that it includes.
+    package var file = 0
 
     /// The start of the text.
     package static let start = YAMLMark(line: 1, column: 1)
 
     /// Whether a location is before another.
     package static func < (left: YAMLMark, right: YAMLMark) -> Bool {
-        (left.line, left.column) < (right.line, right.column)
+        (left.file, left.line, left.column) < (right.file, right.line, right.column)
     }
 }
 
@@ -62,6 +64,44 @@ package struct YAMLNode: Sendable {
         self.depth = 1 + parts.reduce(0) { max($0, $1.depth) }
     }
 
+    /// The same node of another file.
+    func inFile(_ file: Int) -> YAMLNode {
+        func moved(_ mark: YAMLMark) -> YAMLMark { YAMLMark(line: mark.line, column: mark.column, file: file) }
+        let content: Content =
+            switch self.content {
+            case .scalar: self.content
+            case .sequence(let elements): .sequence(elements.map { $0.inFile(file) })
+            case .mapping(let entries):
+                .mapping(
+                    entries.map {
+                        YAMLEntry(name: $0.name, key: $0.key.inFile(file), value: $0.value.inFile(file))
+                    }
+                )
+            }
+        var node = YAMLNode(content, from: moved(self.mark), to: moved(self.end))
+        node.owner = moved(self.owner)
+        return node
+    }
+
+    /// The same node with other content.
+    package func with(_ content: Content) -> YAMLNode {
+        var node = YAMLNode(content, from: self.mark, to: self.end)
+        node.owner = self.owner
+        return node
+    }
+
+    /// The entries, if it is a mapping.
+    package var entries: [YAMLEntry]? {
+        guard case .mapping(let entries) = self.content else { return nil }
+        return entries
+    }
+
+    /// The elements, if it is a list.
+    package var elements: [YAMLNode]? {
+        guard case .sequence(let elements) = self.content else { return nil }
+        return elements
+    }
+
     /// Whether it is the null of YAML: nothing at all, `~` or `null` without quotes.
     package var isNull: Bool {
         guard case .scalar(let text, isPlain: true) = self.content else { return false }
@@ -86,4 +126,11 @@ package struct YAMLEntry: Sendable {
     package let key: YAMLNode
     /// The value.
     package let value: YAMLNode
+
+    /// Pairs a key with a value.
+    package init(name: String, key: YAMLNode, value: YAMLNode) {
+        self.name = name
+        self.key = key
+        self.value = value
+    }
 }

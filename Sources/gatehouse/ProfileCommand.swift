@@ -42,7 +42,7 @@ struct ProfileCommand: ParsableCommand {
         guard !self.table else { return commandOutput.write(ProviderType.profileTables) }
         let settings = try self.file.provider(named: self.provider ?? "")
         do throws(Failure) {
-            let payloads = try ProviderPayloads(saved: try self.saved())
+            let payloads = try ProviderPayloads(saved: try SavedJSON.read(self.payload ?? "", for: .profilePayload))
             let definition = try ProviderDefinition(settings)
             try ProfileCommand.check(payloads, of: definition)
             printLine(try definition.profile(from: payloads).table)
@@ -63,35 +63,6 @@ struct ProfileCommand: ParsableCommand {
             throw Failure(.idTokenIssuer, "the token is of another issuer than the provider's")
         case .tenantRefused:
             throw Failure(.providerTenant, "users of the token's tenant may not sign in")
-        }
-    }
-
-    private func saved() throws(Failure) -> JSON {
-        let path = self.payload ?? ""
-        let limit = 1 << 20
-        let handle = path == "-" ? FileHandle.standardInput : FileHandle(forReadingAtPath: path)
-        guard let handle, let bytes = try? handle.read(upToCount: limit + 1) else {
-            throw Failure(.profilePayload, "'\(path)' cannot be read, or is empty")
-        }
-        guard bytes.count <= limit else {
-            throw Failure(.profilePayload, "'\(path)' is larger than 1 MiB")
-        }
-        do throws(JSON.ParseError) {
-            return try JSON(parsing: Array(bytes), depth: 32)
-        } catch {
-            throw Failure(
-                .profilePayload,
-                "'\(path)' \(ProfileCommand.words(for: error, in: bytes))"
-            )
-        }
-    }
-
-    private static func words(for error: JSON.ParseError, in bytes: Data) -> String {
-        switch error {
-        case .syntax(let offset):
-            "is not JSON; see line \(bytes.prefix(offset).count { $0 == UInt8(ascii: "\n") } + 1)"
-        case .tooDeep: "is over 32 levels deep"
-        case .duplicateName(let name): "has the member '\(name.prefix(60))' twice in one object"
         }
     }
 }

@@ -34,7 +34,7 @@ def blocks(name, language):
 
 @pytest.mark.parametrize(
     "name", [
-        "README.md", "docs/start.md", "docs/profile.md", "docs/pinning.md", "docs/headers.md", *PAGES,
+        "README.md", "docs/start.md", "docs/profile.md", "docs/pinning.md", "docs/headers.md", "docs/policy.md", *PAGES,
         *(page for page in APPS if page != "docs/apps/node.md")
     ]
 )
@@ -52,6 +52,23 @@ def test_the_files_in_the_documents_pass_the_check(name, tmp_path):
         environment = {name: pem if name.endswith("_KEY") else "a secret" for name in names}
         result = subprocess.run([PROGRAM, "check", "--config", file], env=environment, capture_output=True, text=True)
         assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_the_cases_of_the_page_about_rules_pass(tmp_path):
+    rules, cases = blocks("docs/policy.md", "yaml")
+    (tmp_path / "providers.yaml").write_text(rules)
+    (tmp_path / "cases.yaml").write_text(cases)
+    environment = {name: "a secret of at least 32 bytes in all" for name in re.findall(r"\$\{env:(\w+)\}", rules)}
+    command = [PROGRAM, "policy", "test", "cases.yaml", "--config", "providers.yaml"]
+    result = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert (result.returncode, result.stdout, result.stderr) == (0, f"{cases.count('expect')} cases, 0 failed\n", "")
+    # The explanation on the page is that of the first file.
+    (tmp_path / "ann.json").write_text('{"user": "google:1047", "email": "ann@example.com", "email_verified": true, '
+                                       '"email_authoritative": true, "groups_complete": true}')
+    shown = blocks("docs/policy.md", "text")[0].splitlines()
+    command = [PROGRAM, *shown[0].removeprefix("$ gatehouse ").split(), "--time", "2026-11-23T10:00:00Z"]
+    result = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert result.stdout.splitlines() == shown[1:]
 
 
 def test_each_type_of_provider_has_a_page():

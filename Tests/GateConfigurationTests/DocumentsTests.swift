@@ -26,7 +26,9 @@ import Testing
         #expect(schema["additionalProperties"] == false)
         #expect(schema["required"] == ["gateway", "providers", "apps"])
         let keys = schema["properties"]?.object?.keys.sorted()
-        #expect(keys == ["apps", "assertion", "gateway", "logs", "providers", "sessions"])
+        #expect(
+            keys == ["apps", "assertion", "defaults", "gateway", "include", "logs", "providers", "rules", "sessions"]
+        )
         let provider = schema["properties"]?["providers"]?["patternProperties"]?.object?.values.first
         #expect(provider?["required"] == ["type", "client_id"])
         let pins = provider?["properties"]?["tls"]?["properties"]?["pins"]?["anyOf"]?.array

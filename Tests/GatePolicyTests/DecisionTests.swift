@@ -14,7 +14,7 @@ import Testing
 
     @Test func `a user who matches is admitted, another is denied`() throws {
         let route = try Route.to(self.staff)
-        #expect(route.decision(method: "GET", path: "/", profile: .ada) == .admitted(line: 7))
+        #expect(route.decision(method: "GET", path: "/", profile: .ada) == .admitted(at: RulePlace(line: 7)))
         var other = Profile.ada
         other.groups = ["guests"]
         #expect(route.decision(method: "GET", path: "/", profile: other) == .denied(.notAllowed))
@@ -31,38 +31,38 @@ import Testing
     @Test func `the current claims decide`() throws {
         let route = try Route.to(self.staff)
         var profile = Profile.ada
-        #expect(route.decision(method: "GET", path: "/", profile: profile) == .admitted(line: 7))
+        #expect(route.decision(method: "GET", path: "/", profile: profile) == .admitted(at: RulePlace(line: 7)))
         profile.groups = []
         #expect(route.decision(method: "GET", path: "/", profile: profile) == .denied(.notAllowed))
         profile.groups = ["staff"]
-        #expect(route.decision(method: "GET", path: "/", profile: profile) == .admitted(line: 7))
+        #expect(route.decision(method: "GET", path: "/", profile: profile) == .admitted(at: RulePlace(line: 7)))
     }
 
     @Test func `a deny entry overrides allow`() throws {
         var route = try Route.to(.signedIn)
         route.denied = [.with { $0.group = "staff" }]
-        #expect(route.decision(for: .ada) == .denied(.denyEntry(line: 7)))
+        #expect(route.decision(for: .ada) == .denied(.denyEntry(at: RulePlace(line: 7))))
         var other = Profile.ada
         other.groups = ["guests"]
-        #expect(route.decision(for: other) == .admitted(line: nil))
+        #expect(route.decision(for: other) == .admitted(at: nil))
     }
 
     @Test func `a user who may be in a denied group is denied`() throws {
         var route = try Route.to(.signedIn)
         route.denied = [.with { $0.group = "contractors" }]
         var profile = Profile.ada
-        #expect(route.decision(for: profile) == .admitted(line: nil))
+        #expect(route.decision(for: profile) == .admitted(at: nil))
         profile.groupsComplete = false
-        #expect(route.decision(for: profile) == .denied(.unknown(.groups, line: 7)))
+        #expect(route.decision(for: profile) == .denied(.unknown(.groups, at: RulePlace(line: 7))))
     }
 
     @Test func `a user who withholds the email address of a deny entry is denied`() throws {
         var route = try Route.to(.signedIn)
         route.denied = [.with { $0.emailDomain = "evil.example" }]
         var profile = Profile.ada
-        #expect(route.decision(for: profile) == .admitted(line: nil))
+        #expect(route.decision(for: profile) == .admitted(at: nil))
         profile.emailVerified = false
-        #expect(route.decision(for: profile) == .denied(.unknown(.email, line: 7)))
+        #expect(route.decision(for: profile) == .denied(.unknown(.email, at: RulePlace(line: 7))))
     }
 
     @Test func `a group that was not kept at the sign-in leads to a new sign-in`() throws {
@@ -73,7 +73,7 @@ import Testing
         #expect(route.decision(for: profile) == .signInNeeded)
         #expect(try Route.to(.entries([.with { $0.group = "board" }])).decision(for: profile) == .signInNeeded)
         profile.groupsRequested = ["staff", "contractors", "board"]
-        #expect(route.decision(for: profile) == .admitted(line: nil))
+        #expect(route.decision(for: profile) == .admitted(at: nil))
         let board = try Route.to(.entries([.with { $0.group = "board" }]))
         #expect(board.decision(for: profile) == .denied(.notAllowed))
     }

@@ -18,7 +18,7 @@ extension Profile {
 extension AccessEntry {
     /// An entry with some conditions.
     static func with(_ change: (inout AccessEntry) -> Void) -> AccessEntry {
-        var entry = AccessEntry(line: 7)
+        var entry = AccessEntry(at: RulePlace(line: 7))
         change(&entry)
         return entry
     }
@@ -36,5 +36,23 @@ extension Route {
         route.access = access
         route.publicRules = publicRules
         return route
+    }
+}
+
+extension Route {
+    /// The decision about a request without further facts.
+    func decision(method: String, path: String, profile: Profile?) -> Decision {
+        let facts = RequestFacts(method: method, client: nil, time: Instant(seconds: 0), authenticated: nil)
+        return self.decision(for: facts, path: Array(path.utf8), profile: profile)
+    }
+}
+
+extension AccessRule {
+    /// The admission of a user of google by the rule alone, or nil if nothing admits them.
+    func admission(of profile: Profile) throws -> Decision? {
+        var route = try Route.to(self)
+        route.providers = [profile.provider]
+        let decision = route.decision(for: profile)
+        return decision?.isAdmission ?? false ? decision : nil
     }
 }

@@ -125,9 +125,8 @@ import Testing
         #expect(simulator.arguments == ["github", "--port", "9001", "--quirk", "slow"])
     }
 
-    @Test(arguments: ["policy", "tokens"])
-    func `a command that does not exist yet is wrong usage`(name: String) {
-        #expect(self.rejection(name)?.contains("Unexpected argument '\(name)'") == true)
+    @Test func `a command that does not exist yet is wrong usage`() {
+        #expect(self.rejection("tokens")?.contains("Unexpected argument 'tokens'") == true)
     }
 
     @Test func `a revocation needs a selection, and all sessions are named as such`() throws {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateAppConfiguration
+internal import GateCore
 internal import GateProviderConfiguration
 internal import GateYAML
 
@@ -10,7 +11,10 @@ struct FileDraft: Sendable {
     var sessions: SessionDraft?
     var assertion: AssertionDraft?
     var logs: LogSettings?
+    var include: [String]?
     var providers: [Named<ProviderDraft>]?
+    var rules: [Named<[EntryDraft]>]?
+    var defaults: AppDraft?
     var apps: [Named<AppDraft>]?
 }
 
@@ -51,6 +55,14 @@ extension Mapping<FileDraft> {
                 "Where log lines go, and what they hold."
             ),
             Key(
+                "include",
+                \.include,
+                .includedFiles,
+                .init(default: .value([]), example: ["rules/staff.yaml", "apps/wiki.yaml"]),
+                "Further files with `providers`, `rules` and `apps`, which are added to those of this file; at most 64, and "
+                    + "16 MiB together. Their paths are relative to this file; they cannot include others."
+            ),
+            Key(
                 "providers",
                 \.providers,
                 .entries(
@@ -62,6 +74,21 @@ extension Mapping<FileDraft> {
                 "The providers, by names of your choice; the sign-in page keeps their order."
             ),
             Key(
+                "rules",
+                \.rules,
+                .ruleSets,
+                .init(default: .words("none")),
+                "Lists of entries by names of your choice, which `use` adds to `allow` and `deny` of apps. See "
+                    + "[policy.md](policy.md)."
+            ),
+            Key(
+                "defaults",
+                \.defaults,
+                Mapping<AppDraft>.defaults.shape,
+                .init(default: .words("none")),
+                "What holds for each app that does not have the key itself."
+            ),
+            Key(
                 "apps",
                 \.apps,
                 .entries(of: Mapping<AppDraft>.app.shape, named: "a mapping of names to apps", rule: .appName),
@@ -70,4 +97,24 @@ extension Mapping<FileDraft> {
             ),
         ]
     )
+}
+
+extension Mapping<FileDraft> {
+    /// The keys of `defaults`.
+    static var defaultNames: [String] { Mapping<AppDraft>.defaults.keys.map(\.name) }
+}
+
+extension Shape<[String]> {
+    /// The files that the configuration file includes.
+    static let includedFiles = Shape.set(of: .includedFile, named: "a list of files", limit: 64)
+}
+
+extension Shape<String> {
+    /// A file that is included.
+    private static let includedFile = single("a file") { text throws(InvalidValue) in
+        guard !text.isEmpty, text.utf8.count <= 4096, !text.utf8.contains(0) else {
+            throw InvalidValue("is not a path")
+        }
+        return text
+    }
 }

@@ -36,6 +36,8 @@ extension Failure {
         case policyDenied
         case policyEmailUnknown
         case policyGroupsUnknown
+        case policyFactUnknown
+        case policyAuthenticationStale
         case providerDenied
         case providerHostedDomain
         case providerTenant
@@ -277,6 +279,7 @@ extension Failure {
         case transportNoResources
         case transportUnsupportedLibrary
         case profilePayload
+        case policyQuestion
 
         // The demo
         case demoProvider
@@ -582,6 +585,29 @@ extension Failure.Reason {
                     An entry of `deny` names a group, and the provider did not send all groups of the user, so the \
                     gateway cannot decide whether it matches. The log names the provider; `docs/providers/` explains \
                     why its list can be incomplete. A new sign-in requests the groups again.
+                    """
+            )
+        case .policyFactUnknown:
+            Entry(
+                "policy.fact_unknown",
+                .forbidden,
+                .signIn,
+                page: .accessUndecided,
+                documentation: """
+                    An entry of `deny` asks for a role, a tenant, the network of the client or the time of the \
+                    authentication, and the gateway does not know it; the log names the fact and the entry. See \
+                    [policy.md](policy.md#what-is-unknown).
+                    """
+            )
+        case .policyAuthenticationStale:
+            Entry(
+                "policy.authentication_stale",
+                .forbidden,
+                .signIn,
+                page: .signInNotCompleted,
+                documentation: """
+                    A rule with `authenticated` asks for a recent authentication. The provider was asked for one \
+                    (`max_age`) and reported an earlier one in `auth_time`. See [policy.md](policy.md#authenticated).
                     """
             )
         case .providerDenied:
@@ -2149,6 +2175,17 @@ extension Failure.Reason {
                 documentation: """
                     `gatehouse profile` got a file that is not a saved response of a provider; the message describes \
                     the format.
+                    """
+            )
+        case .policyQuestion:
+            Entry(
+                "policy.question",
+                .malformedRequest,
+                .gateway,
+                shown: "command",
+                documentation: """
+                    `gatehouse policy` was asked about an app, a user or a path that does not exist, or got a file that is \
+                    not a profile.
                     """
             )
         case .demoProvider:

@@ -147,8 +147,10 @@ extension IncidentReport {
             guard found.reason == .policyRefused else { return nil }
             return "no entry of 'allow' of \(app) matches the user"
         }
-        let place = "line \(line) of \(self.file.map { PrintableText.escaped($0) } ?? "the configuration file")"
-        let text = self.source(ofLine: line, app: app).map { ": \($0)" } ?? ""
+        let included = found["rule_file"]
+        let file = (included ?? self.file).map { PrintableText.escaped($0) } ?? "the configuration file"
+        let place = "line \(line) of \(file)"
+        let text = self.source(ofLine: line, ofIncluded: included, app: app).map { ": \($0)" } ?? ""
         return "\(place)\(text)\(self.isOlderThanFile(found) ? " (the file was loaded again since then)" : "")"
     }
 
@@ -157,8 +159,9 @@ extension IncidentReport {
         return found.time < Instant(seconds: loadedAt).timestamp
     }
 
-    private func source(ofLine line: Int, app: String) -> String? {
-        guard let file, self.configuration?.hasRule(onLine: line, of: app) ?? false,
+    private func source(ofLine line: Int, ofIncluded included: String?, app: String) -> String? {
+        guard let file = included ?? self.file,
+            self.configuration?.hasRule(onLine: line, ofIncluded: included, of: app) ?? false,
             case .bytes(let bytes) = FileAccess.system.read(file, limit: 16 << 20)
         else { return nil }
         let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateAssertion
 internal import GateConfiguration
 internal import GateCore
 internal import GateHTTP
@@ -90,7 +91,8 @@ extension GatewayResponder {
         }
         if request.hasIrregularNames { self.runtime.metrics.irregularNames() }
         guard self.loop.inFlight <= self.loop.maxInFlight else { return self.refuseForLoad() }
-        self.carryOut(RequestPath(runtime: self.runtime, loop: self.loop).verdict(for: request, over: self.tls))
+        let path = RequestPath(runtime: self.runtime, loop: self.loop)
+        self.carryOut(path.verdict(for: request, over: self.tls) { self.client(of: request) })
     }
 
     /// Rejects a request because too many are in flight or because of the overload level.
@@ -437,7 +439,11 @@ extension GatewayResponder {
         }
         self.record.app = route?.name
         self.record.route = route?.route.path
+        if let rule = self.loop.networkRule.take() {
+            (self.record.user, self.record.rule) = (NetworkIdentity.user, rule)
+        }
         guard let session = self.loop.found.take() else { return }
+        guard self.record.user == nil else { return }
         self.record.user = session.session.profile.user
         self.record.provider = session.session.profile.provider
         self.record.rule = session.rule
@@ -604,15 +610,21 @@ extension GatewayResponder {
         let path = RequestPath(runtime: self.runtime, loop: self.loop)
         switch result {
         case .failure(let failure):
-            self.carryOut(path.verdict(for: request, over: self.tls, lookup: .unavailable(failure)))
+            self.carryOut(
+                path.verdict(for: request, over: self.tls, lookup: .unavailable(failure)) { self.client(of: request) }
+            )
         case .success(.needsUser(let session)):
             let lookup = SessionLookup.needsUser(provider: session.provider)
-            self.carryOut(path.verdict(for: request, over: self.tls, lookup: lookup))
+            self.carryOut(
+                path.verdict(for: request, over: self.tls, lookup: lookup) { self.client(of: request) }
+            )
         case .success(let found):
             if case .session(let session) = found {
                 self.loop.remember(session, of: ticket, in: self.runtime.sessions, under: recheck)
             }
-            self.carryOut(path.verdict(for: request, over: self.tls, lookup: .done))
+            self.carryOut(
+                path.verdict(for: request, over: self.tls, lookup: .done) { self.client(of: request) }
+            )
         }
     }
 
@@ -696,6 +708,7 @@ extension GatewayResponder {
             request: request,
             route: route,
             tls: self.tls,
+            client: self.client(of: request),
             session: session,
             loop: self.loop
         )
@@ -752,12 +765,14 @@ extension GatewayResponder: UpstreamExchangeDelegate {
     /// The identity lines for a retry, after the request was authorized again; nil if it is denied now.
     func refreshedIdentity(for exchange: UpstreamExchange) -> ByteBuffer? {
         let path = RequestPath(runtime: self.runtime, loop: self.loop)
+        defer { self.loop.forgetForAccessLine() }
         guard
             case .forwarded(let again, .some(let identity)) = path.verdict(
                 for: exchange.request,
                 over: self.tls,
                 lookup: .done,
-                isRetry: true
+                isRetry: true,
+                client: { self.client(of: exchange.request) }
             ), again === exchange.route
         else { return nil }
         return identity

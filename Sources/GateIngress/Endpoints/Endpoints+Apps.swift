@@ -67,9 +67,7 @@ extension RuntimeRoute {
 
     /// Whether a user may open it with the session at hand.
     fileprivate func admits(_ profile: Profile) -> Bool {
-        switch self.route.decision(for: profile) {
-        case .admitted, .openToAll: true
-        case .signInNeeded, .denied: false
-        }
+        // Where the decision depends on the request, some request may be admitted.
+        self.route.decision(for: profile)?.isAdmission ?? true
     }
 }

@@ -58,16 +58,37 @@ extension Endpoints {
 
     /// The route of the app that a return path leads to, also through a session transfer or a reference.
     func destination(of path: ReturnPath, now: Instant) -> RuntimeRoute? {
-        guard let request = self.transferRequest(in: path) else {
-            return self.route(host: self.runtime.publicOrigin.host, path: path, now: now)
-        }
-        return self.route(host: request.origin.host, path: request.path, now: now)
+        let (host, path) = self.target(of: path)
+        return self.route(host: host, path: path, now: now)
+    }
+
+    /// The host and the path that a return path leads to, also through a session transfer.
+    private func target(of path: ReturnPath) -> (host: String, path: ReturnPath) {
+        self.transferRequest(in: path).map { ($0.origin.host, $0.path) } ?? (self.runtime.publicOrigin.host, path)
+    }
+
+    /// How recent the authentication of a user must be where a return path leads; nil if that does not matter.
+    func maxAuthenticationAge(of path: ReturnPath, now: Instant) -> Duration? {
+        let (host, path) = self.target(of: path)
+        return self.route(host: host, path: path, now: now)
+            .flatMap { $0.maxAuthenticationAge(at: self.whole(path, on: host, now: now)) }
+    }
+
+    /// Whether a request for a place on an app's host needs a more recent authentication than a session has.
+    func needsAuthentication(_ session: Session, on host: String, _ path: ReturnPath, now: Instant) -> Bool {
+        let limit = self.route(host: host, path: path, now: now)
+            .flatMap { $0.maxAuthenticationAge(at: self.whole(path, on: host, now: now)) }
+        return limit.map { now.since(session.authenticated) > $0 } ?? false
     }
 
     /// The route of a place on a host, references followed.
     func route(host: String, path: ReturnPath, now: Instant) -> RuntimeRoute? {
-        let whole = self.runtime.longPaths.place(of: path, on: host, now: now)?.path
-        return self.runtime.route(host: host, path: whole ?? path)
+        self.runtime.route(host: host, path: self.whole(path, on: host, now: now))
+    }
+
+    /// A path, or the one that it is a reference to.
+    private func whole(_ path: ReturnPath, on host: String, now: Instant) -> ReturnPath {
+        self.runtime.longPaths.place(of: path, on: host, now: now)?.path ?? path
     }
 
     /// The request of a session transfer that a path of the gateway's host leads to, expired or not.

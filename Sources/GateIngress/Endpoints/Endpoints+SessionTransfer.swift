@@ -30,7 +30,8 @@ extension Endpoints {
             return Rendering.redirect(to: redirect.silentAddress(here, provider: session.provider))
         }
         guard !request.wantsOtherAccount, let ticket = request.ticket, case .session(let session) = found,
-            self.runtime.accepts(session.provider, on: route), route?.isCurrent(session, now: request.now) ?? true
+            self.runtime.accepts(session.provider, on: route), route?.isCurrent(session, now: request.now) ?? true,
+            !self.needsAuthentication(session, on: wanted.origin.host, wanted.path, now: request.now)
         else {
             let address = SignInRedirect(runtime: self.runtime).signInAddress(
                 here,

@@ -89,7 +89,8 @@ extension Endpoints {
                 returnPath: self.runtime.carried(request.returnPath, on: request.origin.host, for: request.client),
                 replacedTicket: isCrossSite ? request.ticket.flatMap { $0.isWholeSession ? nil : $0.text } : nil,
                 offersOtherAccounts: request.wantsOtherAccount,
-                silent: silent
+                silent: silent,
+                maxAge: self.maxAuthenticationAge(of: request.returnPath, now: request.now)
             )
         } catch {
             if silent != nil { self.silentSignInFailed(with: id, error) }
@@ -154,6 +155,9 @@ extension Endpoints {
         return try await self.enter(signIn, attempt: attempt, request: request)
     }
 
+    /// How much later the clock of a provider may be than ours.
+    private static let clockLeeway = Duration.seconds(60)
+
     /// Counts a provider that is down, so that sessions which wait for it are served without being led there.
     private func silentSignInFailed(with provider: String, _ failure: Failure) {
         if RelyingParty.isOutage(failure) { _ = self.runtime.rechecks.failed(provider, failure) }
@@ -201,7 +205,15 @@ extension Endpoints {
             }
         }
         if isConfirmed { self.runtime.metrics.rechecked(profile.provider, result: "confirmed") }
-        if let destination, case .denied(let denial) = destination.route.decision(for: profile) {
+        if !attempt.isSilent, let limit = self.maxAuthenticationAge(of: attempt.returnPath, now: request.now),
+            let time = profile.authTime, request.now.since(time) > limit + Endpoints.clockLeeway
+        {
+            // The provider was asked for an authentication at most that old: another redirect would lead here again.
+            let age = request.now.since(time).components.seconds
+            let detail = "\(profile.provider) reports an authentication \(age) s ago after max_age"
+            throw Failure(.policyAuthenticationStale, "\(detail)=\(limit.components.seconds)")
+        }
+        if let destination, case .denied(let denial)? = destination.route.decision(for: profile) {
             // The session of other apps goes on: any link could lead the user to this one.
             if !isConfirmed {
                 guard try await self.runtime.sessions.spend(once) else { throw spent }
@@ -213,7 +225,7 @@ extension Endpoints {
             context.app = destination.name
             context.provider = profile.provider
             context.userKey = profile.user
-            context.rule = Decision.denied(denial).line
+            context.rule = Decision.denied(denial).place
             context.place = self.place(of: attempt.returnPath)
             var page = self.runtime.rendering.response(to: failure, for: request.clientKind, context: context)
             page.addCookies(cookies)

@@ -28,6 +28,7 @@ final class TunnelAuthorization {
     private let request: RequestHead
     private let route: RuntimeRoute
     private let tls: NegotiatedTLS?
+    private let client: IPAddress?
     private let session: Session?
     private let loop: LoopState
     private var isCancelled = false
@@ -38,12 +39,21 @@ final class TunnelAuthorization {
     ///   - request: The handshake.
     ///   - route: The route it was admitted to.
     ///   - tls: What TLS negotiated; nil for a plain connection.
+    ///   - client: The client IP; nil if it is not known.
     ///   - session: The session; nil on public paths.
     ///   - loop: The event loop.
-    init(request: RequestHead, route: RuntimeRoute, tls: NegotiatedTLS?, session: Session?, loop: LoopState) {
+    init(
+        request: RequestHead,
+        route: RuntimeRoute,
+        tls: NegotiatedTLS?,
+        client: IPAddress? = nil,
+        session: Session?,
+        loop: LoopState
+    ) {
         self.request = request
         self.route = route
         self.tls = tls
+        self.client = client
         self.session = session
         self.loop = loop
     }
@@ -74,7 +84,9 @@ final class TunnelAuthorization {
 
     private func decide(lookup: SessionLookup?, then report: @escaping (TunnelDecision) -> Void) {
         let path = RequestPath(runtime: self.loop.runtime, loop: self.loop)
-        switch path.verdict(for: self.request, over: self.tls, lookup: lookup) {
+        let verdict = path.verdict(for: self.request, over: self.tls, lookup: lookup, client: { self.client })
+        self.loop.forgetForAccessLine()
+        switch verdict {
         case .needsSession(let ticket, let route) where lookup == nil:
             self.lookUp(ticket, for: route, then: report)
         case .forwarded(let route, _) where route.name == self.route.name:

@@ -70,6 +70,10 @@ final class LoopState {
     let tracer: Tracer?
     /// The session of the request at hand, for its access line.
     var found: CachedSession?
+    /// The public rule that admits the client of the request at hand by its network, for its access line.
+    var networkRule: RulePlace?
+    /// The identity lines of clients that a network admits.
+    var networkIdentities = NetworkIdentities()
 
     init(
         loop: any EventLoop,
@@ -120,6 +124,9 @@ final class LoopState {
         let share = (self.runtime.limits.requests + self.loops - 1) / self.loops
         self.maxInFlight = self.level.rejectsRequests ? 0 : share
     }
+
+    /// Drops what was found for an access line that is not written.
+    func forgetForAccessLine() { (self.found, self.networkRule) = (nil, nil) }
 
     /// The upstream of a route; found by the route's position, which costs no hash.
     func upstream(for route: RuntimeRoute) -> Upstream {

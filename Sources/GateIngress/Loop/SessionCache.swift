@@ -125,6 +125,8 @@ enum RouteAuthorization {
     case refused(Failure)
     /// The user is admitted with these identity lines.
     case admitted(ByteBuffer)
+    /// The rules decide about each request; the user gets these identity lines if admitted.
+    case depends(RequestRules, identity: ByteBuffer)
 }
 
 /// A session with what was decided about it; confined to one event loop.
@@ -137,7 +139,7 @@ final class CachedSession {
     /// The last authorization used; a user stays in one app for many requests.
     private var last: Known?
     private typealias Known = (
-        route: RuntimeRoute, authorization: RouteAuthorization, refreshAt: Instant, rule: Int?
+        route: RuntimeRoute, authorization: RouteAuthorization, refreshAt: Instant, rule: RulePlace?
     )
     /// When its cookie was last renewed, where the cookie is the session.
     var renewedAt: Instant?
@@ -171,27 +173,42 @@ final class CachedSession {
             return known.authorization
         }
         let authorization: RouteAuthorization
-        let decision = route.route.decision(for: self.session.profile)
-        switch decision {
-        case .signInNeeded: authorization = .signInNeeded
-        case .denied(let denial):
-            authorization = .refused(denial.failure(of: self.session.profile, app: route.name))
-        case .openToAll, .admitted:
-            authorization = .admitted(
-                try runtime.identity.lines(for: self.session, on: route.route, as: route.identity, now: now)
-            )
+        var rule: RulePlace?
+        switch route.route.userDecision(for: self.session.profile) {
+        case .final(let decision):
+            rule = decision.place
+            switch decision {
+            case .signInNeeded, .authenticationNeeded: authorization = .signInNeeded
+            case .denied(let denial):
+                authorization = .refused(denial.failure(of: self.session.profile, app: route.name))
+            case .openToAll, .openToNetwork, .admitted:
+                authorization = .admitted(try self.identity(on: route, runtime: runtime, now: now))
+            }
+        case .depends(let rules):
+            authorization = .depends(rules, identity: try self.identity(on: route, runtime: runtime, now: now))
         }
         if self.authorizations.count >= CachedSession.maxAuthorizations {
             self.authorizations.removeAll(keepingCapacity: true)
         }
-        let known: Known = (route, authorization, now.advanced(by: runtime.identity.halfLife), decision.line)
+        let known: Known = (route, authorization, now.advanced(by: runtime.identity.halfLife), rule)
         self.authorizations[route.index] = known
         self.last = known
         return authorization
     }
 
-    /// The line of the rule that has decided last.
-    var rule: Int? { self.last?.rule }
+    private func identity(
+        on route: RuntimeRoute,
+        runtime: RuntimeConfiguration,
+        now: Instant
+    ) throws(Failure) -> ByteBuffer {
+        try runtime.identity.lines(for: self.session, on: route.route, as: route.identity, now: now)
+    }
+
+    /// The rule that has decided last.
+    var rule: RulePlace? { self.last?.rule }
+
+    /// Notes the rule that has decided about the request at hand.
+    func note(rule: RulePlace?) { self.last?.rule = rule }
 
     /// Drops the authorization on one route.
     func dropAuthorization(on route: RuntimeRoute) {

@@ -152,6 +152,7 @@ extension RelyingParty {
     ///   - replacedTicket: The ticket of the session that this sign-in replaces, at most 256 bytes.
     ///   - offersOtherAccounts: Whether the provider is asked, if it can, to let the user choose another account.
     ///   - silent: The user whose session is re-checked without a page of the provider; nil for a usual sign-in.
+    ///   - maxAge: How long ago the user may have authenticated; nil if that does not matter.
     /// - Returns: The URL of the redirect, and the attempt to seal into the browser's cookie.
     /// - Throws: `provider.unavailable` and similar failures if the metadata cannot be fetched or the provider rejects the
     ///   pushed request.
@@ -159,7 +160,8 @@ extension RelyingParty {
         returnPath: ReturnPath,
         replacedTicket: String?,
         offersOtherAccounts: Bool = false,
-        silent: Profile? = nil
+        silent: Profile? = nil,
+        maxAge: Duration? = nil
     ) async throws(Failure) -> (location: String, attempt: Attempt) {
         guard (replacedTicket ?? "").utf8.count <= Attempt.maxTicketLength else {
             throw Failure(.openIDSessionTransferTooLong, "the ticket has more than 256 bytes")
@@ -174,6 +176,11 @@ extension RelyingParty {
             random: self.random
         )
         var form = self.authorizationForm(for: attempt, offersOtherAccounts: offersOtherAccounts, hint: silent?.email)
+        if let maxAge, !attempt.isSilent, case .openID = self.definition.signIn {
+            // OpenID Connect Core §3.1.2.1; it counts whatever the configuration has.
+            form = Form(form.fields.filter { $0.name != "max_age" })
+            form.append("max_age", "\(max(0, maxAge.components.seconds))")
+        }
         if let endpoint = metadata.pushedAuthorization {
             guard self.pushes.acquire() else {
                 let detail = "half of max_connections send pushed authorization requests already"

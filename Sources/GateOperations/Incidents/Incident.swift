@@ -30,8 +30,8 @@ package struct IncidentRequest: Sendable, Hashable {
     package var provider: String?
     /// What was decided.
     package var decision: AccessDecision?
-    /// The line of the rule that decided, in the file.
-    package var rule: Int?
+    /// The rule that decided.
+    package var rule: RulePlace?
 
     /// Nothing is known.
     package init() {}
@@ -77,7 +77,8 @@ package struct IncidentRequest: Sendable, Hashable {
         ]
         var members = texts.compactMapValues { $0.map(JSON.string) }
         members["status"] = self.status.map { .int(Int64($0)) }
-        members["rule"] = self.rule.map { .int(Int64($0)) }
+        members["rule"] = self.rule.map { .int(Int64($0.line)) }
+        members["rule_file"] = self.rule?.includedFile.map(JSON.string)
         return members
     }
 }

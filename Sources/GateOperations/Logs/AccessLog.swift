@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import GateConfiguration
-internal import GateCore
+package import GateCore
 package import GateTracing
 package import GateWire
 package import NIOCore
@@ -42,8 +42,8 @@ package struct AccessRecord {
     package var route: String?
     /// What was decided.
     package var decision: AccessDecision?
-    /// The line of the rule that decided, in the file.
-    package var rule: Int?
+    /// The rule that decided.
+    package var rule: RulePlace?
     /// The code of the failure that the client was shown.
     package var code: String?
     /// The incident that the client was shown.
@@ -93,6 +93,7 @@ package final class AccessLog {
     private static let provider = LogKey("provider")
     private static let decision = LogKey("decision")
     private static let rule = LogKey("rule")
+    private static let ruleFile = LogKey("rule_file")
     private static let code = LogKey("code")
     private static let incident = LogKey("incident")
     private static let opening = LogOpening(level: "info", stream: .access, message: "request")
@@ -156,7 +157,10 @@ package final class AccessLog {
         if let user = record.user { self.line.add(AccessLog.user, self.shown(user)) }
         if let provider = record.provider { self.line.add(AccessLog.provider, provider) }
         if let decision = record.decision { self.line.add(AccessLog.decision, decision.rawValue) }
-        if let rule = record.rule { self.line.add(AccessLog.rule, rule) }
+        if let rule = record.rule {
+            self.line.add(AccessLog.rule, rule.line)
+            if let file = rule.includedFile { self.line.add(AccessLog.ruleFile, file) }
+        }
         if let code = record.code { self.line.add(AccessLog.code, code) }
         if let incident = record.incident { self.line.add(AccessLog.incident, incident) }
         self.line.end()

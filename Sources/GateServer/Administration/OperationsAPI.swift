@@ -210,12 +210,17 @@ extension OperationsAPI {
 // MARK: Users
 
 extension OperationsAPI {
-    /// `GET /v1/users`: users who have signed in.
+    /// `GET /v1/users`: users who have signed in, or the one with a user key.
     private func users(_ parameters: inout OperationsParameters) async throws -> JSON {
+        let user = try parameters.text("user")
         let limit = Int(try parameters.number("limit", 1...1000) ?? OperationsAPI.standardLimit)
         let cursor = try parameters.cursor()
         try parameters.end()
         let now = self.environment.clock.now
+        if let user {
+            let found = try await self.environment.sessions().user(user, now: now)
+            return ["users": .array(found.map { [OperationsAPI.json($0)] } ?? [])]
+        }
         let page = try await self.environment.sessions().users(from: cursor, limit: limit, now: now)
         return ["users": .array(page.items.map(OperationsAPI.json)), "next": OperationsAPI.json(page.next)]
     }
@@ -230,7 +235,13 @@ extension OperationsAPI {
         members["preferred_username"] = profile.username.map(JSON.string)
         members["email"] = profile.email.map(JSON.string)
         members["email_verified"] = profile.email.map { _ in .bool(profile.emailVerified) }
+        members["email_authoritative"] = profile.email.map { _ in .bool(profile.emailAuthoritative) }
+        members["tenant"] = profile.tenant.map(JSON.string)
         members["groups"] = profile.groups.isEmpty ? nil : .array(profile.groups.map(JSON.string))
+        members["groups_complete"] = .bool(profile.groupsComplete)
+        members["roles"] = profile.roles.isEmpty ? nil : .array(profile.roles.map(JSON.string))
+        members["roles_complete"] = .bool(profile.rolesComplete)
+        members["auth_time"] = profile.authTime.map { .int($0.seconds) }
         return .object(members)
     }
 }

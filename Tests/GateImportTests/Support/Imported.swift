@@ -82,7 +82,8 @@ struct Imported {
             return isServed && app.route.origins.contains(host)
         }
         let app = apps.max { $0.route.path.utf8.count < $1.route.path.utf8.count }
-        return app?.route.decision(method: method, path: path, profile: user)
+        let facts = RequestFacts(method: method, client: nil, time: Instant(seconds: 0), authenticated: nil)
+        return app?.route.decision(for: facts, path: Array(path.utf8), profile: user)
     }
 
     /// Whether a user may open a URL.

@@ -21,7 +21,7 @@ private let gate = "https://gate.example.com"
     ]
 
     private static func entry(group: String) -> AccessEntry {
-        var entry = AccessEntry(line: 12)
+        var entry = AccessEntry(at: RulePlace(line: 12))
         entry.group = group
         return entry
     }

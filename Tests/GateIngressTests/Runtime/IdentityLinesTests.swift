@@ -91,7 +91,7 @@ import Testing
     @Test func `an app that asks for named groups gets no other, in no line`() async throws {
         let gateway = try GatewayFixture(app: { app in
             guard app.route.app == "wiki" else { return }
-            var entry = AccessEntry(line: 1)
+            var entry = AccessEntry(at: RulePlace(line: 1))
             entry.group = "ops"
             app.route.access = .entries([entry])
             app.route.groups = .named

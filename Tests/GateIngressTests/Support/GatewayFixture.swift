@@ -115,7 +115,7 @@ struct GatewayFixture {
 
     private static func apps() throws -> [AppSettings] {
         var wiki = try self.app("wiki", self.gate, "/wiki", ["staff"])
-        var entry = AccessEntry(line: 1)
+        var entry = AccessEntry(at: RulePlace(line: 1))
         entry.emailDomain = "example.org"
         wiki.route.access = .entries([entry])
         wiki.route.publicRules = [

@@ -33,11 +33,11 @@ import Testing
     @Test func `what is learned later about the request is added, and what is known stays`() throws {
         self.add(.policyRefused, "one", provider: "staff")
         var known = IncidentRequest()
-        (known.id, known.status, known.rule, known.path) = ("first", 403, 12, "/wiki")
+        (known.id, known.status, known.rule, known.path) = ("first", 403, RulePlace(line: 12), "/wiki")
         self.history.complete("one", with: known)
         self.history.complete("another", with: known)
         let found = try #require(self.history.incidents(named: "first").first)
-        #expect(found.id == "one" && found.request.provider == "staff" && found.request.rule == 12)
+        #expect(found.id == "one" && found.request.provider == "staff" && found.request.rule == RulePlace(line: 12))
         #expect(found.json["path"] == "/wiki" && found.json["status"] == 403)
     }
 

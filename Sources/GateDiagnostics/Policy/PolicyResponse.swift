@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import GateCore
+package import GatePolicy
+
+/// What the rules of an app decide on a request, and why.
+package struct PolicyResponse: Sendable {
+    private let question: PolicyQuestion
+    /// The decision.
+    package let decision: Decision
+    private let results: [RuleResult]
+
+    init(question: PolicyQuestion, decision: Decision, results: [RuleResult]) {
+        self.question = question
+        self.decision = decision
+        self.results = results
+    }
+
+    /// The decision in the words of the access log.
+    package var word: PolicyWord { PolicyWord(self.decision) }
+
+    /// The reason in one sentence.
+    private var reason: String {
+        switch self.decision {
+        case .openToAll: "a public rule covers the request"
+        case .openToNetwork: "a public rule covers the request for the client's network; the app gets anonymous@network"
+        case .admitted(nil): "'allow: signed_in' admits every user of the accepted providers"
+        case .admitted: "an entry of 'allow' matches"
+        case .signInNeeded where self.question.profile == nil: "there is no session"
+        case .signInNeeded:
+            "the app needs a new sign-in, with a provider that it accepts or for a group that was not kept"
+        case .authenticationNeeded: "the rule asks for a more recent authentication"
+        case .denied(.notAllowed): "no entry of 'allow' matches"
+        case .denied(.emailNotAuthoritative): "'allow' asks for a provider that is the authority for the email address"
+        case .denied(.denyEntry): "an entry of 'deny' matches"
+        case .denied(.unknown(let fact, _)): "an entry of 'deny' asks for \(fact.words)"
+        case .denied(.ambiguousPath): "a server could read the path as one for which another decision holds"
+        }
+    }
+
+    /// The explanation for a terminal.
+    ///
+    /// - Parameter source: The text of a rule.
+    /// - Returns: The lines.
+    package func text(source: (RulePlace) -> String?) -> String {
+        let place = self.decision.place.map { " by \($0)" } ?? ""
+        var lines = ["\(self.question.app): \(self.word.rawValue)\(place)", "  reason   \(self.reason)"]
+        lines.append("  user     \(self.question.profile.map { PrintableText.escaped($0.user) } ?? "no session")")
+        let client = self.question.client.map { ", from \($0.text)" } ?? ", from an unknown client"
+        let path = PrintableText.escaped(self.question.path)
+        lines.append("  request  \(self.question.method) \(path)\(client), at \(self.question.time.timestamp)")
+        if self.results.isEmpty { return lines.joined(separator: "\n") }
+        let width = self.results.map { self.place(of: $0).count }.max() ?? 0
+        lines.append("")
+        for result in self.results {
+            let list = result.list.rawValue.padded(to: 7)
+            let text = result.place.flatMap(source).map { "  \($0)" } ?? ""
+            lines.append(
+                "  \(list)\(self.place(of: result).padded(to: width))  \(result.result.word.padded(to: 8))\(text)"
+            )
+            guard case .unknown(let fact) = result.result else { continue }
+            lines.append("  \("".padded(to: 7 + width))  it asks for \(fact.words)")
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    private func place(of result: RuleResult) -> String { result.place.map { "\($0)" } ?? "-" }
+
+    /// The explanation for programs.
+    package var json: JSON {
+        var members: [String: JSON] = [
+            "app": .string(self.question.app), "decision": .string(self.word.rawValue),
+            "reason": .string(self.reason), "method": .string(self.question.method),
+            "path": .string(self.question.path), "time": .string(self.question.time.timestamp),
+        ]
+        members["user"] = self.question.profile.map { .string($0.user) }
+        members["client"] = self.question.client.map { .string($0.text) }
+        members["file"] = self.decision.place.map { .string($0.file) }
+        members["rule"] = self.decision.place.map { .int(Int64($0.line)) }
+        let rules = self.results.map { result -> JSON in
+            var members: [String: JSON] = [
+                "list": .string(result.list.rawValue), "result": .string(result.result.word),
+            ]
+            members["file"] = result.place.map { .string($0.file) }
+            members["line"] = result.place.map { .int(Int64($0.line)) }
+            if case .unknown(let fact) = result.result { members["unknown"] = .string(fact.words) }
+            return .object(members)
+        }
+        members["rules"] = .array(rules)
+        return .object(members)
+    }
+}
+
+/// A decision in the words of the access log, and of the cases that `gatehouse policy test` reads.
+package enum PolicyWord: String, Sendable, CaseIterable {
+    /// Forwarded without a session.
+    case open
+    /// Forwarded for the user.
+    case allowed
+    /// The user must sign in, or authenticate again.
+    case signIn = "sign_in"
+    /// The user may not access the app.
+    case denied
+
+    init(_ decision: Decision) {
+        switch decision {
+        case .openToAll, .openToNetwork: self = .open
+        case .admitted: self = .allowed
+        case .signInNeeded, .authenticationNeeded: self = .signIn
+        case .denied: self = .denied
+        }
+    }
+}
+
+extension MatchResult {
+    fileprivate var word: String {
+        switch self {
+        case .yes: "yes"
+        case .no: "no"
+        case .unknown: "unknown"
+        }
+    }
+}
+
+extension String {
+    fileprivate func padded(to width: Int) -> String {
+        self + String(repeating: " ", count: max(0, width - self.count))
+    }
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import GateHeaders
+internal import GatePolicy
+internal import GateRuntime
+internal import GateSessions
+internal import GateWire
+internal import NIOCore
+
+// Rules that depend on the request, and those for the networks of clients.
+extension RequestPath {
+    /// The decision of the rules that are left for a user about a request, and about the second path of COPY and MOVE.
+    func decision(
+        by rules: RequestRules,
+        about request: RequestHead,
+        on route: RuntimeRoute,
+        session: Session,
+        _ client: () -> IPAddress?
+    ) -> Decision {
+        let facts = RequestFacts(
+            method: request.method.rawValue,
+            client: rules.needsClient ? client() : nil,
+            time: self.loop.now,
+            authenticated: session.authenticated
+        )
+        let decision = request.path.withSpan(of: request.message) { path in
+            rules.decision(for: facts, path, guardsSpellings: route.guardsSpellings)
+        }
+        guard decision.isAdmission, let destinations = SpellingCheck.destinations(of: request) else { return decision }
+        for path in destinations {
+            // No rule can decide about a path without a single spelling.
+            guard let path else { return .denied(.ambiguousPath) }
+            let other = rules.decision(for: facts, path.span, guardsSpellings: route.guardsSpellings)
+            guard other.isAdmission else { return other }
+        }
+        return decision
+    }
+
+    /// The verdict on a request without a session that the client's network may admit; nil if it does not.
+    func networkVerdict(for request: RequestHead, on route: RuntimeRoute, _ client: IPAddress?) -> Verdict? {
+        guard let client else { return nil }
+        let method = request.method.rawValue
+        let found = request.path.withSpan(of: request.message) { path in
+            route.route.networkDecision(client, method: method, path, guardsSpellings: route.guardsSpellings)
+        }
+        guard case .openToNetwork(let place)? = found else { return nil }
+        let isCovered = (SpellingCheck.destinations(of: request) ?? []).allSatisfy { path in
+            guard let path else { return false }
+            let decision = route.route.networkDecision(
+                client,
+                method: method,
+                path.span,
+                guardsSpellings: route.guardsSpellings
+            )
+            return decision?.isAdmission ?? false
+        }
+        guard isCovered else { return nil }
+        do throws(Failure) {
+            let identity = try self.loop.networkIdentities.lines(on: route, runtime: self.runtime, now: self.loop.now)
+            if self.loop.access != nil { self.loop.networkRule = place }
+            return self.verdict(for: request, on: route, admittedAs: identity)
+        } catch {
+            return .refused(error)
+        }
+    }
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import GateCore
+
+/// What rules look at in a request, beside the user and the path.
+package struct RequestFacts: Sendable, Hashable {
+    /// The method.
+    package var method: String
+    /// The client IP, behind trusted proxies that of the client before them; nil if it is not known.
+    package var client: IPAddress?
+    /// The time.
+    package var time: Instant
+    /// When the user last authenticated; nil if that is not known.
+    package var authenticated: Instant?
+
+    /// Facts about a request.
+    package init(method: String, client: IPAddress?, time: Instant, authenticated: Instant?) {
+        self.method = method
+        self.client = client
+        self.time = time
+        self.authenticated = authenticated
+    }
+}
+
+/// A condition of a rule that depends on the request and not on the user.
+package enum RequestCondition: Sendable, Hashable {
+    /// The client is in one of the networks.
+    case network([CIDRRange])
+    /// The method is one of these.
+    case method([String])
+    /// One of the patterns covers the path.
+    case path([PathPattern])
+    /// The time is in the window.
+    case time(TimeWindow)
+    /// The user authenticated at most so long ago.
+    case authenticated(within: Duration)
+
+    /// Whether a request meets the condition.
+    func match(_ request: RequestFacts, _ path: Span<UInt8>, as spelling: PathPattern.Spelling) -> MatchResult {
+        switch self {
+        case .network(let ranges):
+            guard let client = request.client else { return .unknown(.client) }
+            return MatchResult(ranges.contains { $0.contains(client) })
+        case .method(let methods): return MatchResult(methods.contains { isIdentical($0, request.method) })
+        case .path(let patterns):
+            for pattern in patterns where pattern.covers(path, as: spelling) { return .yes }
+            return .no
+        case .time(let window): return MatchResult(window.contains(request.time))
+        case .authenticated(let limit):
+            guard let time = request.authenticated else { return .unknown(.authentication) }
+            return MatchResult(request.time.since(time) <= limit)
+        }
+    }
+}

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateAppConfiguration
+import GateConfiguration
+import GateCore
+import GatePolicy
+internal import GateSessions
+import Testing
+
+@Suite struct RulesTests {
+    private static let head = """
+        gateway:
+          public_url: https://gate.example.com
+        providers:
+          staff: { type: oidc, issuer: https://id.example.com, client_id: x, client_secret: "${env:CLIENT_SECRET}", profile: { roles: "id_token:/roles" } }
+          github: { type: github, client_id: x, client_secret: "${env:CLIENT_SECRET}" }
+
+        """
+
+    private func parsed(_ text: String, files: [String: String] = [:]) -> ConfigurationResult {
+        Configuration.parse(
+            bytes: Array((Self.head + text).utf8),
+            name: "providers.yaml",
+            folder: "/etc/gatehouse",
+            environment: Fixture.environment,
+            files: FileAccess { path, _ in files[path].map { .bytes(Array($0.utf8)) } ?? .missing }
+        )
+    }
+
+    private func app(_ text: String, files: [String: String] = [:]) throws -> Route {
+        let result = self.parsed(text, files: files)
+        return try #require(result.configuration, "\(result.diagnostics.map(\.rendered))").apps[0].route
+    }
+
+    private func messages(_ entries: String, path: String = "/") -> [String] {
+        let text = "apps:\n  wiki:\n    path: \(path)\n    upstream: http://10.0.0.5:80\n\(entries)\n"
+        return self.parsed(text).diagnostics.map { diagnostic in
+            "\(diagnostic.location.map { "\($0.line) " } ?? "")\(diagnostic.severity.rawValue): \(diagnostic.message)"
+        }
+    }
+
+    @Test func `every condition of an entry is read`() throws {
+        let route = try self.app(
+            """
+            apps:
+              wiki:
+                upstream: http://10.0.0.5:80
+                allow:
+                  - role: editor
+                    tenant: example.com
+                    network: [10.0.0.0/8, "2001:db8::/32"]
+                    method: GET
+                    path: [/a/**, /b]
+                    time: { days: [mon, thu-fri], hours: "22:00-06:00", zone: Europe/Berlin }
+                    authenticated: within 1h
+                    not: { user: "staff:eve" }
+                    any: [{ group: x }, { all: [{ email_domain: example.com }] }]
+            """
+        )
+        let entry = try #require(route.access.entries.first)
+        #expect((entry.role, entry.tenant) == ("editor", "example.com"))
+        #expect(entry.rolesFrom == ["staff"] && entry.tenantsFrom == [] && entry.place == RulePlace(line: 10))
+        #expect(
+            entry.request.prefix(3) == [
+                .network(["10.0.0.0/8", "2001:db8::/32"].compactMap { CIDRRange($0) }), .method(["GET"]),
+                .path([PathPattern("/a/**"), PathPattern("/b")]),
+            ]
+        )
+        #expect(entry.request.last == .authenticated(within: .seconds(3600)))
+        #expect(entry.nested.map(\.entries.count) == [1, 2])
+        guard case .time(let window) = entry.request[3] else {
+            Issue.record("the fourth condition is about the time")
+            return
+        }
+        #expect((window.days, window.start, window.end) == ([0, 3, 4], 1320, 360))
+        // 2026-07-06 is a Monday: 20:30 UTC is 22:30 in summer, and in winter 21:30 is.
+        #expect(window.contains(Instant(seconds: 1_783_369_800)) && !window.contains(Instant(seconds: 1_783_366_200)))
+    }
+
+    @Test func `summer time changes the hours of a zone`() throws {
+        let route = try self.app(
+            """
+            apps:
+              wiki:
+                upstream: http://10.0.0.5:80
+                allow: [{ time: { hours: "08:00-09:00", zone: Europe/Berlin } }]
+            """
+        )
+        guard case .time(let window)? = route.access.entries.first?.request.first else {
+            Issue.record("the condition is about the time")
+            return
+        }
+        let july = try #require(Instant(year: 2030, month: 7, day: 1))
+        let january = try #require(Instant(year: 2030, month: 1, day: 1))
+        #expect(window.contains(july.advanced(by: .seconds(6 * 3600))))
+        #expect(!window.contains(july.advanced(by: .seconds(7 * 3600))))
+        #expect(window.contains(january.advanced(by: .seconds(7 * 3600))))
+        #expect(!window.contains(january.advanced(by: .seconds(6 * 3600))))
+    }
+
+    @Test(arguments: [
+        (
+            "allow: [{ organization: acme }]",
+            "'organization' is not supported yet; an organization of GitHub is a 'group'"
+        ),
+        ("allow: [{ authenticated: 1h }]", "'1h' is not a limit such as 'within 1h'"),
+        ("allow: [{ time: { hours: \"9-17\", zone: UTC } }]", "'9-17' is not a range of hours such as 08:00-18:00"),
+        ("allow: [{ time: { zone: Mars/Base } }]", "'Mars/Base' is not a time zone"),
+        ("allow: [{ time: { days: mon } }]", "a time window needs 'zone', such as 'zone: Europe/Berlin'"),
+        ("allow: [{ path: admin }]", "'admin' is not a path; it starts with '/', so write '/admin'"),
+        ("allow: [{ path: \"/a**\" }]", "'/a**' has '**' beside other characters; it is a whole segment"),
+        ("allow: [{ path: \"/Caf\u{E9}/*\" }]", "is '/Caf%C3%A9/*' in requests; write that"),
+        ("allow: [{ network: 10.0.0.1/8 }]", "'10.0.0.1/8' has bits set after its prefix"),
+        ("allow: [{ use: staf }]", "there is no rule set 'staf'; 'rules' has none"),
+        (
+            "allow: [{ any: [{ not: { all: [{ any: [{ group: x }] }] } }] }]",
+            "more than 3 levels of entries; use 'rules', or write several entries"
+        ),
+        ("allow: [{ any: [] }]", "the list is empty; it needs at least one entry"),
+        ("allow: [{ provider: github, role: x }]", "this entry can never match; no roles come from github"),
+    ])
+    func `an entry that cannot be used is rejected`(line: String, message: String) {
+        let found = self.messages("    \(line)")
+        #expect(found.contains { $0.contains("error: ") && $0.contains(message) }, "\(found)")
+    }
+
+    @Test(arguments: [
+        (
+            "    allow:\n      - { email_domain: example.com, provider: staff }\n      - { email: a@example.com, provider: staff }",
+            "12 warning: in 'wiki', this entry has no effect, since line 11 admits every user that it matches"
+        ),
+        (
+            "    allow:\n      - { user: \"staff:1\", path: /a/b }\n      - { provider: staff, path: /a/** }",
+            "11 warning: in 'wiki', this entry has no effect, since line 12 admits every user that it matches"
+        ),
+        (
+            "    deny:\n      - { provider: github }\n    allow:\n      - { provider: github, method: GET }\n      - { provider: staff }",
+            "13 warning: in 'wiki', this entry admits no user, since 'deny' in line 11 matches whenever it does"
+        ),
+        (
+            "    allow: signed_in\n    deny:\n      - { network: 10.0.0.0/8 }\n      - { network: 10.1.0.0/16, method: GET }",
+            "13 warning: in 'wiki', this entry has no effect, since line 12 denies every user that it matches"
+        ),
+        (
+            "    allow:\n      - { provider: staff, not: { provider: staff } }",
+            "11 warning: in 'wiki', this entry can never match; one of its conditions excludes another"
+        ),
+        (
+            "    allow:\n      - { path: /admin/** , provider: staff }",
+            "11 warning: '/admin/**' is outside of the path '/wiki' of 'wiki', so it can never match"
+        ),
+        (
+            "    allow: signed_in\n    deny:\n      - { path: /wiki/admin }",
+            "12 warning: '/wiki/admin' does not deny '/wiki/admin/' and what is below it; '/wiki/admin/**' denies both"
+        ),
+    ])
+    func `the check warns of a rule without effect, at its line and with the other`(entries: String, message: String) {
+        let found = self.messages(entries, path: "/wiki")
+        #expect(found.contains { $0.hasPrefix(message) }, "\(found)")
+    }
+
+    @Test(arguments: [
+        "    allow:\n      - { provider: staff, path: /wiki/a }\n      - { provider: staff, method: GET }",
+        "    deny:\n      - { provider: staff, method: POST }\n    allow:\n      - { provider: staff }",
+        "    allow:\n      - { provider: staff, time: { days: mon, zone: UTC } }\n      - { provider: staff, time: { days: tue, zone: UTC } }",
+    ])
+    func `rules that all have an effect cause no warning`(entries: String) {
+        #expect(self.messages(entries, path: "/wiki").isEmpty)
+    }
+
+    @Test func `an entry that asks for less proof of an email address has an effect of its own`() {
+        let text = """
+            gateway: { public_url: https://gate.example.com }
+            providers:
+              google: { type: google, client_id: x, client_secret: "${env:CLIENT_SECRET}", hosted_domains: [example.com] }
+            apps:
+              wiki:
+                upstream: http://10.0.0.5:80
+                allow:
+                  - { email: a@example.com, authoritative: false }
+                  - { email_domain: example.com }
+            """
+        #expect(Fixture.messages(text).isEmpty, "\(Fixture.messages(text))")
+    }
+
+    @Test func `a rule set is used by name, alone and beside other conditions`() throws {
+        let route = try self.app(
+            """
+            rules:
+              people:
+                - email_domain: example.com
+                - user: staff:root
+            apps:
+              wiki:
+                upstream: http://10.0.0.5:80
+                allow:
+                  - use: people
+                  - use: people
+                    path: /x
+                  - { provider: staff, not: { use: people } }
+            """
+        )
+        let entries = route.access.entries
+        #expect(entries.map(\.place?.line) == [8, 9, 15, 17])
+        #expect(entries[0].emailDomain == "example.com" && entries[1].user == "staff:root")
+        #expect(entries[2].nested.first?.entries.count == 2 && entries[2].request == [.path([PathPattern("/x")])])
+        let found = self.parsed("rules: { a: [{ use: b }], b: [{ group: x }], c: [] }\napps: {}").diagnostics
+        #expect(found.contains { $0.message.hasPrefix("a rule set cannot use another one") })
+        #expect(found.contains { $0.message == "the rule set 'c' is empty; remove it" })
+        #expect(found.contains { $0.message == "no app uses the rule set 'b'" })
+    }
+
+    @Test func `defaults hold for apps without the key, and their denials for all`() throws {
+        let result = self.parsed(
+            """
+            defaults:
+              allow: [{ provider: staff }]
+              deny: [{ user: "staff:eve" }]
+              groups: named
+              lifetime: 8h
+            apps:
+              wiki: { upstream: http://10.0.0.5:80 }
+              shop:
+                path: /shop
+                upstream: http://10.0.0.6:80
+                allow: signed_in
+                deny: [{ user: "staff:bob" }]
+                groups: all
+            """
+        )
+        let apps = try #require(result.configuration, "\(result.diagnostics.map(\.rendered))").apps
+        #expect(apps.map(\.route.access.entries.count) == [1, 0] && apps[1].route.access == .signedIn)
+        #expect(apps.map { $0.route.denied.map(\.user) } == [["staff:eve"], ["staff:eve", "staff:bob"]])
+        #expect(apps.map(\.route.groups) == [.named, .all])
+        #expect(apps.allSatisfy { $0.sessionLimits.lifetime == .seconds(8 * 3600) })
+        #expect(apps[0].route.access.entries[0].place == RulePlace(line: 7))
+        let unknown = self.parsed(
+            "defaults: { upstream: http://10.0.0.5:80 }\napps: { a: { upstream: http://10.0.0.5:80 } }"
+        )
+        #expect(unknown.diagnostics.contains { $0.message.hasPrefix("unknown key 'upstream' in the defaults") })
+        #expect(unknown.diagnostics.contains { $0.message == "an app needs 'allow', such as 'allow: signed_in'" })
+    }
+
+    @Test func `included files add rules and apps, and keep their lines`() throws {
+        let files = [
+            "/etc/gatehouse/rules/people.yaml": "rules:\n  people:\n    - provider: staff\n",
+            "/etc/gatehouse/shop.yaml":
+                "apps:\n  shop: { path: /shop, upstream: 'http://10.0.0.6:80', allow: [{ use: people }] }\n",
+        ]
+        let result = self.parsed(
+            """
+            include: [rules/people.yaml, shop.yaml]
+            apps:
+              wiki: { upstream: http://10.0.0.5:80, allow: [{ use: people }] }
+            """,
+            files: files
+        )
+        let apps = try #require(result.configuration, "\(result.diagnostics.map(\.rendered))").apps
+        #expect(apps.map(\.route.app) == ["wiki", "shop"])
+        let place = RulePlace(file: "rules/people.yaml", line: 3, isIncluded: true)
+        #expect(apps.map { $0.route.access.entries[0].place } == [place, place])
+        #expect(result.files == ["/etc/gatehouse/rules/people.yaml", "/etc/gatehouse/shop.yaml"])
+        #expect(result.configuration?.hasRule(onLine: 3, ofIncluded: "rules/people.yaml", of: "wiki") == true)
+        #expect(result.configuration?.hasRule(onLine: 3, ofIncluded: nil, of: "wiki") == false)
+    }
+
+    @Test(arguments: [
+        ("rules:\n  a: [{ grup: x }]", "part.yaml:2:9: error: unknown key 'grup' in an entry; did you mean 'group'?"),
+        ("include: [x.yaml]", "part.yaml:1:1: error: 'include' cannot be here; an included file cannot include others"),
+        (
+            "gateway: {}",
+            "part.yaml:1:1: error: 'gateway' cannot be here; an included file has 'providers', 'apps' and 'rules' only"
+        ),
+        ("a: [", "part.yaml:"),
+        ("", "part.yaml:1:1: error: the file is empty; it needs 'providers', 'apps' or 'rules'"),
+        ("[x]", "part.yaml:1:1: error: expected a mapping of 'providers', 'apps' and 'rules', found a list"),
+        (
+            "apps:\n  wiki: { upstream: 'http://10.0.0.6:80', allow: signed_in }",
+            "part.yaml:2:3: error: 'wiki' is here twice; first in line 8 of providers.yaml"
+        ),
+    ])
+    func `what is wrong in an included file is reported there`(text: String, message: String) {
+        let result = self.parsed(
+            "include: [part.yaml]\napps:\n  wiki: { upstream: http://10.0.0.5:80, allow: [{ provider: staff }] }",
+            files: ["/etc/gatehouse/part.yaml": text]
+        )
+        #expect(result.diagnostics.contains { $0.rendered.hasPrefix(message) }, "\(result.diagnostics.map(\.rendered))")
+    }
+
+    @Test func `a missing file and too many files are errors`() {
+        let missing = self.parsed("include: [gone.yaml]\napps: {}").diagnostics
+        #expect(missing.contains { $0.message == "there is no file '/etc/gatehouse/gone.yaml'" })
+        let many = (0...64).map { "f\($0).yaml" }.joined(separator: ", ")
+        #expect(
+            self.parsed("include: [\(many)]\napps: {}").diagnostics.contains { $0.message == "more than 64 entries" }
+        )
+    }
+
+    @Test func `a public rule for a network is read, and others keep their form`() throws {
+        let route = try self.app(
+            """
+            apps:
+              wiki:
+                upstream: http://10.0.0.5:80
+                allow: [{ provider: staff }]
+                public: [GET /healthz, "/**/assets/**", { path: /metrics, method: GET, network: 10.0.0.0/8 }]
+            """
+        )
+        #expect(route.publicRules.map(\.path) == ["/healthz", "/**/assets/**", "/metrics"])
+        #expect(route.publicRules.map(\.method) == ["GET", nil, "GET"])
+        #expect(route.publicRules.map(\.networks.count) == [0, 0, 1] && route.opensToNetworks)
+    }
+}

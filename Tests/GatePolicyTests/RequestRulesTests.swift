@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateCore
+import GatePolicy
+import Testing
+
+@Suite struct RequestRulesTests {
+    /// 2026-09-23 14:13:20 UTC, a Wednesday.
+    private static let noon = Instant(seconds: 1_790_172_800)
+
+    private func facts(_ method: String = "GET", from client: String? = "10.1.2.3") -> RequestFacts {
+        RequestFacts(
+            method: method,
+            client: client.flatMap { IPAddress($0) },
+            time: Self.noon,
+            authenticated: Self.noon.advanced(by: .seconds(-600))
+        )
+    }
+
+    private func decision(_ route: Route, _ path: String, guards: Bool = true) -> Decision {
+        route.decision(for: self.facts(), path: Array(path.utf8), profile: .ada, guardsSpellings: guards)
+    }
+
+    @Test(arguments: [
+        "/admin/users", "/Admin/users", "/ADMIN", "/%61dmin/x", "/admin%2Fusers", "/admin;v=1/users", "/x%2F..%2Fadmin",
+        "/%2561dmin/x", "/x%5C..%5Cadmin", "/admin%3Fx",
+    ])
+    func `no spelling of a denied path is admitted`(path: String) throws {
+        var route = try Route.to(.signedIn)
+        route.denied = [.with { $0.request = [.path([PathPattern("/admin/**")])] }]
+        #expect(!self.decision(route, path).isAdmission, "\(path)")
+        #expect(self.decision(route, "/administration").isAdmission)
+    }
+
+    @Test(arguments: ["/open%2F..%2Fsecret", "/open/%2e%2e%2fsecret", "/open%5C..%5Csecret", "/open%2Fa", "/open;x/a"])
+    func `what some server reads as a path outside of an allowed one is not admitted`(path: String) throws {
+        let route = try Route.to(.entries([.with { $0.request = [.path([PathPattern("/open/**")])] }]))
+        #expect(self.decision(route, "/open/a").isAdmission && self.decision(route, "/open/a%20b;c").isAdmission)
+        #expect(!self.decision(route, path).isAdmission)
+    }
+
+    @Test func `with exact spelling only the path itself counts`() throws {
+        var route = try Route.to(.signedIn)
+        route.denied = [.with { $0.request = [.path([PathPattern("/admin/**")])] }]
+        #expect(self.decision(route, "/Admin/x", guards: false).isAdmission)
+        #expect(self.decision(route, "/Admin/x") == .denied(.ambiguousPath))
+    }
+
+    @Test func `letter case matters only where it changes the decision`() throws {
+        let route = try Route.to(
+            .entries([.with { $0.request = [.path([PathPattern("/Docs/**"), PathPattern("/docs/**")])] }])
+        )
+        #expect(self.decision(route, "/Docs/a").isAdmission && self.decision(route, "/docs/A").isAdmission)
+        #expect(!self.decision(route, "/DOCS/a").isAdmission)
+    }
+
+    @Test func `an unknown client satisfies no allow and passes no deny by network`() throws {
+        let network = RequestCondition.network([try #require(CIDRRange("10.0.0.0/8"))])
+        let allowing = try Route.to(.entries([.with { $0.request = [network] }]))
+        var denying = try Route.to(.signedIn)
+        denying.denied = [.with { $0.nested = [.not(.with { $0.request = [network] })] }]
+        for route in [allowing, denying] {
+            #expect(route.decision(for: self.facts(), path: [0x2F], profile: .ada).isAdmission)
+            #expect(!route.decision(for: self.facts(from: "192.0.2.1"), path: [0x2F], profile: .ada).isAdmission)
+            #expect(!route.decision(for: self.facts(from: nil), path: [0x2F], profile: .ada).isAdmission)
+        }
+    }
+
+    @Test func `a rule for a recent authentication asks for another one only where that helps`() throws {
+        let recent = RequestCondition.authenticated(within: .seconds(300))
+        let allowing = try Route.to(.entries([.with { $0.request = [recent] }]))
+        var denying = try Route.to(.signedIn)
+        denying.denied = [.with { $0.nested = [.not(.with { $0.request = [recent] })] }]
+        let needed = Decision.authenticationNeeded(at: RulePlace(line: 7))
+        for route in [allowing, denying] {
+            #expect(self.decision(route, "/") == needed)
+            var facts = self.facts()
+            facts.authenticated = Self.noon.advanced(by: .seconds(-300))
+            #expect(route.decision(for: facts, path: [0x2F], profile: .ada).isAdmission)
+        }
+        var other = allowing
+        other.access = .entries([
+            .with {
+                $0.group = "board"
+                $0.request = [recent]
+            }
+        ])
+        #expect(self.decision(other, "/") == .denied(.notAllowed))
+    }
+
+    @Test func `the age to ask for is that of the rules for the path`() throws {
+        let route = try Route.to(
+            .entries([
+                .with { $0.request = [.authenticated(within: .seconds(86_400))] },
+                .with { $0.request = [.path([PathPattern("/admin/**")]), .authenticated(within: .seconds(300))] },
+            ])
+        )
+        #expect(RequestRules.maxAuthenticationAge(on: route, path: Array("/x".utf8)) == .seconds(86_400))
+        #expect(RequestRules.maxAuthenticationAge(on: route, path: Array("/admin/x".utf8)) == .seconds(300))
+        #expect(RequestRules.maxAuthenticationAge(on: try Route.to(.signedIn), path: [0x2F]) == nil)
+    }
+
+    /// Days, first and last minute, offset of the zone in hours, and whether Wednesday 14:13 in UTC is in the window.
+    private static let windows: [(days: Set<Int>, start: Int, end: Int, offset: Int, result: Bool)] = [
+        ([2], 840, 900, 0, true), ([2], 840, 853, 0, false), ([1], 840, 900, 0, false), ([2], 1200, 1439, 6, true),
+        // The hours go on after midnight and belong to the day before.
+        ([1], 1320, 360, -10, true), ([2], 1320, 360, -10, false), ([3], 0, 60, 10, true), ([2], 0, 1440, 9, true),
+        ([2], 0, 1440, 10, false),
+    ]
+
+    @Test func `a time is in a window by the hours of its zone`() {
+        for one in Self.windows {
+            let zone = ZoneOffsets(name: "Test", changes: [.init(from: 0, offset: one.offset * 3600)])
+            let window = TimeWindow(days: one.days, start: one.start, end: one.end, zone: zone)
+            #expect(window.contains(Self.noon) == one.result, "\(one)")
+        }
+    }
+
+    @Test func `a zone has the offset of the latest change`() {
+        let changes = [ZoneOffsets.Change(from: 1000, offset: 0), .init(from: 2000, offset: 86_400)]
+        let zone = ZoneOffsets(name: "Test", changes: changes)
+        let thursday = TimeWindow(days: [3], start: 0, end: 1440, zone: zone)
+        #expect(thursday.contains(Instant(seconds: 0)) && thursday.contains(Instant(seconds: 1999)))
+        #expect(!thursday.contains(Instant(seconds: 2000)))
+    }
+
+    @Test func `a public rule for a network admits its clients only, without a session`() throws {
+        var rule = PublicRule(method: nil, path: "/metrics")
+        rule.networks = [try #require(CIDRRange("10.0.0.0/8"))]
+        let route = try Route.to(.signedIn, publicRules: [rule])
+        func decision(_ path: String, from client: String?, _ profile: Profile?) -> Decision {
+            route.decision(for: self.facts(from: client), path: Array(path.utf8), profile: profile)
+        }
+        #expect(decision("/metrics", from: "10.9.9.9", nil) == .openToNetwork(at: nil))
+        #expect(decision("/metrics", from: "10.9.9.9", .ada) == .admitted(at: nil))
+        #expect(decision("/metrics", from: "192.0.2.1", nil) == .signInNeeded)
+        #expect(decision("/metrics", from: nil, nil) == .signInNeeded)
+        #expect(decision("/other", from: "10.9.9.9", nil) == .signInNeeded)
+        #expect(decision("/x%2F..%2Fmetrics", from: "10.9.9.9", nil) == .signInNeeded)
+    }
+
+    @Test func `ten rules decide fast enough for each request`() throws {
+        let route = try Route.to(
+            .entries(
+                (0..<10).map { index in
+                    .with {
+                        $0.request = [
+                            .network([CIDRRange("10.\(index).0.0/16")].compactMap(\.self)), .method(["GET"]),
+                            .path([PathPattern("/area\(index)/**")]),
+                        ]
+                    }
+                }
+            )
+        )
+        guard case .depends(let rules) = route.userDecision(for: .ada) else {
+            Issue.record("the rules depend on the request")
+            return
+        }
+        let path = Array("/area9/page".utf8)
+        let facts = self.facts(from: "10.9.2.3")
+        var decision = Decision.signInNeeded
+        let time = ContinuousClock().measure {
+            for _ in 0..<1000 { decision = rules.decision(for: facts, path.span, guardsSpellings: true) }
+        }
+        #expect(decision.isAdmission)
+        // In a build for debugging; `bench` measures a release.
+        #expect(time / 1000 < .milliseconds(1))
+    }
+}

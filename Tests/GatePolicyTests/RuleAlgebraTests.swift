@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateCore
+import Testing
+
+@testable import GatePolicy
+
+/// Generates rules, users and requests that often have to do with each other.
+private struct Generator {
+    private var state: UInt64
+
+    init(seed: UInt64) {
+        self.state = seed
+    }
+
+    mutating func number(_ limit: Int) -> Int {
+        self.state = self.state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        return Int(self.state >> 33) % limit
+    }
+
+    mutating func pick<Element>(_ elements: [Element]) -> Element { elements[self.number(elements.count)] }
+
+    mutating func chance(_ one: Int) -> Bool { self.number(one) == 0 }
+
+    mutating func profile() -> Profile {
+        var profile = Profile(provider: self.pick(["google", "github"]), issuer: "https://id.example", subject: "1")
+        if !self.chance(3) { profile.email = self.pick(["a@x.example", "b@x.example", "a@y.example"]) }
+        profile.emailVerified = !self.chance(3)
+        profile.emailAuthoritative = self.chance(2)
+        profile.groups = ["g", "h"].filter { _ in self.chance(2) }
+        profile.groupsComplete = !self.chance(3)
+        if self.chance(4) { profile.groupsRequested = ["g"] }
+        profile.roles = ["r"].filter { _ in self.chance(2) }
+        profile.rolesComplete = !self.chance(4)
+        if self.chance(2) { profile.tenant = self.pick(["t", "u"]) }
+        return profile
+    }
+
+    mutating func request() -> (facts: RequestFacts, path: String) {
+        let client = self.chance(4) ? nil : IPAddress(self.pick(["10.1.2.3", "192.0.2.7"]))
+        let time = Instant(seconds: 1_790_000_000 + Int64(self.number(7 * 86_400)))
+        let authenticated = self.chance(4) ? nil : Instant(seconds: time.seconds - Int64(self.number(7200)))
+        return (
+            RequestFacts(
+                method: self.pick(["GET", "POST"]),
+                client: client,
+                time: time,
+                authenticated: authenticated
+            ),
+            self.pick(["/", "/a", "/a/b", "/admin", "/admin/x", "/admin/x/y"])
+        )
+    }
+
+    mutating func condition() -> RequestCondition {
+        switch self.number(5) {
+        case 0: .network([CIDRRange("10.0.0.0/8")].compactMap(\.self))
+        case 1: .method([self.pick(["GET", "POST"])])
+        case 2: .path([PathPattern(self.pick(["/a", "/a/", "/admin/**", "/*/x", "/**/b"]))])
+        case 3:
+            .time(
+                TimeWindow(
+                    days: [0, 1, 2, 3],
+                    start: self.pick([0, 600, 1300]),
+                    end: 900,
+                    zone: ZoneOffsets(name: "UTC", changes: [])
+                )
+            )
+        default: .authenticated(within: .seconds(3600))
+        }
+    }
+
+    mutating func entry(line: Int, depth: Int = 0) -> AccessEntry {
+        var entry = AccessEntry(at: RulePlace(line: line))
+        if self.chance(3) { entry.provider = self.pick(["google", "github"]) }
+        if self.chance(6) { entry.user = "google:1" }
+        if self.chance(4) { entry.emailDomain = self.pick(["x.example", "y.example"]) }
+        if self.chance(6) { entry.email = EmailAddress("a@x.example") }
+        if self.chance(4) { entry.group = self.pick(["g", "h"]) }
+        if self.chance(6) { entry.role = "r" }
+        if self.chance(6) { entry.tenant = "t" }
+        if self.chance(2) { entry.authorities = ["google"] }
+        if self.chance(2) { entry.rolesFrom = ["google"] }
+        if self.chance(2) { entry.tenantsFrom = ["google"] }
+        if self.chance(2) { entry.request.append(self.condition()) }
+        if depth < 3, self.chance(3) {
+            let inner = (0...self.number(2)).map { _ in self.entry(line: line, depth: depth + 1) }
+            entry.nested.append(self.pick([.not(inner[0]), .any(inner), .all(inner)]))
+        }
+        return entry
+    }
+
+    mutating func route() throws -> Route {
+        var route = try Route.to(.signedIn)
+        route.providers = self.chance(5) ? ["google"] : ["google", "github"]
+        if !self.chance(4) { route.access = .entries((0..<self.number(4)).map { self.entry(line: $0 + 1) }) }
+        route.denied = (0..<self.number(3)).map { self.entry(line: $0 + 100) }
+        return route
+    }
+}
+
+/// The rules as their definition has them: every entry is looked at for every request, with all that is known.
+private struct Definition {
+    let profile: Profile
+    let request: RequestFacts
+    let path: String
+
+    /// Kleene: no before unknown before yes, of unknown facts the first.
+    func all(_ results: [MatchResult]) -> MatchResult {
+        if results.contains(.no) { return .no }
+        let unknown = results.compactMap { result -> UnknownFact? in
+            guard case .unknown(let fact) = result else { return nil }
+            return fact
+        }
+        return unknown.min().map(MatchResult.unknown) ?? .yes
+    }
+
+    func opposite(_ result: MatchResult) -> MatchResult {
+        switch result {
+        case .yes: .no
+        case .no: .yes
+        case .unknown: result
+        }
+    }
+
+    func match(_ entry: AccessEntry) -> MatchResult {
+        var results = entry.request.map { $0.match(self.request, Array(self.path.utf8).span, as: .canonical) }
+        for nested in entry.nested {
+            switch nested {
+            case .not(let inner): results.append(self.opposite(self.match(inner)))
+            case .all(let inner): results.append(self.all(inner.map(self.match)))
+            case .any(let inner):
+                results.append(self.opposite(self.all(inner.map(self.match).map(self.opposite))))
+            }
+        }
+        return self.all([entry.match(self.profile)] + results)
+    }
+
+    func decision(of route: Route) -> Decision {
+        guard route.providers.contains(self.profile.provider) else { return .signInNeeded }
+        for entry in route.denied {
+            switch self.match(entry) {
+            case .yes, .unknown(.emailAuthority): return .denied(.denyEntry(at: entry.place))
+            case .unknown(.keptGroups): return .signInNeeded
+            case .unknown(let fact): return .denied(.unknown(fact, at: entry.place))
+            case .no: continue
+            }
+        }
+        guard case .entries(let entries) = route.access else { return .admitted(at: nil) }
+        let results = entries.map(self.match)
+        if let index = results.firstIndex(of: .yes) { return .admitted(at: entries[index].place) }
+        if results.contains(.unknown(.keptGroups)) { return .signInNeeded }
+        let unproven = results.firstIndex(of: .unknown(.emailAuthority))
+        return .denied(unproven.map { .emailNotAuthoritative(at: entries[$0].place) } ?? .notAllowed)
+    }
+
+    /// The decision, with a new authentication where that would admit the user.
+    func renewableDecision(of route: Route) -> Decision {
+        let decision = self.decision(of: route)
+        guard case .denied = decision else { return decision }
+        var renewed = self.request
+        renewed.authenticated = self.request.time
+        let later = Definition(profile: self.profile, request: renewed, path: self.path).decision(of: route)
+        guard case .admitted(let place) = later else { return decision }
+        return .authenticationNeeded(at: decision.place ?? place)
+    }
+}
+
+@Suite struct RuleAlgebraTests {
+    @Test func `what is decided for a user and then for a request equals the definition`() throws {
+        var generator = Generator(seed: 7)
+        var kinds: [String: Int] = [:]
+        for _ in 0..<10_000 {
+            let route = try generator.route()
+            let profile = generator.profile()
+            let (facts, path) = generator.request()
+            let expected = Definition(profile: profile, request: facts, path: path).renewableDecision(of: route)
+            let decision = route.decision(for: facts, path: Array(path.utf8), profile: profile, guardsSpellings: false)
+            try #require(decision == expected, "\(route) \(profile) \(facts) \(path)")
+            kinds[String("\(decision)".prefix { $0 != "(" }), default: 0] += 1
+            if case .depends = route.userDecision(for: profile) { kinds["depends", default: 0] += 1 }
+        }
+        // The generator reaches every kind of decision.
+        for kind in ["admitted", "denied", "signInNeeded", "authenticationNeeded", "depends"] {
+            #expect(kinds[kind, default: 0] > 100, "\(kinds)")
+        }
+    }
+
+    @Test func `a deny that matches wins over every allow`() throws {
+        var generator = Generator(seed: 11)
+        for _ in 0..<2000 {
+            var route = try generator.route()
+            let profile = generator.profile()
+            let (facts, path) = generator.request()
+            var everyone = AccessEntry(at: RulePlace(line: 900))
+            everyone.nested = [.any([.with { $0.provider = "google" }, .with { $0.provider = "github" }])]
+            route.denied.append(everyone)
+            let decision = route.decision(for: facts, path: Array(path.utf8), profile: profile)
+            #expect(!decision.isAdmission)
+        }
+    }
+
+    @Test func `less knowledge admits no request that more knowledge denies`() throws {
+        var generator = Generator(seed: 13)
+        for _ in 0..<4000 {
+            let route = try generator.route()
+            var profile = generator.profile()
+            var (facts, path) = generator.request()
+            profile.groupsRequested = nil
+            let known = route.decision(for: facts, path: Array(path.utf8), profile: profile)
+            profile.emailVerified = false
+            profile.groupsComplete = false
+            profile.rolesComplete = false
+            (facts.client, facts.authenticated) = (nil, nil)
+            let unknown = route.decision(for: facts, path: Array(path.utf8), profile: profile)
+            if unknown.isAdmission { #expect(known.isAdmission) }
+        }
+    }
+
+    @Test(arguments: UnknownFact.allCases)
+    func `the opposite of what is unknown is unknown`(fact: UnknownFact) {
+        let unknown = MatchResult.unknown(fact)
+        #expect(unknown.negated == unknown)
+        #expect(unknown.and(.no) == .no && unknown.and(.yes) == unknown)
+        #expect(unknown.or(.yes) == .yes && unknown.or(.no) == unknown)
+    }
+
+    @Test func `an app without conditions on requests is decided once for a user`() throws {
+        var route = try Route.to(.entries([.with { $0.group = "staff" }]))
+        route.denied = [.with { $0.emailDomain = "evil.example" }]
+        #expect(route.userDecision(for: .ada) == .final(.admitted(at: RulePlace(line: 7))))
+        // An entry that cannot match the user leaves nothing to decide.
+        route.denied.append(
+            .with {
+                $0.group = "guests"
+                $0.request = [.method(["POST"])]
+            }
+        )
+        #expect(route.userDecision(for: .ada) == .final(.admitted(at: RulePlace(line: 7))))
+    }
+}
