@@ -45,11 +45,16 @@ package struct IdentityLines: Sendable {
         for setting in headers {
             IdentityLines.write(setting.name, setting.field, of: profile, to: &lines)
         }
-        lines.writeString("X-Gatehouse-Assertion: ")
+        lines.writeString("\(IdentityLines.assertionName): ")
         lines.writeBytes(assertion)
         lines.writeString("\r\n")
         return lines
     }
+
+    /// The names of the standard lines and of the assertion.
+    static let names = standard.map(\.0) + [assertionName]
+
+    private static let assertionName = "X-Gatehouse-Assertion"
 
     private static let standard: [(String, IdentityField)] = [
         ("X-Forwarded-User", .user), ("X-Forwarded-Email", .email), ("X-Forwarded-Name", .name),
