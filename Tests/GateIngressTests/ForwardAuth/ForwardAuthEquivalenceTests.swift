@@ -14,7 +14,9 @@ import Testing
 @testable import GateRuntime
 
 /// The decision for a proxy that asks is the one about the same request at the gateway itself.
-@Suite struct ForwardAuthEquivalenceTests {
+///
+/// On the main actor, because an embedded event loop belongs to one thread.
+@Suite @MainActor struct ForwardAuthEquivalenceTests {
     /// Requests by parts, each chosen at random; what they hold is what decisions depend on.
     private struct Requests {
         private let random = RandomBytes.seeded()
@@ -149,7 +151,10 @@ import Testing
             let status = Self.status(expected.status, in: dialect)
             #expect(status == Self.status(found.status, in: dialect), shown)
             #expect((found.status == 200) == (expected.text.hasSuffix("passed") || expected.status == 200), shown)
-            if let code = expected.code, let other = found.code { #expect(code == other, shown) }
+            if let code = expected.code, let other = found.code {
+                // Which of a path's readings is found first is not determined.
+                #expect(code == other || (code.hasPrefix("path.") && other.hasPrefix("path.")), shown)
+            }
             guard found.status == 200 else { continue }
             passed += 1
             let verdict = own.verdict(try own.head(start, host, lines))

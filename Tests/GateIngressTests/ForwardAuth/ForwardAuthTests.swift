@@ -15,7 +15,9 @@ import Testing
 @testable import GateRuntime
 
 /// What a proxy that asks gets.
-@Suite struct ForwardAuthTests {
+///
+/// On the main actor, because an embedded event loop belongs to one thread.
+@Suite @MainActor struct ForwardAuthTests {
     @Test(arguments: ForwardAuthDialect.allCases)
     func `a user who may enter passes with every field of the identity, and those that are lacking are empty`(
         dialect: ForwardAuthDialect
