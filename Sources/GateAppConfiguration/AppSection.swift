@@ -19,6 +19,8 @@ package struct AppDraft: Sendable {
     /// What the app redirects to.
     package var redirect: RedirectDraft?
     var response: FixedResponse?
+    /// Whether a proxy forwards the app's requests, and which decisions it gets.
+    package var forwardAuth: Located<ForwardAuthMode>?
     var providers: Located<[Located<String>]>?
     var allow: Located<AllowDraft>?
     var deny: Located<[EntryDraft]>?
@@ -51,7 +53,7 @@ extension Mapping<AppDraft> {
         make: { AppDraft() },
         keys: placeKeys + actionKeys + accessKeys + lifetimeKeys + identityKeys + trafficKeys + responseKeys
             + strictnessKeys,
-        alternatives: ["upstream", "redirect", "response"],
+        alternatives: ["upstream", "redirect", "response", "forward_auth"],
         check: { app, written, reading in app.check(written, &reading) }
     )
 

@@ -46,6 +46,16 @@ package enum AppAction: Sendable, Hashable {
     case redirect(RedirectSettings)
     /// It gets a fixed response.
     case respond(FixedResponse)
+    /// A proxy forwards it, and asks before.
+    case forwardAuth(ForwardAuthMode)
+}
+
+/// What the gateway responds to a proxy that asks about an app's requests, by its name in the file.
+package enum ForwardAuthMode: String, Sendable, CaseIterable {
+    /// The decision.
+    case enforce
+    /// That the request may pass, without an identity; the decision is logged and counted.
+    case shadow
 }
 
 /// A redirect of all requests of an app.

@@ -12,7 +12,7 @@ extension Mapping<AppDraft> {
             \.upstream,
             .upstream,
             .init(
-                default: .words("(one of `upstream`, `redirect` and `response` is required)"),
+                default: .words("(one of `upstream`, `redirect`, `response` and `forward_auth` is required)"),
                 example: "http://10.0.0.5:8080"
             ),
             "The servers of the app: `http://host:port`, `https://`, `h2c://`, `h2://` or `unix:/path/of/socket`; a list of them, "
@@ -31,6 +31,14 @@ extension Mapping<AppDraft> {
             Mapping<FixedResponse>.response.shape,
             .init(default: .words("none"), formerly: "answer"),
             "A fixed response to all requests instead of forwarding them."
+        ),
+        Key(
+            "forward_auth",
+            located: \.forwardAuth,
+            .oneOf("a mode of forward-auth"),
+            .init(default: .words("none"), example: "enforce"),
+            "For an app to which another proxy forwards requests: that proxy asks the gateway before. `enforce`, or `shadow` to "
+                + "let every request pass and log those that would not. See [forward-auth.md](forward-auth.md)."
         ),
         Key(
             "maintenance",
@@ -117,7 +125,8 @@ extension AppDraft {
     var action: AppAction? {
         if let upstream = self.upstream { return .forward(upstream) }
         if let redirect = self.redirect?.settings { return .redirect(redirect) }
-        return self.response.map { .respond($0) }
+        if let response = self.response { return .respond(response) }
+        return self.forwardAuth.map { .forwardAuth($0.value) }
     }
 
     /// How requests and responses are forwarded.
@@ -126,7 +135,7 @@ extension AppDraft {
         settings.requestHeaders = self.requestHeaders?.edits ?? settings.requestHeaders
         settings.responseHeaders = self.responseHeaders?.edits ?? settings.responseHeaders
         if (self.path?.value ?? "/") == "/" { settings.stripsPrefix = false }
-        let isPossible = self.upstream?.targets.allSatisfy { !$0.isHTTP2 } ?? false
+        let isPossible = self.upstream?.targets.allSatisfy { !$0.isHTTP2 } ?? (self.forwardAuth != nil)
         guard self.webSocket?.value ?? isPossible else { return settings }
         settings.webSocket = self.webSocketOrigins?.value ?? WebSocketSettings()
         return settings
@@ -209,6 +218,11 @@ extension AppDraft {
         for name in self.requestHeaders?.set ?? [] where replaced.contains(name.name.lowercased()) {
             reading.error("'\(name.name)' is set by 'identity'; remove it here or there", at: name.mark)
         }
+        if let forwardAuth = self.forwardAuth, self.identity?.isForUpstream == true {
+            let help =
+                "'signature', 'authorization', 'basic' and 'encoding: plain' of 'identity' are for apps with 'upstream'"
+            reading.error("another proxy forwards the requests of this app: \(help)", at: forwardAuth.mark)
+        }
         if let signature = self.identity?.signature, self.traffic.strictness.irregularNames == .forward {
             let help = "'Signature_Input' of a client would look like ours to many apps; remove one of them"
             reading.error("'signature' does not go with 'underscore_headers: forward': \(help)", at: signature.mark)
@@ -216,16 +230,18 @@ extension AppDraft {
     }
 
     private func warnOfKeysWithoutUpstream(_ written: Mapping<AppDraft>.Written, _ reading: inout DecodingContext) {
-        guard !written.has("upstream"), written.has("redirect") || written.has("response") else { return }
+        let isAsked = written.has("forward_auth")
+        guard !written.has("upstream"), written.has("redirect") || written.has("response") || isAsked else { return }
         var idle = [
-            "upstream_host", "request_headers", "headers", "identity", "forwarded", "max_body", "streaming",
-            "early_hints",
-            "websocket", "rewrite", "cache_control", "underscore_headers", "upstream_origin",
+            "upstream_host", "request_headers", "forwarded", "max_body", "streaming", "early_hints", "rewrite",
+            "cache_control", "upstream_origin",
         ]
+        idle += isAsked ? ["response_headers"] : ["headers", "identity", "websocket", "underscore_headers"]
         if self.redirect?.keepsPath != true { idle.append("strip_prefix") }
         for name in idle {
             guard let mark = written.keys[name] else { continue }
-            reading.warning("'\(name)' has no effect without 'upstream'; remove it", at: mark)
+            let help = isAsked ? "the proxy in front forwards the requests; configure it there" : "remove it"
+            reading.warning("'\(name)' has no effect without 'upstream'; \(help)", at: mark)
         }
     }
 }

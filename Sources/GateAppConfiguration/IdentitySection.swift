@@ -291,6 +291,12 @@ extension IdentityDraft {
         return settings
     }
 
+    /// Whether it asks for what another proxy would not copy into the request to the app.
+    var isForUpstream: Bool {
+        let settings = self.settings
+        return settings.signature != nil || settings.authorization != nil || settings.encoding == .plain
+    }
+
     private var effectiveEncoding: HeaderEncoding { self.encoding?.value ?? self.preset?.encoding ?? .percent }
 
     fileprivate func check(_ reading: inout DecodingContext) {

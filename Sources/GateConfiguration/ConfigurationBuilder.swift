@@ -66,6 +66,7 @@ struct ConfigurationBuilder {
         settings.operationsSocket = OperationsSocketChoice.settings(draft.operationsSocket, state: settings.stateFolder)
         settings.operationsToken = draft.operationsToken
         settings.trustedProxies = (draft.trustedProxies ?? []).map(\.value)
+        settings.forwardAuth = draft.forwardAuth?.value.settings
         settings.hsts = draft.hsts
         settings.secrets = draft.secrets
         settings.limits = draft.limits
@@ -137,6 +138,7 @@ struct ConfigurationBuilder {
             let path = app.value.path?.value ?? "/"
             self.place(app, at: path, in: &taken, &reading)
             self.checkLifetimes(of: app.value, &reading)
+            self.checkForwardAuth(of: app.value, &reading)
             let made = AppDraft.settings(
                 of: app,
                 at: publicURL,
@@ -168,6 +170,13 @@ struct ConfigurationBuilder {
             comparisons -= finding.comparisons
             finding.report(&reading)
         }
+    }
+
+    /// Checks that some proxy may ask about an app that no upstream has.
+    private func checkForwardAuth(of app: AppDraft, _ reading: inout DecodingContext) {
+        guard let mode = app.forwardAuth, self.draft.gateway?.forwardAuth == nil else { return }
+        let help = "write 'gateway.forward_auth' with its 'dialect' and 'from'"
+        reading.error("'forward_auth' has no proxy that may ask about the app; \(help)", at: mode.mark)
     }
 
     /// Checks that an app's lifetimes of sessions are no longer than those of all apps, which end a session first.

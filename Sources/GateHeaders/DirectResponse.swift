@@ -24,7 +24,7 @@ package struct DirectResponse: Sendable {
         let edits = app.traffic.responseHeaders
         self.prefixLength = app.strippedPrefix.utf8.count
         switch app.action {
-        case .forward:
+        case .forward, .forwardAuth:
             return nil
         case .redirect(let redirect):
             let to = redirect.to

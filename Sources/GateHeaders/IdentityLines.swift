@@ -31,7 +31,7 @@ package struct AppIdentity: Sendable {
         self.prefixLength = app.strippedPrefix.utf8.count
     }
 
-    private static let standard = [
+    fileprivate static let standard = [
         HeaderSetting(name: "X-Forwarded-User", field: .user), HeaderSetting(name: "X-Forwarded-Email", field: .email),
         HeaderSetting(name: "X-Forwarded-Name", field: .name),
         HeaderSetting(name: "X-Forwarded-Preferred-Username", field: .preferredUsername),
@@ -69,6 +69,11 @@ package struct IdentityLines: Sendable {
     package init(signer: AssertionSigner) {
         self.signer = signer
     }
+
+    /// The names of the standard lines and of the assertion.
+    static let names = AppIdentity.standard.map(\.name) + [assertionName]
+
+    private static let assertionName = "X-Gatehouse-Assertion"
 
     /// When lines are refreshed.
     package var halfLife: Duration { self.signer.lifetime / 2 }
@@ -116,7 +121,7 @@ package struct IdentityLines: Sendable {
             IdentityLines.write("Authorization", Array("Basic \(Base64URL.padded(credential))".utf8), to: &lines)
         case nil: break
         }
-        IdentityLines.write("X-Gatehouse-Assertion", assertion, to: &lines)
+        IdentityLines.write(IdentityLines.assertionName, assertion, to: &lines)
         guard lines.readableBytes <= identity.settings.maxBytes else {
             let help = "identity.max_bytes is \(identity.settings.maxBytes); 'groups: named' leaves most groups out"
             throw Failure(

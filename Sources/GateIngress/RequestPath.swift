@@ -30,6 +30,18 @@ enum Verdict {
     case forwarded(RuntimeRoute, identity: ByteBuffer?)
 }
 
+extension Verdict {
+    /// The route on which the request goes on; nil if it is rejected, or for no app.
+    var route: RuntimeRoute? {
+        switch self {
+        case .wrongMethod(let route), .needsSession(_, let route), .signInNeeded(let route),
+            .recheckNeeded(let route, _), .forwarded(let route, _):
+            route
+        case .refused, .endpoint, .respond: nil
+        }
+    }
+}
+
 /// The life of a request, top to bottom, in an order that no configuration can change.
 ///
 /// scrub → canonical path → endpoint? → route → session → decision → identity → forward. It runs on the connection's

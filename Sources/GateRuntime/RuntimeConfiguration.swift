@@ -27,6 +27,8 @@ package final class RuntimeConfiguration: Sendable {
     package let takesWebSockets: Bool
     /// The proxies whose `X-Forwarded-For` is trusted.
     package let trustedProxies: [CIDRRange]
+    /// The proxies that may ask for decisions; nil if none may.
+    package let forwardAuth: ForwardAuthSettings?
     /// Marks forwarded requests, so that one that comes back is found.
     package let loopMarker: LoopMarker
     /// The names with a meaning in requests, those that apps have for identity fields included.
@@ -83,6 +85,7 @@ package final class RuntimeConfiguration: Sendable {
         self.table = RouteTable(routes.map { ($0.route.origins.hosts, $0.route.path) })
         self.spellings = RouteSpellings(routes)
         self.trustedProxies = parts.trustedProxies
+        self.forwardAuth = parts.forwardAuth
         self.fieldNames = FieldNames(alsoManaged: routes.flatMap { $0.identity.further.map(\.name) })
         self.providers = providers
         self.demands = Dictionary(
@@ -213,6 +216,12 @@ package final class RuntimeConfiguration: Sendable {
     /// When the provider is asked again on a route; nil for an endpoint of the gateway.
     package func recheck(on route: RuntimeRoute?) -> RecheckPolicy { route?.recheck ?? self.sessions.recheck }
 
+    /// The first app of a host all of whose apps are in shadow mode; nil for any other host.
+    package func shadowedRoute(on host: String) -> RuntimeRoute? {
+        let routes = self.table.entries(on: host).sorted().map { self.routes[$0] }
+        return routes.allSatisfy(\.isShadowed) ? routes.first : nil
+    }
+
     /// The route of a place on a host; nil for an endpoint of the gateway.
     package func route(host: String, path: ReturnPath) -> RuntimeRoute? {
         let bytes = Array(path.value.utf8.prefix { $0 != UInt8(ascii: "?") })
@@ -290,6 +299,8 @@ package struct RuntimeParts {
     package var access: AccessLogSettings?
     /// The value of `Strict-Transport-Security`; nil for no such header.
     package var hsts: String?
+    /// The proxies that may ask for decisions; nil if none may.
+    package var forwardAuth: ForwardAuthSettings?
     /// Whether browsers keep session cookies when they close.
     package var keepsCookies = false
 

@@ -46,6 +46,10 @@ package final class RuntimeRoute: Sendable {
     private let protectedChanges: ResponseChanges?
     /// The direct response; nil if requests are forwarded.
     package let directResponse: DirectResponse?
+    /// What the gateway responds to a proxy that asks about requests; nil for an app about which none may ask.
+    package let forwardAuth: ForwardAuthMode?
+    /// Writes the identity for such a proxy.
+    package let identityResponse: IdentityResponse
     /// How many bytes the body of a request may have.
     package let maxBody: Int64
     /// Whether early hints of the app are passed on.
@@ -65,6 +69,7 @@ package final class RuntimeRoute: Sendable {
         self.route = app.route
         self.identity = AppIdentity(app)
         self.opensToNetworks = app.route.opensToNetworks
+        self.identityResponse = IdentityResponse(app)
         self.sendsForwarded = app.sendsForwarded
         let strictness = app.traffic.strictness
         self.writeOrigins = strictness.origins
@@ -84,6 +89,7 @@ package final class RuntimeRoute: Sendable {
         self.openChanges = ResponseChanges(app, isProtected: false)
         self.protectedChanges = ResponseChanges(app, isProtected: true)
         self.directResponse = DirectResponse(app)
+        if case .forwardAuth(let mode) = app.action { self.forwardAuth = mode } else { self.forwardAuth = nil }
         self.maxBody = app.traffic.maxBody ?? .max
         self.passesEarlyHints = app.traffic.passesEarlyHints
         self.isInMaintenance = app.traffic.isInMaintenance
@@ -98,6 +104,9 @@ package final class RuntimeRoute: Sendable {
 
     /// The app's name in the configuration file.
     package var name: String { self.route.app }
+
+    /// Whether each request that a proxy asks about may pass.
+    package var isShadowed: Bool { self.forwardAuth == .shadow }
 
     /// How the head of a response differs from the app's; nil if it does not.
     ///

@@ -125,10 +125,14 @@ class Samples:
 
 
 def cost_of(pid, work):
-    """CPU seconds for each unit of `work()`, which gives how many units it did, and units in each second."""
-    began, before = time.monotonic(), cpu_seconds(pid)
+    """CPU seconds for each unit of `work()`, which gives how many units it did, and units in each second.
+
+    With several processes, those of all together.
+    """
+    pids = [pid] if isinstance(pid, int) else pid
+    began, before = time.monotonic(), sum(map(cpu_seconds, pids))
     count = work()
-    return (cpu_seconds(pid) - before) / count, count / (time.monotonic() - began)
+    return (sum(map(cpu_seconds, pids)) - before) / count, count / (time.monotonic() - began)
 
 
 def rounds(subjects, count):

@@ -165,7 +165,7 @@ class Beside:
 class Gateway:
     """One gateway. Its file has as many routes and providers as asked; the app of the measurements is the last."""
 
-    def __init__(self, environment, routes=1, providers=1, cpus=None, reuse=None, logs=None, variables=None, program=None):
+    def __init__(self, environment, routes=1, providers=1, cpus=None, reuse=None, logs=None, variables=None, program=None, apps=None, more=None):
         self.environment, self.cpus, self.reuse = environment, cpus or environment.measured, reuse
         self.program, self.variables = program or environment.options.gateway, {**ENVIRONMENT, **(variables or {})}
         self.name = f"gateway{next(environment.names)}"
@@ -173,6 +173,8 @@ class Gateway:
         self.folder.mkdir()
         self.port, self.secure_port, self.operations = free_ports(3)
         self.configuration = self.plan(routes, providers)
+        self.configuration["apps"].update(apps or {})
+        self.configuration["gateway"].update(more or {})
         if logs:
             self.configuration["logs"] = {**logs, "access": str(self.folder / "access.log")}
         self.child, self.cookie = None, None

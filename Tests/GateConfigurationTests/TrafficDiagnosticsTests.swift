@@ -11,8 +11,9 @@ import Testing
         Fixture.remarks(Fixture.smallest(upstream: upstream, app: "    \(lines)"))
     }
 
-    @Test func `an app has one of upstream, redirect and response`() {
-        let none = "an app needs 'upstream', such as 'upstream: http://10.0.0.5:8080'; or 'redirect' or 'response'"
+    @Test func `an app has one of upstream, redirect, response and forward_auth`() {
+        let none =
+            "an app needs 'upstream', such as 'upstream: http://10.0.0.5:8080'; or 'redirect' or 'response' or 'forward_auth'"
         #expect(self.remarks("", instead: "") == ["error: \(none)"])
         #expect(
             self.remarks("response: {}\n    redirect: { to: https://b }") == [

@@ -208,7 +208,7 @@ import Testing
         ] { #expect(imported.lines.contains(line), "\(line)") }
         #expect(!imported.result.yaml.contains("secret\n") && !imported.result.yaml.contains("c2VjcmV0"))
         #expect(imported.hasNote("tokens in headers are not supported yet", line: 8))
-        #expect(imported.hasNote("forward-auth, which is not supported yet", line: 12))
+        #expect(imported.hasNote("identity in responses is for forward-auth", line: 12))
         #expect(imported.hasNote("X-Forwarded-User is the user key"))
     }
 

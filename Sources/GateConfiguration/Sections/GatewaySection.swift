@@ -21,6 +21,8 @@ package struct GatewaySettings: Sendable, Hashable {
     package var stateFolder: String
     /// The networks whose `X-Forwarded-*` and `Forwarded` are trusted.
     package var trustedProxies: [CIDRRange]
+    /// The proxies that may ask for decisions; nil if none may.
+    package var forwardAuth: ForwardAuthSettings?
     /// How long browsers remember to use https only; nil for no such field.
     package var hsts = GatewaySettings.defaultHSTS
     /// The secrets, of which the first seals and all open; nil if the gateway creates one in `stateFolder`.
@@ -87,6 +89,7 @@ struct GatewayDraft: Sendable {
     var operationsToken: Secret?
     var state: String?
     var trustedProxies: [Located<CIDRRange>]?
+    var forwardAuth: Located<ForwardAuthDraft>?
     var hsts = GatewaySettings.defaultHSTS
     var secrets: [Secret]?
     var limits = GatewayLimits()
@@ -199,6 +202,13 @@ extension Mapping<GatewayDraft> {
                 .list(of: Shape<CIDRRange>.network.located, named: "a list of networks"),
                 .init(default: .value([]), example: ["10.0.0.0/8"]),
                 "The networks of proxies whose `X-Forwarded-*` and `Forwarded` are trusted."
+            ),
+            Key(
+                "forward_auth",
+                located: \.forwardAuth,
+                Mapping<ForwardAuthDraft>.forwardAuth.shape,
+                .init(default: .words("none: no proxy may ask")),
+                "Decisions for a proxy that forwards requests to apps itself."
             ),
             Key(
                 "hsts",

@@ -151,6 +151,13 @@ extension Failure {
         case requestNoWebSocket
         case requestTooManyWebSockets
         case requestBodyTooLarge
+        case forwardAuthPeer
+        case forwardAuthRequest
+        case forwardAuthURL
+        case forwardAuthHeader
+        case forwardAuthApp
+        case forwardAuthOnly
+        case forwardAuthAdmitted
         case gatewayTooManyWaiting
         case gatewayTooManyRequests
         case gatewayOverloaded
@@ -1447,6 +1454,70 @@ extension Failure.Reason {
                 .tooLarge,
                 .request,
                 documentation: "The body of a request to the gateway itself has more than 16 KiB."
+            )
+        case .forwardAuthPeer:
+            Entry(
+                "forward_auth.peer",
+                .forbidden,
+                .request,
+                documentation: """
+                    A request for a decision from a peer that `gateway.forward_auth` does not list, or without that key; see \
+                    [forward-auth.md](forward-auth.md).
+                    """
+            )
+        case .forwardAuthRequest:
+            Entry(
+                "forward_auth.request",
+                .malformedRequest,
+                .request,
+                documentation: """
+                    A field with which the proxy describes the request is missing, repeated or malformed; the log names it.
+                    """
+            )
+        case .forwardAuthURL:
+            Entry(
+                "forward_auth.url",
+                .malformedRequest,
+                .request,
+                documentation: """
+                    The proxy would forward a path in another spelling than the one decided about, such as `/a//b`; or a path \
+                    below `/oauth2/`, which belongs to the gateway.
+                    """
+            )
+        case .forwardAuthHeader:
+            Entry(
+                "forward_auth.header",
+                .malformedRequest,
+                .request,
+                documentation: """
+                    The client sent a field from which apps take an identity, and the proxy would not replace it; the log \
+                    names it. Remove it in the proxy.
+                    """
+            )
+        case .forwardAuthApp:
+            Entry(
+                "forward_auth.app",
+                .forbidden,
+                .request,
+                documentation: "A proxy asks about an app that has no `forward_auth`."
+            )
+        case .forwardAuthOnly:
+            Entry(
+                "forward_auth.only",
+                .forbidden,
+                .request,
+                documentation:
+                    "A request reached the gateway for an app to which another proxy forwards: it has `forward_auth`."
+            )
+        case .forwardAuthAdmitted:
+            Entry(
+                "forward_auth.admitted",
+                .upstreamFailed,
+                .request,
+                documentation: """
+                    The proxy asked for the page of a rejection, but the request may pass: the proxy rejected it for another \
+                    reason, or the session store was down.
+                    """
             )
         case .gatewayTooManyWaiting:
             Entry(

@@ -105,7 +105,7 @@ struct OAuth2ProxyHeaders {
         guard header.values.count == 1, case .claim? = header.values.first else {
             return self.convert(fixed: header, to: &fixed, &notes)
         }
-        let reason = "identity in responses is for forward-auth, which is not supported yet"
+        let reason = "identity in responses is for forward-auth; see 'forward_auth' of an app"
         notes.warning("the header \(Scalar.quoted(header.name)) is not carried over: \(reason)", at: header.place)
     }
 

@@ -186,12 +186,14 @@ extension OAuth2ProxyOption {
             .flag,
             .lost("X-Forwarded-User is always the user key; apps read X-Forwarded-Email")
         ),
-        Self("set_authorization_header", .flag, .lost("forward-auth (auth_request) is not supported yet")),
-        Self("set_basic_auth", .flag, .lost("forward-auth (auth_request) is not supported yet")),
+        Self("set_authorization_header", .flag, .lost("forward-auth returns the assertion in X-Gatehouse-Assertion")),
+        Self("set_basic_auth", .flag, .lost("forward-auth returns the assertion in X-Gatehouse-Assertion")),
         Self(
             "set_xauthrequest",
             .flag,
-            .lost("forward-auth (auth_request) with X-Auth-Request-* is not supported yet")
+            .lost(
+                "apps with 'forward_auth' always get X-Auth-Request-*; 'upstream' is for apps to which the gateway forwards"
+            )
         ),
         Self("skip_auth_strip_headers", .flag, .needless("identity headers of clients are always removed")),
     ]

@@ -87,7 +87,7 @@ struct OAuth2ProxyUpstreams {
             app.action = .response(status: isStatus ? status : 404, body: "Authenticated")
             if status == 204 || status == 205 { app.action = .response(status: status, body: "") }
             notes.warning(
-                "a static upstream is usually for auth_request; forward-auth is not supported yet",
+                "a static upstream is usually for auth_request; write 'forward_auth: enforce' in place of 'response' for that",
                 at: draft.place
             )
         } else if let target = self.target(draft.url) {

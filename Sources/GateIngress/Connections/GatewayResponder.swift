@@ -30,6 +30,8 @@ final class GatewayResponder: Responder {
     private var request: RequestHead?
     private var runtime: RuntimeConfiguration
     private var downstream: ForwardedHead.Downstream
+    /// What a proxy asks, whose original request is then ``request``; nil unless one does.
+    private var forwardAuth: ForwardAuthRequest?
     private var givenID: RequestID?
     /// Counts the requests, so that a late result is not taken for that of a later request.
     private var turn = 0
@@ -91,8 +93,11 @@ extension GatewayResponder {
         }
         if request.hasIrregularNames { self.runtime.metrics.irregularNames() }
         guard self.loop.inFlight <= self.loop.maxInFlight else { return self.refuseForLoad() }
+        if let settings = self.runtime.forwardAuth, ForwardAuthRequest.isAsked(by: request) {
+            return self.beginForwardAuth(request, settings)
+        }
         let path = RequestPath(runtime: self.runtime, loop: self.loop)
-        self.carryOut(path.verdict(for: request, over: self.tls) { self.client(of: request) })
+        self.carryOut(path.verdict(for: request, over: self.tls) { self.ruledClient(of: request) })
     }
 
     /// Rejects a request because too many are in flight or because of the overload level.
@@ -125,6 +130,7 @@ extension GatewayResponder {
     private func carryOut(_ verdict: Verdict) {
         guard let request, let connection else { return }
         if self.loop.access != nil { self.note(verdict, on: request) }
+        if self.runtime.forwardAuth != nil, self.respondedForProxy(verdict, about: request) { return }
         switch verdict {
         case .respond where request.isExtendedConnect, .endpoint where request.isExtendedConnect:
             self.refuseWebSocket()
@@ -180,7 +186,7 @@ extension GatewayResponder {
             exchange.send(body)
             return
         }
-        guard self.connection != nil else { return }
+        guard self.connection != nil, self.forwardAuth == nil else { return }
         self.heldBytes += body.readableBytes
         guard !self.isForEndpoint || self.heldBytes <= EndpointRequest.maxBody else {
             let failure = Failure(.requestBodyTooLarge, "over \(EndpointRequest.maxBody) bytes")
@@ -245,7 +251,9 @@ extension GatewayResponder {
             self.trace?.note(rejection)
         }
         var response = response
-        if response.head.status.code >= 300, let request, self.isCall(request) {
+        if let forwardAuth {
+            response = ForwardAuthRequest.rendered(response, for: forwardAuth.use)
+        } else if response.head.status.code >= 300, let request, self.isCall(request) {
             response = GRPC.response(for: response)
         }
         if self.tls != nil, let request, let hsts = self.runtime.hsts(for: request.authority.host) {
@@ -335,6 +343,7 @@ extension GatewayResponder {
         self.task?.cancel()
         self.task = nil
         self.exchange = nil
+        self.forwardAuth = nil
         self.request = nil
         self.connection = nil
         self.isForEndpoint = false
@@ -541,8 +550,139 @@ extension GatewayResponder {
         return before?.text ?? self.peerText
     }
 
+    /// The client IP for rules about networks; nil if it is not known, which matches no rule.
+    private func ruledClient(of request: RequestHead) -> IPAddress? {
+        guard self.forwardAuth != nil else { return self.client(of: request) }
+        // The peer is the proxy that asks, and not the client, unless the proxy is trusted to name that.
+        guard self.downstream.isTrusted, request.message.first(.xForwardedFor) != nil else { return nil }
+        return self.client(of: request)
+    }
+
     private func client(of request: RequestHead) -> IPAddress? {
         ForwardedHead.client(of: request, downstream: self.downstream, trusting: self.runtime.trustedProxies)
+    }
+}
+
+// MARK: Forward-auth
+
+extension GatewayResponder {
+    /// Puts the request that a proxy asks about in the place of the proxy's own, and decides about it.
+    private func beginForwardAuth(_ request: RequestHead, _ settings: ForwardAuthSettings) {
+        let isListed = self.peer.map { peer in settings.from.contains { $0.contains(peer) } } ?? self.isTrustedPeer
+        guard isListed else {
+            let help = "list it in 'from' of 'gateway.forward_auth' if it is your proxy"
+            let failure = Failure(.forwardAuthPeer, "\(self.peerText) asks for a decision; \(help)")
+            return self.refuseQuestion(failure)
+        }
+        let asked: ForwardAuthRequest
+        do throws(Failure) {
+            asked = try ForwardAuthRequest(of: request, in: settings.dialect, names: self.runtime.fieldNames)
+        } catch {
+            let host = ForwardAuthRequest.host(of: request, in: settings.dialect, names: self.runtime.fieldNames)
+            if let route = host.flatMap(self.runtime.shadowedRoute(on:)) {
+                return self.pass(request, inShadowOf: route, despite: error)
+            }
+            return self.refuseQuestion(error, use: ForwardAuthRequest.use(request, settings.dialect))
+        }
+        self.request = asked.original
+        self.forwardAuth = asked
+        let path = RequestPath(runtime: self.runtime, loop: self.loop)
+        let verdict = path.verdict(for: asked.original, over: nil) { self.ruledClient(of: asked.original) }
+        guard let route = path.route(of: asked.original) else { return self.carryOut(verdict) }
+        if let name = asked.foreignField {
+            let help = "remove it in the proxy, from the request to the gateway and from that to the app"
+            self.carryOut(.refused(Failure(.forwardAuthHeader, "the client sent '\(name)'; \(help)")))
+        } else if route.forwardAuth == nil {
+            self.carryOut(.refused(Failure(.forwardAuthApp, "\(route.name) has no 'forward_auth'")))
+        } else {
+            self.carryOut(verdict)
+        }
+    }
+
+    /// Rejects a request for a decision in which no original request was found.
+    private func refuseQuestion(_ failure: Failure, use: ForwardAuthRequest.Use = .response) {
+        self.record.decision = .rejected
+        self.isAtEndpoint = true
+        let response = self.runtime.rendering.response(to: failure, for: self.clientKind)
+        self.respond(ForwardAuthRequest.rendered(response, for: use))
+    }
+
+    /// Responds to a proxy that asks, and rejects other requests for apps about which only proxies may ask.
+    ///
+    /// - Returns: Whether it responded; otherwise the verdict is carried out as on any other request.
+    private func respondedForProxy(_ verdict: Verdict, about request: RequestHead) -> Bool {
+        guard let asked = self.forwardAuth else {
+            guard let route = verdict.route, route.forwardAuth != nil else { return false }
+            let detail =
+                "'forward_auth' of \(route.name): another proxy forwards its requests, and none came through that"
+            self.refuse(Failure(.forwardAuthOnly, detail), request)
+            return true
+        }
+        if case .needsSession = verdict { return false }
+        let failure = asked.failure(of: verdict)
+        let route = RequestPath(runtime: self.runtime, loop: self.loop).route(of: request)
+        if let route = route ?? self.runtime.shadowedRoute(on: request.authority.host), route.isShadowed {
+            self.pass(request, inShadowOf: route, despite: failure)
+            return true
+        }
+        switch verdict {
+        case .forwarded(let route, let identity):
+            if let failure { self.refuse(failure, request) } else { self.admit(request, to: route, identity, asked) }
+        case .endpoint, .respond:
+            if let failure { self.refuse(failure, request) }
+        case .signInNeeded(let route), .recheckNeeded(let route, _):
+            guard asked.use == .status else { return false }
+            self.respond(SignInRedirect(runtime: self.runtime).status(for: request, route: route))
+        case .refused, .wrongMethod, .needsSession:
+            return false
+        }
+        return true
+    }
+
+    /// Lets a request pass, with the identity that the proxy copies into it.
+    private func admit(
+        _ request: RequestHead,
+        to route: RuntimeRoute,
+        _ identity: ByteBuffer?,
+        _ asked: ForwardAuthRequest
+    ) {
+        guard asked.use != .rejection else {
+            let detail = "the proxy rejected a request that may pass: see its own rules for \(route.name), and its log"
+            return self.refuse(Failure(.forwardAuthAdmitted, detail), request)
+        }
+        var response = Response(200, fields: route.identityResponse.fields(about: request, identity: identity))
+        if identity != nil, let renewal = SessionRenewal(of: request, runtime: self.runtime, loop: self.loop) {
+            let cookies = renewal.cookies(for: request) ?? []
+            // nginx copies one field; half of a session would be none.
+            if asked.use != .status || cookies.count == 1 { response.addCookies(cookies) }
+        }
+        self.respond(response, on: route)
+    }
+
+    /// Lets a request pass whatever was decided, without an identity, and notes the decision if it was another.
+    private func pass(_ request: RequestHead, inShadowOf route: RuntimeRoute, despite failure: Failure?) {
+        if let failure {
+            let decision: AccessDecision =
+                switch failure.kind {
+                case .signInRequired: .signIn
+                case .forbidden: .denied
+                default: .rejected
+                }
+            let incident = self.runtime.random.identifier(9)
+            var known = IncidentRequest()
+            (known.id, known.status, known.client) = (self.requestID.text, 200, self.clientText)
+            (known.app, known.route, known.decision) = (route.name, route.route.path, decision)
+            (known.method, known.host) = (request.method.rawValue, request.authority.host)
+            known.path = request.path.text(in: request.message)
+            let path = RequestPath(runtime: self.runtime, loop: self.loop)
+            if decision == .denied, let session = path.cachedSession(of: request) {
+                (known.user, known.provider) = (session.session.profile.user, session.session.profile.provider)
+                known.rule = session.rule
+            }
+            self.runtime.log.shadowed(failure, decision, incident: incident, of: known)
+            self.runtime.metrics.shadowed(app: route.name, decision: decision, reason: failure.code)
+        }
+        self.respond(Response(200), on: route)
     }
 }
 
@@ -607,25 +747,22 @@ extension GatewayResponder {
         under recheck: RecheckPolicy
     ) {
         guard let request else { return }
-        let path = RequestPath(runtime: self.runtime, loop: self.loop)
+        let lookup: SessionLookup
         switch result {
         case .failure(let failure):
-            self.carryOut(
-                path.verdict(for: request, over: self.tls, lookup: .unavailable(failure)) { self.client(of: request) }
-            )
+            lookup = .unavailable(failure)
         case .success(.needsUser(let session)):
-            let lookup = SessionLookup.needsUser(provider: session.provider)
-            self.carryOut(
-                path.verdict(for: request, over: self.tls, lookup: lookup) { self.client(of: request) }
-            )
+            lookup = .needsUser(provider: session.provider)
         case .success(let found):
             if case .session(let session) = found {
                 self.loop.remember(session, of: ticket, in: self.runtime.sessions, under: recheck)
             }
-            self.carryOut(
-                path.verdict(for: request, over: self.tls, lookup: .done) { self.client(of: request) }
-            )
+            lookup = .done
         }
+        let path = RequestPath(runtime: self.runtime, loop: self.loop)
+        // The connection of a proxy that asks is not the one over which the original request came.
+        let tls = self.forwardAuth == nil ? self.tls : nil
+        self.carryOut(path.verdict(for: request, over: tls, lookup: lookup) { self.ruledClient(of: request) })
     }
 
     /// Begins the sign-in of a navigation at once where the user has nothing to choose: being redirected to the start would

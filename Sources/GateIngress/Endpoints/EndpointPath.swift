@@ -24,6 +24,8 @@ enum EndpointPath: String, CaseIterable {
     case sessionTransfer = "handover"
     /// Redirects to a URL that was too long for a sign-in.
     case resume = "return"
+    /// The decision for a proxy that asks; ``ForwardAuthRequest`` is for those that may.
+    case auth
     /// The keys that verify assertions.
     case keys = "jwks.json"
     /// The style sheet of our pages.
@@ -45,6 +47,7 @@ enum EndpointPath: String, CaseIterable {
         case .signIn, .userinfo, .apps, .keys, .style, .icon: [.get, .head]
         case .start: [.get]
         case .signOut: [.get, .head, .post]
+        case .auth: RequestMethod.common
         case .callback: [.get, .post]
         case .sessionTransfer, .resume, .frontChannelLogout: [.get]
         case .backChannelLogout: [.post]
@@ -54,7 +57,7 @@ enum EndpointPath: String, CaseIterable {
     /// Whether the response needs no provider and no store, so that it does not count as waiting.
     var isImmediate: Bool {
         switch self {
-        case .signIn, .resume, .keys, .style, .icon: true
+        case .signIn, .resume, .auth, .keys, .style, .icon: true
         case .start, .callback, .signOut, .backChannelLogout, .frontChannelLogout, .userinfo, .apps, .sessionTransfer:
             false
         }
@@ -64,7 +67,7 @@ enum EndpointPath: String, CaseIterable {
     var takesProvider: Bool {
         switch self {
         case .start, .callback, .backChannelLogout, .frontChannelLogout: true
-        case .signIn, .signOut, .userinfo, .apps, .sessionTransfer, .resume, .keys, .style, .icon: false
+        case .signIn, .signOut, .userinfo, .apps, .sessionTransfer, .resume, .auth, .keys, .style, .icon: false
         }
     }
 }

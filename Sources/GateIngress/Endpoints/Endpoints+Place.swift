@@ -29,7 +29,8 @@ extension Endpoints {
                     path: self.runtime.carried(path, on: origin.host, for: request.client)
                 )
             }
-        case .signOut, .backChannelLogout, .frontChannelLogout, .userinfo, .apps, .keys, .style, .icon, nil: return nil
+        case .signOut, .backChannelLogout, .frontChannelLogout, .userinfo, .apps, .auth, .keys, .style, .icon, nil:
+            return nil
         }
     }
 

@@ -77,6 +77,10 @@ struct Endpoints: Sendable {
         case .apps: return try await self.apps(request)
         case .sessionTransfer: return try await self.sessionTransfer(request)
         case .resume: return try self.resume(request)
+        case .auth:
+            let detail =
+                "'gateway.forward_auth' is missing, or the path is spelled otherwise than \(ForwardAuthRequest.path)"
+            throw Failure(.forwardAuthPeer, detail)
         case .keys: return self.jwks()
         case .style: return Rendering.asset("text/css; charset=utf-8", Pages.style)
         case .icon: return Rendering.asset("image/svg+xml", Pages.icon)

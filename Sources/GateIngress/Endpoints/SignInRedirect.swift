@@ -96,19 +96,30 @@ struct SignInRedirect {
         return response
     }
 
+    /// The response for a proxy that shows its client at most the URL of the sign-in, which is in `Location`.
+    func status(for request: RequestHead, route: RuntimeRoute) -> Response {
+        var response = Response(401, fields: [.location: self.address(for: request, route: route)])
+        response.head.headerFields[.wwwAuthenticate] = Rendering.authenticationScheme
+        response.rejection = Response.Rejection(.signInRequired)
+        return response
+    }
+
     /// The response for scripts, with the URL that a user would have to open.
     private func challenge(_ request: RequestHead, route: RuntimeRoute) -> Response {
+        let failure = Failure(.signInRequired, "\(route.name) needs a session that it accepts")
+        return self.runtime.rendering.challenge(failure, signIn: self.address(for: request, route: route))
+    }
+
+    /// The URL that a user would have to open, which leads back to what a request is for.
+    private func address(for request: RequestHead, route: RuntimeRoute) -> String {
         let isRead = request.method == .get || request.method == .head
         let asked = isRead ? ReturnPath(request.target) : nil
         let isShort = asked.map { $0.value.utf8.count <= ReturnPath.maxLengthOnGatewayHost } ?? false
         let path = (isShort ? asked : nil) ?? ReturnPath(route.route.path) ?? .root
         let origin = self.runtime.origin(of: request)
-        let address =
-            origin.host == self.runtime.publicOrigin.host
+        return origin.host == self.runtime.publicOrigin.host
             ? self.signInAddress(path, route: route)
             : "\(origin)/oauth2/sign_in?\(Form([Form.Field("rd", path.value)]).encoded)"
-        let failure = Failure(.signInRequired, "\(route.name) needs a session that it accepts")
-        return self.runtime.rendering.challenge(failure, signIn: address)
     }
 }
 

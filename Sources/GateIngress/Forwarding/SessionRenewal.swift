@@ -33,25 +33,30 @@ struct SessionRenewal {
     }
 
     /// The header lines to add to a response of the app; nil if none are due.
+    func lines(for head: ResponseHead, to request: RequestHead) -> String? {
+        guard let cookies = self.cookies(for: request, unless: SessionRenewal.isShared(head)) else { return nil }
+        // A cache between gateway and browser must not give this response to others.
+        return cookies.map { "Set-Cookie: \($0)\r\n" }.joined() + "Cache-Control: private\r\n"
+    }
+
+    /// The `Set-Cookie` values to add to a response; nil if none are due.
     ///
     /// A session that has ended in this process meanwhile is not renewed: its cookie has been deleted or replaced. A
     /// response that comes late renews none, since that is not remembered for long.
-    func lines(for head: ResponseHead, to request: RequestHead) -> String? {
+    func cookies(for request: RequestHead, unless isWithheld: @autoclosure () -> Bool = false) -> [String]? {
         guard NIODeadline.now() - self.began < SessionRenewal.validity else { return nil }
         let now = self.loop.clock.now
         if let last = self.cached.renewedAt, now < last.advanced(by: SessionRenewal.pause) { return nil }
         let session = self.cached.session
         guard let renewed = self.runtime.sessions.renewed(session, now: now) else { return nil }
-        guard !self.loop.sessions.hasEnded(session.familyKey), !SessionRenewal.isShared(head) else { return nil }
+        guard !self.loop.sessions.hasEnded(session.familyKey), !isWithheld() else { return nil }
         self.cached.renewedAt = now
-        let cookies = self.runtime.cookies(
+        return self.runtime.cookies(
             of: renewed,
             at: self.runtime.origin(of: request),
             replacing: CookieHeader(of: request),
             now: now
         )
-        // A cache between gateway and browser must not give this response to others.
-        return cookies.map { "Set-Cookie: \($0)\r\n" }.joined() + "Cache-Control: private\r\n"
     }
 
     /// Whether the app lets a shared cache store the response; another response will renew the cookie.

@@ -27,7 +27,7 @@ package final class IncidentHistory: Sendable {
         init(of reason: Failure.Reason, _ request: IncidentRequest) {
             switch reason {
             case .requestNotNavigation, .requestCrossSite, .requestCrossSiteWebSocket, .signInSignedOut,
-                .providerInteractionRequired:
+                .providerInteractionRequired, .forwardAuthPeer, .forwardAuthApp, .forwardAuthOnly:
                 self = request.provider == nil ? .request : .attempt
                 return
             default: break

@@ -52,6 +52,28 @@ package struct RequestLog: Sendable {
         }
     }
 
+    /// A request may pass only because the app has `forward_auth: shadow`.
+    ///
+    /// - Parameters:
+    ///   - failure: Why.
+    ///   - decision: What was decided.
+    ///   - incident: By which `gatehouse explain` finds the request.
+    ///   - request: The request, as far as it is known.
+    package func shadowed(_ failure: Failure, _ decision: AccessDecision, incident: String, of request: IncidentRequest)
+    {
+        self.incidents.add(failure.reason, detail: failure.detail, id: incident, of: request)
+        guard let hidden = self.limiter.admit(LogLimiter.Key(kind: "shadow", isPage: false)) else { return }
+        var metadata = RequestLog.metadata(failure)
+        metadata["decision"] = "\(decision.rawValue)"
+        metadata["incident"] = "\(incident)"
+        metadata["app"] = request.app.map { "\($0)" }
+        metadata["user"] = request.user.map { "\(RequestLog.plain($0))" }
+        metadata["rule"] = request.rule.map { "\($0)" }
+        metadata["request"] = request.id.map { "\($0)" }
+        if hidden > 0 { metadata["suppressed"] = "\(hidden)" }
+        self.audit.info("forward-auth would reject", metadata: metadata)
+    }
+
     /// Bytes that are not a valid request were rejected.
     package func refusedBytes(_ rejection: WireRejection, incident: String, isPage: Bool) {
         let detail = "the bytes are not a valid HTTP request, or are ambiguous"

@@ -72,9 +72,12 @@ package struct Rendering: Sendable {
         ]
         var response = Rendering.json(failure.reason.entry.status, members)
         response.rejection = Response.Rejection(failure.reason, incident: incident)
-        response.head.headerFields[.wwwAuthenticate] = "Cookie realm=\"gatehouse\""
+        response.head.headerFields[.wwwAuthenticate] = Rendering.authenticationScheme
         return response
     }
+
+    /// The value of `WWW-Authenticate`.
+    package static let authenticationScheme = "Cookie realm=\"gatehouse\""
 
     /// The response to bytes that are not a request: a page if a browser seems to have sent them, else JSON.
     package func response(to rejection: WireRejection, for clientKind: ClientKind) -> Response {

@@ -125,12 +125,20 @@ package struct IngressMetrics: Sendable {
         help: "Lookups of sessions that are due for a re-check while the provider does not respond: served or rejected"
     ).only(when: "a session was due for a re-check while the provider did not respond")
 
+    private static let shadowed = MetricSeries.counter(
+        "gatehouse_forward_auth_shadow_total",
+        labels: ["app", "decision", "reason"],
+        unit: "requests",
+        help: "Requests of apps with 'forward_auth: shadow' that would not pass, by decision (sign_in, denied or "
+            + "rejected) and code of the failure"
+    ).only(when: "there was such a request")
+
     /// All metrics of this module.
     package static let all = [
         requests, requestDuration, rejections, redirects, upstreamRequests, upstreamDuration, signInSteps,
         signInDuration,
         sessionStarts, sessionEnds, rejected, irregularHeaderNames, signIns, signOuts, providerLogouts, rechecks,
-        staleSessions, revocations, droppedGroups,
+        staleSessions, revocations, droppedGroups, shadowed,
     ]
 
     /// How many sign-ins succeeded, how many failed, how many requests were rejected, without redirects to the sign-in, and
@@ -204,6 +212,11 @@ package struct IngressMetrics: Sendable {
     /// The provider was asked to revoke the tokens of a session.
     func tokensRevoked(provider: String, result: String) {
         IngressMetrics.revocations.counter(provider, result).increment()
+    }
+
+    /// A request may pass only because the app has `forward_auth: shadow`.
+    package func shadowed(app: String, decision: AccessDecision, reason: String) {
+        IngressMetrics.shadowed.counter(app, decision.rawValue, reason).increment()
     }
 
     /// A user has more groups than a session keeps.

@@ -227,7 +227,7 @@ final class StatusReport: OperationsSource {
         let responds = await self.gateway.loops.respond(within: .seconds(1), timer: self.gateway.operationsGroup.next())
         let known = responds ? await self.gateway.loops.upstreamStatus() : [:]
         return self.gateway.state.withLock(\.runtime).routes.map { route in
-            guard route.directResponse == nil else { return (route, []) }
+            guard route.directResponse == nil, route.forwardAuth == nil else { return (route, []) }
             return (route, known[route.upstream] ?? self.gateway.upstreams.unusedTargets(of: route.upstream))
         }
     }

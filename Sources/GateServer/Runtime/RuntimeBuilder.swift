@@ -136,6 +136,7 @@ actor RuntimeBuilder {
                 Base64URL.encode(sealer.tag(of: Array(user.utf8), for: "log/user", count: 12))
             }
         }
+        parts.forwardAuth = configuration.gateway.forwardAuth
         parts.hsts = configuration.gateway.hsts.map { "max-age=\($0.components.seconds)" }
         let runtime = RuntimeConfiguration(parts, routes: routes, providers: providers.map(\.provider))
         self.firstAdmissions = self.firstAdmissions ?? admissions

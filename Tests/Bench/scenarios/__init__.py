@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scenarios by name, in the order of the table. Each gets the servers and returns rows."""
 
-from . import bodies, envoy, flat, handshakes, idle, latency, loops, observed, posts, protocols, sign_ins, start
+from . import bodies, envoy, flat, forward_auth, handshakes, idle, latency, loops, observed, posts, protocols, sign_ins, start
 
 ALL = {
     "h1": protocols.h1,
     "h1-tls": protocols.h1_tls,
     "h2-tls": protocols.h2_tls,
     "envoy": envoy.oauth2_filter,
+    "forward-auth": forward_auth.auth_request,
     "latency": latency.half_load,
     "routes": flat.routes,
     "sessions": flat.sessions,

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """A browser without a screen: cookies per host, redirects, forms; every name leads to 127.0.0.1."""
 
+import functools
 import re
 from html import unescape
 from urllib.parse import urlencode, urljoin, urlsplit
 
 from .raw import Wire, tls_context
+
+
+#: Making one reads all certificates of the system.
+trusting_context = functools.cache(tls_context)
 
 
 class Browser:
@@ -38,7 +43,7 @@ class Browser:
             if value is not None:
                 lines[name] = value
         head = f"{method} {target} HTTP/1.1\r\n" + "".join(f"{name}: {value}\r\n" for name, value in lines.items())
-        tls = {"tls": tls_context(), "server_name": host} if parts.scheme == "https" else {}
+        tls = {"tls": trusting_context(), "server_name": host} if parts.scheme == "https" else {}
         with Wire(parts.port or (443 if tls else 80), **tls) as wire:
             wire.send(head.encode("latin-1") + b"\r\n" + data)
             response = wire.response(method)

@@ -490,6 +490,11 @@ private let sessionCookie = "__Host-gatehouse"
 }
 
 @Suite struct OtherEndpointTests {
+    @Test func `no client gets a decision where no proxy may ask`() async throws {
+        let response = try await Browser(try GatewayFixture()).open("\(gate)/oauth2/auth", "Accept: */*\r\n")
+        #expect(response.status == 403 && response.code == "forward_auth.peer")
+    }
+
     @Test func `the keys are published with a tag`() async throws {
         let gateway = try GatewayFixture()
         let response = try await Browser(gateway).open("\(gate)/oauth2/jwks.json")
@@ -498,7 +503,7 @@ private let sessionCookie = "__Host-gatehouse"
         #expect(keys?.first?["d"] == nil && response.head.headerFields[.eTag] == gateway.runtime.keys.entityTag)
     }
 
-    @Test(arguments: ["", "/", "/nothing", "/auth", "/SIGN_IN", "/sign_in2"])
+    @Test(arguments: ["", "/", "/nothing", "/auth/x", "/SIGN_IN", "/sign_in2"])
     func `other addresses below ours are nothing`(path: String) async throws {
         let response = try await Browser(try GatewayFixture()).open("\(gate)/oauth2\(path)", "Accept: */*\r\n")
         #expect(response.status == 404 && response.code == "endpoint.none")

@@ -46,6 +46,7 @@ struct GatewayFixture {
         sharing other: GatewayFixture? = nil,
         secrets: [UInt8] = [7],
         keepsSessions: Bool = true,
+        forwardAuth: ForwardAuthSettings? = nil,
         provider: (inout ProviderSettings) -> Void = { _ in },
         app: (inout AppSettings) -> Void = { _ in }
     ) throws {
@@ -59,7 +60,7 @@ struct GatewayFixture {
         let log = log ?? RequestLog(logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         var apps = try GatewayFixture.apps().filter { !gone.contains($0.route.app) }
         for index in apps.indices { app(&apps[index]) }
-        let parts = RuntimeParts(
+        var parts = RuntimeParts(
             publicOrigin: origin,
             trustedProxies: proxies.compactMap { CIDRRange($0) },
             sessions: SessionManager(
@@ -80,6 +81,7 @@ struct GatewayFixture {
             clock: self.clock.clock,
             random: random
         )
+        parts.forwardAuth = forwardAuth
         let routes = try apps.enumerated().map { try RuntimeRoute($0.element, index: $0.offset) }
         let clock = self.clock.clock
         let parties = try ["staff", "guests"].map {

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateConfiguration
+internal import GateCore
+internal import GateHTTP
+internal import GateHeaders
+internal import GateRuntime
+internal import GateWire
+internal import HTTPTypes
+internal import NIOCore
+
+/// A request of a proxy that asks whether a request from a client may pass.
+///
+/// What it asks about becomes a head of its own, parsed as one from a client, so that ``RequestPath`` decides about it as
+/// about any other. Only the fields of the configured dialect are read: those of another one may be the client's own.
+struct ForwardAuthRequest {
+    /// The path at which proxies ask.
+    static let path = "/oauth2/auth"
+    /// Where nginx, which shows clients nothing of the response to `auth_request`, gets the response for the client.
+    private static let responsePath = "\(path)/response"
+
+    /// The request that the proxy asks about.
+    let original: RequestHead
+    /// Whether it asks for a WebSocket.
+    let opensWebSocket: Bool
+    /// What the proxy does with the response.
+    let use: Use
+    private let asking: RequestHead
+    private let dialect: ForwardAuthDialect
+
+    /// What a proxy does with the response.
+    enum Use {
+        /// It takes the status and the fields: 2xx lets the request pass, 401 and 403 do not, any other is its own 500.
+        case status
+        /// It shows the client the response unless that is 2xx.
+        case response
+        /// It shows the client the response, because it has rejected the request.
+        case rejection
+    }
+
+    /// Whether a request is one of a proxy that asks.
+    ///
+    /// The target counts as it was received: Envoy appends the path of its client, whose dots must not lead elsewhere.
+    static func isAsked(by request: RequestHead) -> Bool {
+        let target = request.receivedTarget
+        let path = ForwardAuthRequest.path.utf8
+        guard target.starts(with: path) else { return false }
+        return target.count == path.count || [0x2F, 0x3F].contains(target[path.count])
+    }
+
+    /// What a proxy of a dialect asks in a request.
+    ///
+    /// - Throws: A failure that names what is missing or malformed.
+    init(of request: RequestHead, in dialect: ForwardAuthDialect, names: FieldNames) throws(Failure) {
+        guard !request.isExtendedConnect else { throw Failure(.forwardAuthRequest, "a CONNECT") }
+        let asked = try OriginalLine(of: request, in: dialect)
+        self.use = ForwardAuthRequest.use(request, dialect)
+        guard self.use != .status || request.receivedTarget.elementsEqual(ForwardAuthRequest.path.utf8) else {
+            throw Failure(.forwardAuthRequest, "the path is not \(ForwardAuthRequest.path)")
+        }
+        self.asking = request
+        self.dialect = dialect
+        self.opensWebSocket =
+            WebSocketHandshake.isRequested(by: request)
+            || request.message.fields.contains { field in
+                // Proxies keep `Upgrade` for themselves.
+                ["sec-websocket-key", "sec-websocket-version"].contains { request.message.spells(field.nameRange, $0) }
+            }
+        do throws(WireRejection) {
+            self.original = try request.original(
+                method: asked.method,
+                target: asked.target,
+                host: asked.host,
+                names: names
+            )
+        } catch {
+            throw Failure(error.reason, "of the request that the proxy asks about")
+        }
+        guard self.original.isPathAsReceived else {
+            throw Failure(
+                .forwardAuthURL,
+                "the path is not in its canonical spelling, and the proxy would forward it so"
+            )
+        }
+    }
+
+    /// What a proxy of a dialect does with the response to a request.
+    static func use(_ request: RequestHead, _ dialect: ForwardAuthDialect) -> Use {
+        guard dialect == .nginx else { return .response }
+        return request.receivedTarget.elementsEqual(self.responsePath.utf8) ? .rejection : .status
+    }
+
+    /// The host of the request that a proxy asks about, whatever the rest of it is; nil if it has none.
+    static func host(of request: RequestHead, in dialect: ForwardAuthDialect, names: FieldNames) -> String? {
+        guard let asked = try? OriginalLine(of: request, in: dialect) else { return nil }
+        let front = try? request.original(method: Array("GET".utf8), target: [0x2F], host: asked.host, names: names)
+        return front?.authority.host
+    }
+
+    /// Why the request may not pass; nil if it may, or if its session has to be looked up first.
+    func failure(of verdict: Verdict) -> Failure? {
+        switch verdict {
+        case .refused(let failure): return failure
+        case .endpoint, .respond:
+            return Failure(
+                .forwardAuthURL,
+                "the path belongs to the gateway, to which the proxy has to forward /oauth2/"
+            )
+        case .wrongMethod(let route):
+            return Failure(
+                .routeMethod,
+                "\(self.original.method.rawValue) is not one of the 'methods' of \(route.name)"
+            )
+        case .signInNeeded(let route), .recheckNeeded(let route, _):
+            return Failure(.signInRequired, "\(route.name) needs a session that it accepts")
+        case .needsSession: return nil
+        case .forwarded(let route, _):
+            guard self.opensWebSocket else { return nil }
+            guard let rule = route.webSocket else {
+                return Failure(.requestNoWebSocket, "\(route.name) accepts no WebSockets")
+            }
+            guard !rule.admits(self.original) else { return nil }
+            let origin = self.original.message.value(.origin) ?? "no origin"
+            return Failure(.requestCrossSiteWebSocket, "opened by \(origin)")
+        }
+    }
+
+    /// A field that only the gateway may set, which the client sent; nil if it sent none.
+    ///
+    /// Of a request that the gateway forwards such a field would be left out. A proxy leaves out the names that it is
+    /// configured for, and passes all others to the app.
+    var foreignField: String? {
+        let message = self.asking.message
+        return message.fields.lazy.filter { $0.name == .managed }.map { message.text($0.nameRange).lowercased() }
+            .first { !self.isSetByProxy($0) }
+    }
+
+    private func isSetByProxy(_ name: String) -> Bool {
+        let ofConnection = ["x-forwarded-port", "x-forwarded-server", "x-real-ip"]
+        return switch self.dialect {
+        case .nginx: (OriginalLine.nginxNames + ofConnection).contains(name)
+        case .traefik: (OriginalLine.forwardedNames + ofConnection).contains(name)
+        case .caddy: OriginalLine.forwardedNames.contains(name)
+        case .envoy: name.hasPrefix("x-envoy-")
+        }
+    }
+
+    /// A response as the proxy can use it.
+    static func rendered(_ response: Response, for use: Use) -> Response {
+        var response = response
+        response.head.headerFields[.vary] = "*"
+        guard use == .status else { return response }
+        switch response.head.status.code {
+        case 200, 401, 403, 500...: break
+        default: response.head.status = .forbidden
+        }
+        return response
+    }
+}
+
+/// The method, host and target of a request that a proxy asks about, as bytes that nothing has checked.
+private struct OriginalLine {
+    let method: [UInt8]
+    let host: [UInt8]
+    let target: [UInt8]
+
+    static let nginxNames = ["x-original-method", "x-original-url"]
+    static let forwardedNames = ["x-forwarded-method", "x-forwarded-uri"]
+
+    init(of request: RequestHead, in dialect: ForwardAuthDialect) throws(Failure) {
+        switch dialect {
+        case .nginx:
+            self.method = try OriginalLine.value("x-original-method", of: request)
+            let url = try OriginalLine.value("x-original-url", of: request)
+            guard let scheme = ["https://", "http://"].first(where: { url.starts(with: $0.utf8) }) else {
+                throw Failure(.forwardAuthRequest, "X-Original-URL does not begin with http:// or https://")
+            }
+            let rest = url.dropFirst(scheme.utf8.count)
+            let slash = rest.firstIndex(of: UInt8(ascii: "/")) ?? rest.endIndex
+            self.host = Array(rest[..<slash])
+            self.target = Array(rest[slash...])
+        case .traefik, .caddy:
+            self.method = try OriginalLine.value("x-forwarded-method", of: request)
+            self.host = try OriginalLine.value("x-forwarded-host", of: request)
+            self.target = try OriginalLine.value("x-forwarded-uri", of: request)
+            let scheme = try OriginalLine.value("x-forwarded-proto", of: request)
+            guard ["https", "http", "wss", "ws"].contains(where: { scheme.elementsEqual($0.utf8) }) else {
+                throw Failure(.forwardAuthRequest, "X-Forwarded-Proto is neither http nor https")
+            }
+        case .envoy:
+            self.method = Array(request.method.rawValue.utf8)
+            self.host = Array(request.authority.text.utf8)
+            self.target = Array(request.receivedTarget.dropFirst(ForwardAuthRequest.path.utf8.count))
+        }
+    }
+
+    /// The value of a field that the proxy has to send exactly once.
+    private static func value(_ name: String, of request: RequestHead) throws(Failure) -> [UInt8] {
+        let fields = request.message.fields.filter { request.message.spells($0.nameRange, name) }
+        guard let field = fields.first else { throw Failure(.forwardAuthRequest, "the proxy sends no \(name)") }
+        guard fields.count == 1 else { throw Failure(.forwardAuthRequest, "\(name) is there \(fields.count) times") }
+        return Array(request.message.slice(field.valueRange))
+    }
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateAppConfiguration
+import GateConfiguration
+import GateCore
+import GateHTTP
+import GateOperations
+import GatePolicy
+import GateProxy
+import GateSessions
+import GateTestSupport
+import Testing
+
+@testable import GateIngress
+@testable import GateRuntime
+
+/// What a proxy that asks gets.
+///
+/// On the main actor, because an embedded event loop belongs to one thread.
+@Suite @MainActor struct ForwardAuthTests {
+    @Test(arguments: ForwardAuthDialect.allCases)
+    func `a user who may enter passes with every field of the identity, and those that are lacking are empty`(
+        dialect: ForwardAuthDialect
+    ) async throws {
+        let gateway = try GatewayFixture(asked: dialect)
+        let ticket = try await gateway.cachedSession(of: .staff(), on: "shop.example.com")
+        let both = "Cookie: a=b; __Host-gatehouse=\(ticket.text); c=d\r\n"
+        let response = try gateway.asked(dialect, "GET /x", "shop.example.com", both)
+        #expect(response.status == 200)
+        #expect(response["x-forwarded-user"] == "staff:ada" && response["x-auth-request-user"] == "staff:ada")
+        #expect(response["x-webauth-user"] == "ada@example.org" && response["who"] == "staff:ada")
+        #expect(response["x-forwarded-groups"] == "ops,wiki" && response["cookie"] == "a=b; c=d")
+        #expect(response["x-gatehouse-assertion"]?.split(separator: ".").count == 3)
+        #expect(response["cache-control"] == "no-store" && response["vary"] == "*")
+
+        let open = try gateway.asked(dialect, "GET /wiki/healthz", GatewayFixture.gate, cookie(ticket))
+        let guest = try await gateway.cachedSession(of: .guest, on: "shop.example.com")
+        let bare = try gateway.asked(dialect, "GET /x", "shop.example.com", cookie(guest))
+        for name in ["email", "name", "preferred-username", "groups"] {
+            #expect(open["x-forwarded-\(name)"] == "" && bare["x-forwarded-\(name)"] == "", "\(name)")
+        }
+        #expect(open.status == 200 && open["x-forwarded-user"] == "" && open["x-gatehouse-assertion"] == "")
+        #expect(bare["x-forwarded-user"] == "guests:g1" && open["cookie"] == "" && bare["cookie"] == "")
+    }
+
+    @Test(arguments: ForwardAuthDialect.allCases)
+    func `what is rejected is rejected in a way that the proxy understands`(dialect: ForwardAuthDialect) async throws {
+        let gateway = try GatewayFixture(asked: dialect)
+        let eve = try await gateway.cachedSession(of: .staff(email: "eve@example.com"))
+        let page = "Accept: text/html\r\n"
+        let isNginx = dialect == .nginx
+        let navigation = try gateway.asked(dialect, "GET /a?b", "shop.example.com", page)
+        #expect(navigation.status == (isNginx ? 401 : 303))
+        let place =
+            isNginx
+            ? "https://shop.example.com/oauth2/sign_in?rd=%2Fa%3Fb" : "https://gate.example.com/oauth2/handover?"
+        #expect(navigation["location"]?.hasPrefix(place) == true)
+        #expect((navigation["set-cookie"] == nil) == isNginx)
+        let script = try gateway.asked(dialect, "GET /a", "shop.example.com")
+        #expect(script.status == 401 && script["www-authenticate"] != nil)
+        let denied = try gateway.asked(dialect, "GET /wiki", GatewayFixture.gate, cookie(eve))
+        #expect(denied.status == 403 && denied.text.contains("policy.refused"))
+        #expect(try gateway.asked(dialect, "GET /a", "evil.example").status == (isNginx ? 403 : 404))
+        #expect(
+            try gateway.asked(dialect, "GET /%zz", "shop.example.com").status
+                == (isNginx && dialect != .envoy ? 403 : 400)
+        )
+        let signInPage = try gateway.asked(dialect, "GET /oauth2/sign_in", "shop.example.com")
+        #expect(signInPage.text.contains("forward_auth.url"))
+    }
+
+    @Test(
+        arguments: [
+            "X-Original-Method: GET\r\n", "X-Original-URL: https://shop.example.com/\r\n",
+            "X-Original-Method: GET\r\nX-Original-URL: https://shop.example.com/\r\nX-Original-URL: https://a/\r\n",
+            "X-Original-Method: GET\r\nX-Original-Method: GET\r\nX-Original-URL: https://shop.example.com/\r\n",
+            "X-Original-Method: GET\r\nX-Original-URL: shop.example.com/\r\n",
+            "X-Original-Method: GET\r\nX-Original-URL: ftp://shop.example.com/\r\n",
+            "X-Forwarded-Method: GET\r\nX-Forwarded-Proto: https\r\nX-Forwarded-Host: shop.example.com\r\nX-Forwarded-Uri: /\r\n",
+        ]
+    )
+    func `A-41 K4 a missing or repeated field of the dialect is not made up for by another`(lines: String) throws {
+        let gateway = try GatewayFixture(asked: .nginx)
+        let response = ReceivedResponse(try gateway.received("GET /oauth2/auth HTTP/1.1\r\nHost: a\r\n\(lines)\r\n"))
+        #expect(response.status == 403 && response.text.contains("forward_auth.request"))
+    }
+
+    @Test func `K4 the fields of other dialects are not read`() throws {
+        let gateway = try GatewayFixture(asked: .nginx)
+        let lies = "X-Forwarded-Proto: http\r\nX-Forwarded-Host: gate.example.com\r\n"
+        #expect(try gateway.asked(.nginx, "GET /wiki/healthz", "shop.example.com", lies).status == 401)
+        #expect(try gateway.asked(.nginx, "GET /wiki/healthz", GatewayFixture.gate, lies).status == 200)
+    }
+
+    @Test(arguments: ["X-Forwarded-User: eve", "Remote-User: eve", "X-Webauth-Role: admin", "X-Forwarded-Prefix: /x"])
+    func `A-08 A-95 a field of a client that only the gateway may set is rejected, since the proxy may keep it`(
+        line: String
+    ) throws {
+        let gateway = try GatewayFixture(asked: .traefik)
+        let response = try gateway.asked(.traefik, "GET /wiki/healthz", GatewayFixture.gate, "\(line)\r\n")
+        #expect(response.status == 400 && response.text.contains("forward_auth.header"))
+    }
+
+    @Test func `A-43 only a listed peer may ask`() throws {
+        let gateway = try GatewayFixture(asked: .nginx, from: "198.51.100.0/24")
+        let response = try gateway.asked(.nginx, "GET /wiki/healthz", GatewayFixture.gate)
+        #expect(response.status == 403 && response.text.contains("forward_auth.peer"))
+        let off = try GatewayFixture()
+        #expect(off.verdict(try off.head("GET /oauth2/auth")) == "endpoint")
+    }
+
+    @Test func `a request that comes past the proxy is rejected before any sign-in`() throws {
+        let gateway = try GatewayFixture(asked: .nginx)
+        for path in ["/", "/a?b"] {
+            let text = try gateway.received(
+                "GET \(path) HTTP/1.1\r\nHost: shop.example.com\r\nAccept: text/html\r\n\r\n"
+            )
+            #expect(ReceivedResponse(text).status == 403 && text.contains("forward_auth.only"))
+        }
+    }
+
+    @Test func `a denial is never a status that the proxy takes for consent, not even to gRPC`() throws {
+        let gateway = try GatewayFixture(asked: .envoy) { app in
+            guard app.route.app == "desk" else { return }
+            let target = UpstreamTarget(.tcp(host: "127.0.0.1", port: 9), isHTTP2: true)
+            app.action = .forward(UpstreamSettings(targets: [target]))
+        }
+        #expect(try gateway.route("desk").speaksHTTP2)
+        let call = "Content-Type: application/grpc\r\nTE: trailers\r\n"
+        let response = try gateway.asked(.envoy, "POST /desk.Api/Get", "desk.example.com", call)
+        #expect(response.status == 403 && response.text.contains("forward_auth.app"))
+    }
+
+    @Test func `nginx gets the response that its client sees, unless the request may pass`() async throws {
+        let gateway = try GatewayFixture(asked: .nginx)
+        func response(_ start: String, _ lines: String) throws -> ReceivedResponse {
+            let asked = GatewayFixture.asking(.nginx, start, "shop.example.com", lines)
+            let again = asked.replacing("/oauth2/auth ", with: "/oauth2/auth/response ")
+            return ReceivedResponse(try gateway.received(again))
+        }
+        let page = try response("GET /a", "Accept: text/html\r\n")
+        #expect(page.status == 303 && page["set-cookie"] != nil)
+        #expect(try response("GET /a//b", "").status == 400)
+        let ticket = try await gateway.cachedSession(of: .staff(), on: "shop.example.com")
+        let admitted = try response("GET /a", cookie(ticket))
+        #expect(admitted.status == 502 && admitted.text.contains("forward_auth.admitted"))
+        #expect(admitted["x-forwarded-user"] == nil)
+    }
+
+    @Test(arguments: [("https://shop.example.com", 200), ("https://evil.example", 403)])
+    func `a WebSocket is asked about as it is opened, although proxies remove 'Upgrade'`(
+        origin: String,
+        status: Int
+    ) async throws {
+        let gateway = try GatewayFixture(asked: .caddy)
+        let ticket = try await gateway.cachedSession(of: .staff(), on: "shop.example.com")
+        let lines = "\(cookie(ticket))Origin: \(origin)\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: x\r\n"
+        #expect(try gateway.asked(.caddy, "GET /ws", "shop.example.com", lines).status == status)
+    }
+
+    @Test(
+        arguments: [
+            ("GET /wiki", "ada@example.org", "", nil), ("GET /wiki", "eve@example.com", "denied", "policy.refused"),
+            ("GET /wiki", nil, "sign_in", "sign_in_required"), ("GET /wiki//x", nil, "rejected", "forward_auth.url"),
+            ("GET /%zz", nil, "rejected", "path.bad_escape"),
+        ] as [(String, String?, String, String?)]
+    )
+    func `in shadow mode each request passes without an identity, and what would not is logged`(
+        start: String,
+        user: String?,
+        decision: String,
+        code: String?
+    ) async throws {
+        let lines = LogLines()
+        let log = RequestLog(logger: lines.logger)
+        let gateway = try GatewayFixture(asked: .traefik, mode: .shadow, log: log)
+        var fields = "Accept: text/html\r\n"
+        if let user { fields += cookie(try await gateway.cachedSession(of: .staff(email: user))) }
+        let response = try gateway.asked(.traefik, start, GatewayFixture.gate, fields)
+        #expect(response.status == 200 && response["x-forwarded-user"] == nil && response["set-cookie"] == nil)
+        #expect(lines.all.count == (code == nil ? 0 : 1))
+        #expect(lines.all.first?.values["code"] == code && lines.all.first?.values["decision"] ?? "" == decision)
+        if decision == "denied" {
+            #expect(lines.all.first?.values["user"] == "staff:ada" && lines.all.first?.values["incident"] != nil)
+        }
+    }
+}
