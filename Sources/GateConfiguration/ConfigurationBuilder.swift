@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GatePolicy
 internal import GateAppConfiguration
 internal import GateCore
 internal import GateHTTP
+internal import GatePolicy
 internal import GateProviderConfiguration
 internal import GateProviders
 internal import GateSessions
