@@ -17,8 +17,8 @@ SECRETS = {
         "STAFF_CLIENT_SECRET",
     )
 }
-COMMANDS = ["serve", "check", "demo", "try", "pins", "profile", "schema", "import", "explain"]
-PLANNED = ["policy"]
+COMMANDS = ["serve", "check", "demo", "try", "pins", "profile", "schema", "import", "explain", "policy"]
+PLANNED = ["tokens"]
 
 
 def test_the_documented_example_passes_check():
