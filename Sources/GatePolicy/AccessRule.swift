@@ -126,7 +126,8 @@ package struct AccessEntry: Sendable, Hashable {
             case .all(let entries): .every(entries.map { $0.condition(for: profile) })
             }
         }
-        return .every([.decided(self.match(profile))] + self.request.map(RuleCondition.request) + nested)
+        let request: [RuleCondition] = self.request.isEmpty ? [] : [.request(self.request)]
+        return .every([.decided(self.match(profile))] + request + nested)
     }
 
     /// The entry itself and all entries in it.

@@ -40,10 +40,14 @@ package enum RequestCondition: Sendable, Hashable {
         switch self {
         case .network(let ranges):
             guard let client = request.client else { return .unknown(.client) }
-            return MatchResult(ranges.contains { $0.contains(client) })
-        case .method(let methods): return MatchResult(methods.contains { isIdentical($0, request.method) })
+            // Indices, since a loop over the elements would copy each.
+            for index in ranges.indices where ranges[index].contains(client) { return .yes }
+            return .no
+        case .method(let methods):
+            for index in methods.indices where isIdentical(methods[index], request.method) { return .yes }
+            return .no
         case .path(let patterns):
-            for pattern in patterns where pattern.covers(path, as: spelling) { return .yes }
+            for index in patterns.indices where patterns[index].covers(path, as: spelling) { return .yes }
             return .no
         case .time(let window): return MatchResult(window.contains(request.time))
         case .authenticated(let limit):

@@ -124,22 +124,23 @@ extension RequestRules {
 
     private func decided(for request: RequestFacts, _ path: Span<UInt8>, as spelling: PathPattern.Spelling) -> Decision
     {
-        for rule in self.denied {
-            switch rule.condition.result(for: request, path, as: spelling) {
-            case .yes, .unknown(.emailAuthority): return .denied(.denyEntry(at: rule.place))
+        // Indices, since a loop over the elements would copy each.
+        for index in self.denied.indices {
+            switch self.denied[index].condition.result(for: request, path, as: spelling) {
+            case .yes, .unknown(.emailAuthority): return .denied(.denyEntry(at: self.denied[index].place))
             case .unknown(.keptGroups): return .signInNeeded
-            case .unknown(let fact): return .denied(.unknown(fact, at: rule.place))
+            case .unknown(let fact): return .denied(.unknown(fact, at: self.denied[index].place))
             case .no: continue
             }
         }
         guard let allowed else { return .admitted(at: nil) }
         var isRenewable = false
         var unproven: Rule?
-        for rule in allowed {
-            switch rule.condition.result(for: request, path, as: spelling) {
-            case .yes: return .admitted(at: rule.place)
+        for index in allowed.indices {
+            switch allowed[index].condition.result(for: request, path, as: spelling) {
+            case .yes: return .admitted(at: allowed[index].place)
             case .unknown(.keptGroups): isRenewable = true
-            case .unknown(.emailAuthority): unproven = unproven ?? rule
+            case .unknown(.emailAuthority): unproven = unproven ?? allowed[index]
             case .unknown, .no: continue
             }
         }

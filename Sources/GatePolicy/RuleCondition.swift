@@ -65,8 +65,8 @@ package enum UnknownFact: Sendable, Hashable, Comparable, CaseIterable {
 package enum RuleCondition: Sendable, Hashable {
     /// It depends on nothing more.
     case decided(MatchResult)
-    /// It depends on the request.
-    case request(RequestCondition)
+    /// It depends on the request, which must meet all of these.
+    case request([RequestCondition])
     /// The opposite of a condition.
     indirect case not(RuleCondition)
     /// All of the conditions.
@@ -82,19 +82,26 @@ package enum RuleCondition: Sendable, Hashable {
     ) -> MatchResult {
         switch self {
         case .decided(let result): return result
-        case .request(let condition): return condition.match(request, path, as: spelling)
+        case .request(let conditions):
+            // Indices, since a loop over the elements would copy each.
+            var result = MatchResult.yes
+            for index in conditions.indices {
+                result = result.and(conditions[index].match(request, path, as: spelling))
+                if result == .no { return .no }
+            }
+            return result
         case .not(let condition): return condition.result(for: request, path, as: spelling).negated
         case .all(let conditions):
             var result = MatchResult.yes
-            for condition in conditions {
-                result = result.and(condition.result(for: request, path, as: spelling))
+            for index in conditions.indices {
+                result = result.and(conditions[index].result(for: request, path, as: spelling))
                 if result == .no { return .no }
             }
             return result
         case .any(let conditions):
             var result = MatchResult.no
-            for condition in conditions {
-                result = result.or(condition.result(for: request, path, as: spelling))
+            for index in conditions.indices {
+                result = result.or(conditions[index].result(for: request, path, as: spelling))
                 if result == .yes { return .yes }
             }
             return result
@@ -138,7 +145,7 @@ package enum RuleCondition: Sendable, Hashable {
     var requestConditions: [RequestCondition] {
         switch self {
         case .decided: []
-        case .request(let condition): [condition]
+        case .request(let conditions): conditions
         case .not(let condition): condition.requestConditions
         case .all(let conditions), .any(let conditions): conditions.flatMap(\.requestConditions)
         }

@@ -139,7 +139,7 @@ struct TestPolicy: ParsableCommand {
               cases:
                 - { app: wiki, as: ann, path: /admin, method: POST, expect: denied }
 
-            'expect' is one of allowed, denied, sign_in and open. A case may also have client, time, authenticated (how \
+            'expect' is one of allowed, denied, sign_in and public. A case may also have client, time, authenticated (how \
             long ago) and rule (the line, or the file and line, of the rule that decides). Without 'as' there is no session.
             """
     )

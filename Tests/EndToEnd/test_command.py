@@ -17,8 +17,8 @@ SECRETS = {
         "STAFF_CLIENT_SECRET",
     )
 }
-COMMANDS = ["serve", "check", "demo", "try", "pins", "profile", "schema", "import", "explain", "probe"]
-PLANNED = ["policy"]
+COMMANDS = ["serve", "check", "demo", "try", "pins", "profile", "schema", "import", "explain", "policy", "probe"]
+PLANNED = ["tokens"]
 
 
 def test_the_documented_example_passes_check():

@@ -265,7 +265,7 @@ def test_explain_agrees_with_the_gateway_and_names_each_rule(ruled, ada, tmp_pat
     network = ("--network", "198.51.100.1")
     assert explain(ruled, "inside", "--as", profile, "--path", "/inside/", *network).startswith("inside: allowed")
     assert explain(ruled, "wiki", "--path", "/page").startswith("wiki: sign_in")
-    assert explain(ruled, "wiki", "--path", "/metrics", *network).startswith("wiki: open")
+    assert explain(ruled, "wiki", "--path", "/metrics", *network).startswith("wiki: public")
     explain(ruled, "nothing", "--path", "/page", code=1)
     explain(ruled, "wiki", "--path", "/inside/", code=1)
 
@@ -283,7 +283,7 @@ cases:
   - { app: wiki, as: ada, path: /page, expect: allowed }
   - { app: wiki, as: ada, path: /page, method: DELETE, expect: denied }
   - { app: wiki, path: /page, expect: sign_in }
-  - { app: wiki, path: /open/x, expect: open }
+  - { app: wiki, path: /open/x, expect: public }
   - { app: fresh, as: ada, path: /fresh/safe/x, authenticated: 10m, expect: sign_in }
   - { app: fresh, as: ada, path: /fresh/safe/x, authenticated: 1m, expect: allowed }
   - { app: inside, as: ada, path: /inside, client: 198.51.100.1, expect: allowed }
@@ -302,6 +302,6 @@ def test_cases_pass_or_name_what_differs(ruled, tmp_path):
     assert result.stdout == f"{cases}:4: expected allowed, found denied by {place}\n7 cases, 1 failed\n"
     found = json.loads(run("policy", "test", cases, "--config", ruled.path, "--json", cwd=ruled.folder).stdout)
     assert (found["cases"], found["failed"], found["results"][0]["line"]) == (7, 1, 4)
-    cases.write_text(CASES.replace("as: ada", "as: eda", 1).replace("expect: open", "expect: opened"))
+    cases.write_text(CASES.replace("as: ada", "as: eda", 1).replace("expect: public", "expect: publiced"))
     result = run("policy", "test", cases, "--config", ruled.path, cwd=ruled.folder)
-    assert result.returncode == 1 and "did you mean 'ada'?" in result.stderr and "did you mean 'open'?" in result.stderr
+    assert result.returncode == 1 and "did you mean 'ada'?" in result.stderr and "did you mean 'public'?" in result.stderr

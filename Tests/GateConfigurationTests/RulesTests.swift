@@ -187,17 +187,17 @@ import Testing
         let route = try self.app(
             """
             rules:
-              people:
+              crew:
                 - email_domain: example.com
                 - user: staff:root
             apps:
               wiki:
                 upstream: http://10.0.0.5:80
                 allow:
-                  - use: people
-                  - use: people
+                  - use: crew
+                  - use: crew
                     path: /x
-                  - { provider: staff, not: { use: people } }
+                  - { provider: staff, not: { use: crew } }
             """
         )
         let entries = route.access.entries
@@ -243,24 +243,24 @@ import Testing
 
     @Test func `included files add rules and apps, and keep their lines`() throws {
         let files = [
-            "/etc/gatehouse/rules/people.yaml": "rules:\n  people:\n    - provider: staff\n",
+            "/etc/gatehouse/rules/crew.yaml": "rules:\n  crew:\n    - provider: staff\n",
             "/etc/gatehouse/shop.yaml":
-                "apps:\n  shop: { path: /shop, upstream: 'http://10.0.0.6:80', allow: [{ use: people }] }\n",
+                "apps:\n  shop: { path: /shop, upstream: 'http://10.0.0.6:80', allow: [{ use: crew }] }\n",
         ]
         let result = self.parsed(
             """
-            include: [rules/people.yaml, shop.yaml]
+            include: [rules/crew.yaml, shop.yaml]
             apps:
-              wiki: { upstream: http://10.0.0.5:80, allow: [{ use: people }] }
+              wiki: { upstream: http://10.0.0.5:80, allow: [{ use: crew }] }
             """,
             files: files
         )
         let apps = try #require(result.configuration, "\(result.diagnostics.map(\.rendered))").apps
         #expect(apps.map(\.route.app) == ["wiki", "shop"])
-        let place = RulePlace(file: "rules/people.yaml", line: 3, isIncluded: true)
+        let place = RulePlace(file: "rules/crew.yaml", line: 3, isIncluded: true)
         #expect(apps.map { $0.route.access.entries[0].place } == [place, place])
-        #expect(result.files == ["/etc/gatehouse/rules/people.yaml", "/etc/gatehouse/shop.yaml"])
-        #expect(result.configuration?.hasRule(onLine: 3, ofIncluded: "rules/people.yaml", of: "wiki") == true)
+        #expect(result.files == ["/etc/gatehouse/rules/crew.yaml", "/etc/gatehouse/shop.yaml"])
+        #expect(result.configuration?.hasRule(onLine: 3, ofIncluded: "rules/crew.yaml", of: "wiki") == true)
         #expect(result.configuration?.hasRule(onLine: 3, ofIncluded: nil, of: "wiki") == false)
     }
 

@@ -94,7 +94,7 @@ package struct PolicyResponse: Sendable {
 /// A decision in the words of the access log, and of the cases that `gatehouse policy test` reads.
 package enum PolicyWord: String, Sendable, CaseIterable {
     /// Forwarded without a session.
-    case open
+    case open = "public"
     /// Forwarded for the user.
     case allowed
     /// The user must sign in, or authenticate again.
