@@ -43,6 +43,20 @@ import Testing
         #expect(found.count == 1 && found[0].contains(remark), "\(found)")
     }
 
+    @Test(
+        arguments: [
+            "signature: headers", "authorization: assertion", "encoding: plain",
+            "basic: { username: a, password: \"${env:GATE_SECRET}\" }",
+        ]
+    )
+    func `identity that the proxy would not pass on is an error`(identity: String) {
+        let found = Fixture.remarks(self.file("forward_auth: enforce\n    identity: { \(identity) }"))
+        #expect(
+            found.count == 1 && found[0].hasPrefix("error: another proxy forwards the requests of this app"),
+            "\(found)"
+        )
+    }
+
     @Test func `what only the proxy in front could do is warned of`() {
         let app = "forward_auth: enforce\n    max_body: 1MiB\n    headers: { Who: user }\n    websocket: false"
         let found = Fixture.remarks(self.file(app))

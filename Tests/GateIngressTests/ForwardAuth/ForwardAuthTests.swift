@@ -44,6 +44,25 @@ import Testing
     }
 
     @Test(arguments: ForwardAuthDialect.allCases)
+    func `K4 rules about networks never take the proxy that asks for the client`(dialect: ForwardAuthDialect) throws {
+        func status(_ lines: String, trusting proxies: [String]) throws -> Int {
+            let gateway = try GatewayFixture(asked: dialect, trusting: proxies) { app in
+                var rule = PublicRule(method: nil, path: "/x")
+                rule.networks = ["192.0.2.0/24", "198.51.100.0/24"].compactMap { CIDRRange($0) }
+                app.route.publicRules.append(rule)
+            }
+            return try gateway.asked(dialect, "GET /x", "shop.example.com", lines).status
+        }
+        let inside = "X-Forwarded-For: 198.51.100.7\r\n"
+        let proxy = ["192.0.2.1/32"]
+        #expect(try status(inside, trusting: proxy) == 200)
+        #expect(try status("X-Forwarded-For: 203.0.113.7\r\n", trusting: proxy) == 401)
+        #expect(try status("", trusting: proxy) == 401, "nothing names the client")
+        #expect(try status(inside, trusting: []) == 401, "the proxy is not trusted to name the client")
+        #expect(try status("", trusting: []) == 401)
+    }
+
+    @Test(arguments: ForwardAuthDialect.allCases)
     func `what is rejected is rejected in a way that the proxy understands`(dialect: ForwardAuthDialect) async throws {
         let gateway = try GatewayFixture(asked: dialect)
         let eve = try await gateway.cachedSession(of: .staff(email: "eve@example.com"))

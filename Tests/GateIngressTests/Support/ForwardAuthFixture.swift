@@ -13,6 +13,7 @@ extension GatewayFixture {
     init(
         asked dialect: ForwardAuthDialect,
         from network: String = "192.0.2.1/32",
+        trusting proxies: [String] = [],
         mode: ForwardAuthMode = .enforce,
         log: RequestLog? = nil,
         sharing other: GatewayFixture? = nil,
@@ -21,6 +22,7 @@ extension GatewayFixture {
         let from = [network].compactMap { CIDRRange($0) }
         let settings = ForwardAuthSettings(dialect: dialect, from: from)
         try self.init(
+            trusting: proxies,
             log: log,
             sharing: other,
             forwardAuth: settings,
