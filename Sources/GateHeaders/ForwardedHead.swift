@@ -406,10 +406,24 @@ extension ForwardedHead {
         downstream: Downstream,
         trusting proxies: [CIDRRange]
     ) -> IPAddress? {
-        guard downstream.isTrusted, let listed = self.trustedAddresses(head.message) else { return downstream.peer }
-        let addresses = listed.split(separator: ",").compactMap { IPAddress($0.trimmingOptionalSpace()) }
+        guard downstream.isTrusted, let addresses = self.namedAddresses(of: head) else { return downstream.peer }
         return addresses.last { address in !proxies.contains { $0.contains(address) } } ?? addresses.first
             ?? downstream.peer
+    }
+
+    /// The client IP that a trusted proxy names; nil if it names none, so that its own IP never passes for the client's.
+    ///
+    /// If all addresses are those of trusted proxies, it is the one that the nearest of them reports: those further left may
+    /// be the client's own.
+    package static func namedClient(of head: RequestHead, trusting proxies: [CIDRRange]) -> IPAddress? {
+        guard let addresses = self.namedAddresses(of: head) else { return nil }
+        return addresses.last { address in !proxies.contains { $0.contains(address) } } ?? addresses.last
+    }
+
+    private static func namedAddresses(of head: RequestHead) -> [IPAddress]? {
+        guard let listed = self.trustedAddresses(head.message) else { return nil }
+        let addresses = listed.split(separator: ",").compactMap { IPAddress($0.trimmingOptionalSpace()) }
+        return addresses.isEmpty ? nil : addresses
     }
 }
 

@@ -36,6 +36,8 @@ extension HeaderEncoding {
     /// - Returns: Bytes of a field value; nil if no value is left.
     func bytes(of list: [String], separatedBy separator: String) -> [UInt8]? {
         let between = Array(separator.utf8)
+        // By bytes: a comma before a combining character is part of another Character, and still a comma to the app.
+        let whole = list.filter { value in !value.utf8.contains { between.contains($0) } }
         switch self {
         case .percent:
             let values = list.map { Array($0.fieldText(alsoEscaping: separator.unicodeScalars.first).utf8) }
@@ -43,10 +45,10 @@ extension HeaderEncoding {
         case .base64url:
             return HeaderEncoding.joined(list.compactMap { self.bytes(of: $0) }, between)
         case .plain:
-            let values = list.filter { !$0.contains(separator) }.compactMap { self.bytes(of: $0) }
+            let values = whole.compactMap { self.bytes(of: $0) }
             return HeaderEncoding.joined(values, between)
         case .quotedPrintable, .rfc2047, .rfc8187:
-            return self.bytes(of: list.filter { !$0.contains(separator) }.joined(separator: separator))
+            return self.bytes(of: whole.joined(separator: separator))
         }
     }
 

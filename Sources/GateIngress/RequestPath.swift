@@ -57,6 +57,7 @@ struct RequestPath {
     ///   - tls: What TLS settled, nil for a plain connection.
     ///   - lookup: The result of an earlier ``Verdict/needsSession(_:)``.
     ///   - isRetry: Whether the request is authorized again and gets a new assertion; for a retry.
+    ///   - admitsNetworks: Whether the client's network may admit it; not where the session of a user has to go on.
     ///   - client: The client IP, asked for only if a rule is about it; nil if it is not known.
     /// - Returns: What to do; nothing is forwarded to a protected route without an identity.
     func verdict(
@@ -64,6 +65,7 @@ struct RequestPath {
         over tls: NegotiatedTLS?,
         lookup: SessionLookup? = nil,
         isRetry: Bool = false,
+        admitsNetworks: Bool = true,
         client: () -> IPAddress? = { nil }
     ) -> Verdict {
         // Scrub: the parser has marked every name that only the gateway may set, and `ForwardedHead` copies none of
@@ -99,7 +101,7 @@ struct RequestPath {
         }
         guard !isOpen else { return .forwarded(route, identity: nil) }
         let verdict = self.protectedVerdict(for: request, on: route, lookup: lookup, isRetry: isRetry, client)
-        guard case .signInNeeded = verdict, route.opensToNetworks else { return verdict }
+        guard case .signInNeeded = verdict, route.opensToNetworks, admitsNetworks else { return verdict }
         return self.networkVerdict(for: request, on: route, client()) ?? verdict
     }
 

@@ -100,7 +100,11 @@ extension Route {
         case .depends(let rules):
             decision = rules.decision(for: request, path.span, guardsSpellings: guardsSpellings)
         }
-        guard decision == .signInNeeded, let client = request.client else { return decision }
+        switch decision {
+        case .signInNeeded, .authenticationNeeded: break
+        case .openToAll, .openToNetwork, .admitted, .denied: return decision
+        }
+        guard let client = request.client else { return decision }
         return self.networkDecision(client, method: request.method, path.span, guardsSpellings: guardsSpellings)
             ?? decision
     }

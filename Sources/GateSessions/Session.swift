@@ -43,8 +43,8 @@ package struct Session: Sendable, Hashable {
     /// The name of the provider that the user signed in with.
     package var provider: String { self.profile.provider }
 
-    /// When the user last authenticated: as the provider reports it, else at the sign-in.
-    package var authenticated: Instant { self.profile.authTime ?? self.created }
+    /// When the user last authenticated: as the provider reports it, else at a sign-in that asked for a limit; nil if unknown.
+    package var authenticated: Instant? { self.profile.authTime }
 
     /// Takes over what the provider returned at a re-check; the time of the authentication stays where it returned none.
     mutating func replaceProfile(by profile: Profile) {

@@ -59,6 +59,13 @@ import Testing
         #expect(try #require(value).split(separator: separator).count == expected)
     }
 
+    @Test(arguments: HeaderEncoding.allCases, ["admins,\u{301}x", "admins,\u{200D}x"])
+    func `a separator before a combining character is one`(encoding: HeaderEncoding, group: String) throws {
+        let value = self.text(encoding.bytes(of: ["ops", group], separatedBy: ","))
+        let isDecodedLater = [.quotedPrintable, .rfc2047, .rfc8187, .plain].contains(encoding)
+        #expect(try #require(value).utf8.count { $0 == 0x2C } == (isDecodedLater ? 0 : 1))
+    }
+
     @Test func `encoded words have at most 75 characters and whole characters`() throws {
         let text = String(repeating: "Zoë🦊", count: 60)
         let words = try #require(self.text(HeaderEncoding.rfc2047.bytes(of: text))).split(separator: " ")

@@ -253,8 +253,8 @@ extension GatewayResponder {
         var response = response
         if let forwardAuth {
             response = ForwardAuthRequest.rendered(response, for: forwardAuth.use)
-        } else if response.head.status.code >= 300, let request, self.isCall(request) {
-            response = GRPC.response(for: response)
+        } else if response.head.status.code >= 300, let request {
+            response = self.rejection(response, to: request)
         }
         if self.tls != nil, let request, let hsts = self.runtime.hsts(for: request.authority.host) {
             response.head.headerFields[.strictTransportSecurity] = hsts
@@ -319,6 +319,16 @@ extension GatewayResponder {
         case .overloaded, .tooMany: return .load
         default: return .request
         }
+    }
+
+    /// A rejection in the form that the client, or the proxy that asks, takes for one.
+    private func rejection(_ response: Response, to request: RequestHead) -> Response {
+        // A gRPC call fails with status 200, which means to a proxy that the request may pass.
+        guard !ForwardAuthRequest.isAsked(by: request) else {
+            guard let dialect = self.runtime.forwardAuth?.dialect else { return response }
+            return ForwardAuthRequest.rendered(response, for: ForwardAuthRequest.use(request, dialect))
+        }
+        return self.isCall(request) ? GRPC.response(for: response) : response
     }
 
     /// Whether a request is a gRPC call of an app that speaks HTTP/2; the content type alone proves nothing.
@@ -552,10 +562,11 @@ extension GatewayResponder {
 
     /// The client IP for rules about networks; nil if it is not known, which matches no rule.
     private func ruledClient(of request: RequestHead) -> IPAddress? {
-        guard self.forwardAuth != nil else { return self.client(of: request) }
-        // The peer is the proxy that asks, and not the client, unless the proxy is trusted to name that.
-        guard self.downstream.isTrusted, request.message.first(.xForwardedFor) != nil else { return nil }
-        return self.client(of: request)
+        guard self.downstream.isTrusted else {
+            // The peer is the client, but for a proxy that asks and is not trusted to name that.
+            return self.forwardAuth == nil ? self.peer : nil
+        }
+        return ForwardedHead.namedClient(of: request, trusting: self.runtime.trustedProxies)
     }
 
     private func client(of request: RequestHead) -> IPAddress? {

@@ -79,7 +79,8 @@ extension Endpoints {
     func needsAuthentication(_ session: Session, on host: String, _ path: ReturnPath, now: Instant) -> Bool {
         let limit = self.route(host: host, path: path, now: now)
             .flatMap { $0.maxAuthenticationAge(at: self.whole(path, on: host, now: now)) }
-        return limit.map { now.since(session.authenticated) > $0 } ?? false
+        guard let limit else { return false }
+        return session.authenticated.map { now.since($0) > limit } ?? true
     }
 
     /// The route of a place on a host, references followed.

@@ -186,6 +186,9 @@ extension Endpoints {
     ) async throws(Failure) -> Response {
         var profile = signIn.profile
         self.runtime.keepGroups(of: &profile)
+        // A provider need not report the time unless it was asked with max_age: without that a session of long ago is as good.
+        let isAsked = !attempt.isSilent && self.maxAuthenticationAge(of: attempt.returnPath, now: request.now) != nil
+        if profile.authTime == nil, isAsked { profile.authTime = request.now }
         let once = SingleUse("attempt", attempt.id, until: attempt.expiry)
         let spent = Failure(.openIDAttemptSpent, "this callback was used before")
         let destination = self.destination(of: attempt.returnPath, now: request.now)

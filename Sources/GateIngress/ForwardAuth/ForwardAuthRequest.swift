@@ -55,7 +55,9 @@ struct ForwardAuthRequest {
         guard !request.isExtendedConnect else { throw Failure(.forwardAuthRequest, "a CONNECT") }
         let asked = try OriginalLine(of: request, in: dialect)
         self.use = ForwardAuthRequest.use(request, dialect)
-        guard self.use != .status || request.receivedTarget.elementsEqual(ForwardAuthRequest.path.utf8) else {
+        // Below it a client may have chosen the path, which another proxy took for one of `/oauth2/`.
+        let isExact = request.receivedTarget.elementsEqual(ForwardAuthRequest.path.utf8)
+        guard isExact || dialect == .envoy || self.use == .rejection else {
             throw Failure(.forwardAuthRequest, "the path is not \(ForwardAuthRequest.path)")
         }
         self.asking = request

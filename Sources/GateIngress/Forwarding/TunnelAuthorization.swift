@@ -84,7 +84,13 @@ final class TunnelAuthorization {
 
     private func decide(lookup: SessionLookup?, then report: @escaping (TunnelDecision) -> Void) {
         let path = RequestPath(runtime: self.loop.runtime, loop: self.loop)
-        let verdict = path.verdict(for: self.request, over: self.tls, lookup: lookup, client: { self.client })
+        let verdict = path.verdict(
+            for: self.request,
+            over: self.tls,
+            lookup: lookup,
+            admitsNetworks: self.session == nil,
+            client: { self.client }
+        )
         self.loop.forgetForAccessLine()
         switch verdict {
         case .needsSession(let ticket, let route) where lookup == nil:

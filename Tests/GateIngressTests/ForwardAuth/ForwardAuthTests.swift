@@ -43,6 +43,32 @@ import Testing
         #expect(bare["x-forwarded-user"] == "guests:g1" && open["cookie"] == "" && bare["cookie"] == "")
     }
 
+    @Test(arguments: [ForwardAuthDialect.traefik, .caddy])
+    func `a path below that of decisions is no question`(dialect: ForwardAuthDialect) async throws {
+        let gateway = try GatewayFixture(asked: dialect)
+        let ticket = try await gateway.cachedSession(of: .staff(), on: "shop.example.com")
+        let asking = GatewayFixture.asking(dialect, "GET /x", "shop.example.com", cookie(ticket))
+        for path in ["/oauth2/auth/", "/oauth2/auth/../x", "/oauth2/auth?x"] {
+            let text = asking.replacing("GET /oauth2/auth HTTP", with: "GET \(path) HTTP")
+            let response = ReceivedResponse(try gateway.received(text))
+            #expect(response.status >= 400 && response["x-gatehouse-assertion"] == nil, "\(path)")
+        }
+    }
+
+    @Test(arguments: ForwardAuthDialect.allCases)
+    func `K7 no rejection of a question has status 200, also if it looks like a gRPC call`(
+        dialect: ForwardAuthDialect
+    ) throws {
+        // The proxy's own request leads to the app at '/', which speaks HTTP/2.
+        let gateway = try GatewayFixture(asked: dialect, from: "203.0.113.1/32") { app in
+            var settings = UpstreamSettings(targets: [UpstreamTarget(.tcp(host: "127.0.0.1", port: 9), isHTTP2: true)])
+            settings.reuse = .always
+            app.action = .forward(settings)
+        }
+        let call = "Content-Type: application/grpc\r\nTE: trailers\r\n"
+        #expect(try gateway.asked(dialect, "POST /x", "shop.example.com", call).status == 403)
+    }
+
     @Test(arguments: ForwardAuthDialect.allCases)
     func `K4 rules about networks never take the proxy that asks for the client`(dialect: ForwardAuthDialect) throws {
         func status(_ lines: String, trusting proxies: [String]) throws -> Int {
@@ -57,7 +83,13 @@ import Testing
         let proxy = ["192.0.2.1/32"]
         #expect(try status(inside, trusting: proxy) == 200)
         #expect(try status("X-Forwarded-For: 203.0.113.7\r\n", trusting: proxy) == 401)
-        #expect(try status("", trusting: proxy) == 401, "nothing names the client")
+        for named in ["", "X-Forwarded-For: unknown\r\n", "X-Forwarded-For: unix:\r\n", "X-Forwarded-For: \r\n"] {
+            #expect(try status(named, trusting: proxy) == 401, "nothing names the client: \(named)")
+        }
+        let own = "X-Forwarded-For: 198.51.100.7, 10.1.1.1\r\n"
+        #expect(try status(own, trusting: proxy + ["10.0.0.0/8"]) == 200, "a trusted proxy names the one before it")
+        let forged = "X-Forwarded-For: 198.51.100.7, 203.0.113.9\r\n"
+        #expect(try status(forged, trusting: proxy + ["0.0.0.0/1", "128.0.0.0/1"]) == 401, "the nearest counts")
         #expect(try status(inside, trusting: []) == 401, "the proxy is not trusted to name the client")
         #expect(try status("", trusting: []) == 401)
     }
