@@ -56,7 +56,8 @@ struct ForwardAuthRequest {
         let asked = try OriginalLine(of: request, in: dialect)
         self.use = ForwardAuthRequest.use(request, dialect)
         // Below it a client may have chosen the path, which another proxy took for one of `/oauth2/`.
-        let isExact = request.receivedTarget.elementsEqual(ForwardAuthRequest.path.utf8)
+        // Caddy keeps the query of its client.
+        let isExact = request.receivedTarget.prefix { $0 != 0x3F }.elementsEqual(ForwardAuthRequest.path.utf8)
         guard isExact || dialect == .envoy || self.use == .rejection else {
             throw Failure(.forwardAuthRequest, "the path is not \(ForwardAuthRequest.path)")
         }

@@ -48,7 +48,7 @@ import Testing
         let gateway = try GatewayFixture(asked: dialect)
         let ticket = try await gateway.cachedSession(of: .staff(), on: "shop.example.com")
         let asking = GatewayFixture.asking(dialect, "GET /x", "shop.example.com", cookie(ticket))
-        for path in ["/oauth2/auth/", "/oauth2/auth/../x", "/oauth2/auth?x"] {
+        for path in ["/oauth2/auth/", "/oauth2/auth/../x", "/oauth2/auth/x?y"] {
             let text = asking.replacing("GET /oauth2/auth HTTP", with: "GET \(path) HTTP")
             let response = ReceivedResponse(try gateway.received(text))
             #expect(response.status >= 400 && response["x-gatehouse-assertion"] == nil, "\(path)")
