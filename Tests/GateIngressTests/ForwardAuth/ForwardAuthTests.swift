@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: [ForwardAuthDialect.traefik, .caddy])
-    func `a path below that of decisions is no question`(dialect: ForwardAuthDialect) async throws {
+    func `a request below the path of decisions asks nothing`(dialect: ForwardAuthDialect) async throws {
         let gateway = try GatewayFixture(asked: dialect)
         let ticket = try await gateway.cachedSession(of: .staff(), on: "shop.example.com")
         let asking = GatewayFixture.asking(dialect, "GET /x", "shop.example.com", cookie(ticket))
