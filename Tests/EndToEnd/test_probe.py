@@ -2,7 +2,9 @@
 """`gatehouse probe` against apps that others' libraries serve: what they accept of a client that bypasses the gateway."""
 
 import json
+import ssl
 import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from wsgiref.simple_server import WSGIRequestHandler, make_server
 
 import jwt
@@ -10,7 +12,7 @@ import pytest
 from flask import Flask, request as flask_request
 
 from support.gateway import Gateway, oidc, run
-from support.processes import free_port
+from support.processes import certificate, free_port
 from support.raw import request
 
 
@@ -32,6 +34,30 @@ class App:
     def page(user):
         found = user(flask_request)
         return (f"Hello {found}", 200) if found else ("Sign in first", 401)
+
+
+class Plain:
+    """An app that accepts a header, and closes the connection of each request that has a name with `.`; perhaps over TLS."""
+    def __init__(self, pair=None):
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self):
+                if any("." in name for name in self.headers):
+                    self.close_connection = True
+                    return
+                self.send_response(200 if self.headers.get("X-Forwarded-User") else 401)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        if pair:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(*pair)
+            self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
+        self.address = f"{'https://localhost' if pair else 'http://127.0.0.1'}:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
 
 def careless(sent):
@@ -80,13 +106,19 @@ def probed(tmp_path_factory, provider_server):
         for name, app in apps.items()
     }
     settings["gone"] = {"path": "/gone", "upstream": f"http://127.0.0.1:{free_port()}", "allow": "signed_in"}
+    untrusted = Plain(certificate(folder, "self", "localhost"))
+    fragile = Plain()
+    settings["untrusted"] = {"path": "/untrusted", "upstream": untrusted.address, "allow": "signed_in"}
+    settings["fragile"] = {"path": "/fragile", "upstream": fragile.address, "allow": "signed_in"}
+    settings["http2"] = {"path": "/http2", "upstream": "h2c://127.0.0.1:9", "allow": "signed_in"}
+    settings["asked"] = {"path": "/asked", "redirect": {"to": "https://new.example.com"}, "allow": "signed_in"}
     settings["socket"] = {"path": "/socket", "upstream": "unix:/run/app.sock", "allow": "signed_in"}
     with Gateway(folder, {"mock": oidc(provider_server.realm("mock").issuer)}, settings) as gateway:
         for user in USERS.values():
             if isinstance(user, Verifying):
                 user.gateway = gateway
         yield gateway
-    for app in apps.values():
+    for app in [*apps.values(), untrusted, fragile]:
         app.server.shutdown()
         app.server.server_close()
 
@@ -134,6 +166,19 @@ def test_an_app_that_verifies_passes(probed):
 def test_an_app_that_shows_its_headers_is_not_taken_for_one_that_accepts_them(probed):
     assert [attempt["kind"] for attempt in accepted(probed, "echo")] == ["none"]
     assert "cannot be seen from outside" in probe(probed, "echo")[1]
+
+
+def test_a_request_without_a_response_hides_no_other(probed):
+    assert [attempt["name"] for attempt in accepted(probed, "fragile")] == ["X-Forwarded-User"]
+
+
+@pytest.mark.parametrize(
+    "app, why", [("untrusted", "certificate"), ("http2", "HTTP/2 only"), ("asked", "there is nothing to ask")]
+)
+def test_what_was_not_asked_counts_as_a_failure(app, why, probed):
+    code, output, _ = probe(probed, app)
+    assert code == 1 and why in output and "good" not in output, output
+    assert json.loads(probe(probed, app, "--json")[1])["good"] is False
 
 
 def test_what_cannot_be_asked_is_named(probed):

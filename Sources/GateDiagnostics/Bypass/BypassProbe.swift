@@ -87,8 +87,11 @@ package struct BypassProbe: Sendable {
         guard let upstream = self.app.upstream else { return report }
         for target in upstream.targets {
             guard let origin = target.origin, !target.isHTTP2 else {
-                let why = target.origin == nil ? "a Unix socket, which its file permissions protect" : "HTTP/2 only"
-                report.targets.append(BypassReport.Target(name: "\(target)", result: .notAsked(why)))
+                let result: BypassReport.Result =
+                    target.origin == nil
+                    ? .protected("a Unix socket, which its file permissions protect")
+                    : .unanswered("it speaks HTTP/2 only, which this command does not")
+                report.targets.append(BypassReport.Target(name: "\(target)", result: result))
                 continue
             }
             var trust = ProviderTrust()
@@ -102,24 +105,46 @@ package struct BypassProbe: Sendable {
     }
 
     private func ask(_ address: WebURL?, over line: CurlTransport) async -> BypassReport.Result {
-        guard let address else { return .notAsked("the path \(self.path) makes no valid URL") }
+        guard let address else { return .unanswered("the path \(self.path) makes no valid URL") }
         let deadline = ContinuousClock.now + BypassProbe.total
+        let marker = "probe-\(self.random.token(9))"
+        let plain: BypassReport.Observation
         do throws(Failure) {
-            let marker = "probe-\(self.random.token(9))"
+            plain = try await self.observation([], at: address, marker, over: line)
+        } catch {
+            // An attacker does not mind a certificate or a response that this command rejects.
+            let isUnreachable = [.providerUnreachable, .providerTimeout].contains(error.reason)
+            return isUnreachable ? .unreachable(error.detail) : .unanswered(error.detail)
+        }
+        do throws(Failure) {
             // An app that shows every header it gets has not accepted one.
-            let plain = try await self.observation([], at: address, marker, over: line)
             let control = [Field(name: "X-Probe-Control", value: marker)]
             let echo = try await self.observation(control, at: address, marker, over: line)
             var findings = [BypassReport.Finding(Attempt(name: "no identity", kind: .none, fields: []), plain, nil)]
             for attempt in self.attempts(for: marker).prefix(BypassProbe.maxRequests) {
                 guard ContinuousClock.now < deadline else { return .asked(findings, isComplete: false) }
-                let seen = try await self.observation(attempt.fields, at: address, marker, over: line)
+                let seen = try await self.attempted(attempt.fields, at: address, marker, over: line)
                 let before = BypassReport.Baseline(plain: plain, echoes: echo.showsUser)
                 findings.append(BypassReport.Finding(attempt, seen, before))
             }
             return .asked(findings, isComplete: true)
         } catch {
-            return .unreachable(error.detail)
+            return .unanswered("it does not respond any more: \(error.detail)")
+        }
+    }
+
+    /// What an attempt leads to; no response is a rejection, as long as the app responds to others.
+    private func attempted(
+        _ fields: [Field],
+        at address: WebURL,
+        _ marker: String,
+        over line: CurlTransport
+    ) async throws(Failure) -> BypassReport.Observation {
+        do throws(Failure) {
+            return try await self.observation(fields, at: address, marker, over: line)
+        } catch {
+            _ = try await self.observation([], at: address, marker, over: line)
+            return BypassReport.Observation(status: 0, showsUser: false)
         }
     }
 
@@ -136,7 +161,7 @@ package struct BypassProbe: Sendable {
             address: address,
             headers: (own + fields.map { ($0.name, $0.value) }).map { (name: $0.0, value: $0.1) },
             body: nil,
-            limit: 1 << 20,
+            limit: 8 << 20,
             timeout: BypassProbe.timeout
         )
         let response = try await line.response(to: request)

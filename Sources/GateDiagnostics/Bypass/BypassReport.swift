@@ -55,8 +55,12 @@ package struct BypassReport: Sendable {
 
     enum Result: Sendable {
         case asked([Finding], isComplete: Bool)
+        /// No connection could be made.
         case unreachable(String)
-        case notAsked(String)
+        /// It could not be asked, or not to the end, which proves nothing.
+        case unanswered(String)
+        /// It need not be asked.
+        case protected(String)
     }
 
     struct Target: Sendable {
@@ -79,15 +83,16 @@ package struct BypassReport: Sendable {
     let hasKeys: Bool
     var targets: [Target] = []
 
-    /// Whether no attempt was accepted, and every target that can be asked was.
+    /// Whether there are targets, and none of them accepted an attempt or left it open.
     package var isGood: Bool {
-        self.targets.allSatisfy { target in
-            switch target.result {
-            case .asked(let findings, let isComplete): isComplete && !findings.contains { $0.verdict == .accepted }
-            case .unreachable: true
-            case .notAsked: true
+        !self.targets.isEmpty
+            && self.targets.allSatisfy { target in
+                switch target.result {
+                case .asked(let findings, let isComplete): isComplete && !findings.contains { $0.verdict == .accepted }
+                case .unreachable, .protected: true
+                case .unanswered: false
+                }
             }
-        }
     }
 }
 
@@ -106,7 +111,8 @@ extension BypassReport {
         case .unreachable(let why):
             return
                 "\(head)\n  good  cannot be reached from this machine without the gateway: \(PrintableText.escaped(why))"
-        case .notAsked(let why): return "\(head)\n  skip  not asked: \(why)"
+        case .unanswered(let why): return "\(head)\n  FAIL  could not be asked: \(PrintableText.escaped(why))"
+        case .protected(let why): return "\(head)\n  skip  not asked: \(why)"
         case .asked(let findings, let isComplete):
             var lines = [head] + BypassProbe.Kind.allCases.map { self.line(of: $0, at: target) }
             for kind in BypassProbe.Kind.allCases {
@@ -168,7 +174,8 @@ extension BypassReport {
             var members: [String: JSON] = ["target": .string(target.name)]
             switch target.result {
             case .unreachable(let why): members["unreachable"] = .string(PrintableText.escaped(why))
-            case .notAsked(let why): members["not_asked"] = .string(why)
+            case .unanswered(let why): members["unanswered"] = .string(PrintableText.escaped(why))
+            case .protected(let why): members["not_asked"] = .string(why)
             case .asked(let findings, let isComplete):
                 members["complete"] = .bool(isComplete)
                 members["attempts"] = .array(
