@@ -10,10 +10,19 @@ struct AccessCheck {
     let known: KnownProviders
     let rules: RuleSets
     let app: Named<AppDraft>
+    /// Where the users of the app can come from: providers, issuers, service tokens.
+    private var callers: Set<String> = []
+
+    init(known: KnownProviders, rules: RuleSets, app: Named<AppDraft>) {
+        self.known = known
+        self.rules = rules
+        self.app = app
+    }
 
     /// The providers that the app accepts and its rule; an invalid rule denies every user.
-    func rule(_ reading: inout DecodingContext) -> (providers: Set<String>, rule: AccessRule) {
+    mutating func rule(_ reading: inout DecodingContext) -> (providers: Set<String>, rule: AccessRule) {
         let accepted = self.accepted(&reading)
+        self.callers = accepted.union(self.machines(&reading))
         guard let allow = self.app.value.allow else { return (accepted, .entries([])) }
         switch allow.value {
         case .signedIn:
@@ -25,17 +34,17 @@ struct AccessCheck {
             )
             return (accepted, .signedIn)
         case .entries(let entries):
-            return (accepted, .entries(self.entries(entries, accepted, isAllowing: true, &reading)))
+            return (accepted, .entries(self.entries(entries, self.callers, isAllowing: true, &reading)))
         }
     }
 
-    /// The entries of `deny`.
-    func denied(_ accepted: Set<String>, _ reading: inout DecodingContext) -> [AccessEntry] {
+    /// The entries of `deny`; after ``rule(_:)``.
+    func denied(_ reading: inout DecodingContext) -> [AccessEntry] {
         guard let deny = self.app.value.deny else { return [] }
         if deny.value.isEmpty {
             reading.error("'deny' is an empty list; remove it", at: deny.mark)
         }
-        return self.entries(deny.value, accepted, isAllowing: false, &reading)
+        return self.entries(deny.value, self.callers, isAllowing: false, &reading)
     }
 
     /// Entries with those of rule sets in the place of `use`.
@@ -79,13 +88,37 @@ struct AccessCheck {
         return accepted
     }
 
+    /// The issuers that the app accepts, and `token` if it accepts service tokens.
+    private func machines(_ reading: inout DecodingContext) -> Set<String> {
+        guard let machines = self.app.value.machines?.value else { return [] }
+        for issuer in machines.issuers ?? [] where !self.known.issuers.contains(issuer.value) {
+            let nearest = reading.nearest(to: issuer.value, in: self.known.issuers)
+            let help = nearest.map { "did you mean '\($0)'?" } ?? "'issuers' of the file has them"
+            reading.error("there is no issuer \(Scalar.quoted(issuer.value)); \(help)", at: issuer.mark)
+        }
+        for token in machines.serviceTokens ?? [] where !self.known.serviceTokens.contains(token.value) {
+            let nearest = reading.nearest(to: token.value, in: self.known.serviceTokens)
+            let help = nearest.map { "did you mean '\($0)'?" } ?? "'gatehouse tokens create' makes one"
+            reading.error("there is no service token \(Scalar.quoted(token.value)); \(help)", at: token.mark)
+        }
+        let tokens = machines.serviceTokens ?? []
+        return Set((machines.issuers ?? []).map(\.value)).union(tokens.isEmpty ? [] : [Profile.serviceTokenProvider])
+    }
+
     private func isKnown(_ provider: Located<String>, _ reading: inout DecodingContext) -> Bool {
-        guard !self.known.all.contains(provider.value), !self.known.isUnreadable else { return true }
+        guard !self.known.all.contains(provider.value), !self.callers.contains(provider.value),
+            !self.known.isUnreadable
+        else { return true }
         let nearest = reading.nearest(to: provider.value, in: self.known.names)
         let names = self.known.names.prefix(12).joined(separator: ", ")
         let help = nearest.map { "did you mean '\($0)'?" } ?? "the file has \(names.isEmpty ? "none" : names)"
         reading.error("there is no provider \(Scalar.quoted(provider.value)); \(help)", at: provider.mark)
         return false
+    }
+
+    /// Some callers, the providers first and in the order of the file.
+    private func named(_ accepted: Set<String>) -> [String] {
+        self.known.names.filter(accepted.contains) + accepted.subtracting(self.known.all).sorted()
     }
 
     private func warnOfOpenProviders(
@@ -205,8 +238,8 @@ struct AccessCheck {
     /// Fields that no provider of an entry returns.
     private func checkFields(_ draft: EntryDraft, _ accepted: Set<String>, _ reading: inout DecodingContext) {
         let user = draft.user.map { String($0.value.prefix { $0 != ":" }) }
-        let sources = (draft.provider?.value ?? user).map { [$0] } ?? self.known.names.filter(accepted.contains)
-        guard !sources.isEmpty, sources.allSatisfy(self.known.all.contains), !self.known.isUnreadable else { return }
+        let sources = (draft.provider?.value ?? user).map { [$0] } ?? self.named(accepted)
+        guard !sources.isEmpty, sources.allSatisfy({ self.known.all.contains($0) || accepted.contains($0) }), !self.known.isUnreadable else { return }
         let list = sources.prefix(5).joined(separator: ", ")
         let email = draft.email?.mark ?? draft.emailDomain?.mark
         if let email, !sources.contains(where: self.known.returnsEmail) {
@@ -270,7 +303,7 @@ struct AccessCheck {
     ) {
         let user = draft.user.map { String($0.value.prefix { $0 != ":" }) }
         let named = draft.provider.map { [$0.value] } ?? user.map { [$0] }
-        let sources = named ?? self.known.names.filter(accepted.contains)
+        let sources = named ?? self.named(accepted)
         let bringing = sources.filter(self.known.bringsGroups)
         guard !sources.isEmpty, !self.known.isUnreadable else { return }
         guard let first = bringing.first else {

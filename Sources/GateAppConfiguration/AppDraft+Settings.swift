@@ -25,15 +25,17 @@ extension AppDraft {
         maxStale: Duration,
         _ reading: inout DecodingContext
     ) -> AppSettings? {
-        let check = AccessCheck(known: known, rules: rules, app: app)
+        var check = AccessCheck(known: known, rules: rules, app: app)
         let access = check.rule(&reading)
-        let denied = check.denied(access.providers, &reading)
+        let denied = check.denied(&reading)
         let draft = app.value
         guard let publicURL, let action = draft.action else { return nil }
         var route = Route(app: app.name, origin: publicURL, path: draft.path?.value ?? "/")
         route.origins = OriginSet(publicURL, hosts: (draft.hosts?.value ?? []).map(\.value))
         route.providers = access.providers
         route.access = access.rule
+        route.issuers = Set((app.value.machines?.value.issuers ?? []).map(\.value))
+        route.serviceTokens = Set((app.value.machines?.value.serviceTokens ?? []).map(\.value))
         route.denied = denied
         route.groups = draft.groups ?? .all
         route.publicRules = draft.publicRules?.map(\.value) ?? []
@@ -45,6 +47,7 @@ extension AppDraft {
         settings.traffic.requestHeaders.remove += replaced
         settings.sessionLimits = SessionLimits(idle: draft.idleTimeout?.value, lifetime: draft.lifetime?.value)
         settings.recheck = draft.recheck.map { RecheckPolicy(interval: $0, maxStale: maxStale) }
+        settings.takesBasic = draft.machines?.value.basic ?? false
         settings.sendsForwarded = draft.forwarded ?? false
         return settings
     }

@@ -25,6 +25,8 @@ package struct AppDraft: Sendable {
     var allow: Located<AllowDraft>?
     var deny: Located<[EntryDraft]>?
     var groups: GroupShare?
+    /// The tokens that are accepted instead of a session.
+    package var machines: Located<MachinesDraft>?
     var publicRules: [Located<PublicRule>]?
     /// A shorter idle time-out of sessions.
     package var idleTimeout: Located<Duration>?
@@ -84,6 +86,13 @@ extension Mapping<AppDraft> {
             .list(of: Shape<String>.text.located, named: "a list of providers"),
             .init(default: .words("all"), example: ["google", "microsoft"]),
             "The providers whose users may access the app."
+        ),
+        Key(
+            "machines",
+            located: \.machines,
+            Mapping<MachinesDraft>.machines.shape,
+            .init(default: .words("none")),
+            "The tokens that are accepted instead of a session, for clients without a browser."
         ),
         Key(
             "allow",
@@ -195,8 +204,9 @@ extension AppDraft {
         }
         let hasHost = self.hosts != nil || written.keys["host"] == nil
         self.isPlaced = hasHost && (self.path != nil || written.keys["path"] == nil)
-        if let providers = self.providers, providers.value.isEmpty {
-            reading.error("'providers' is an empty list; remove it to accept all providers", at: providers.mark)
+        if let providers = self.providers, providers.value.isEmpty, self.machines == nil {
+            let help = "remove it to accept all providers, or write 'machines' for an app without browsers"
+            reading.error("'providers' is an empty list; \(help)", at: providers.mark)
         }
         self.checkHosts(&reading)
         self.checkPublicRules(&reading)

@@ -17,6 +17,8 @@ package struct AppSettings: Sendable, Hashable {
     package var headers: [HeaderSetting]
     /// How the app receives the identity of a user.
     package var identity = IdentitySettings()
+    /// Whether the service tokens of the app's route count as the password of Basic authentication too, RFC 7617.
+    package var takesBasic = false
     /// Whether the app also gets `Forwarded`, RFC 7239.
     package var sendsForwarded = false
     /// Lifetimes of sessions that are shorter than those of all apps.

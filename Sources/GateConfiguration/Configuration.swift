@@ -16,6 +16,10 @@ package struct Configuration: Sendable, Hashable {
     package var logs = LogSettings()
     /// The providers, in the order of the file.
     package var providers: [ProviderSettings]
+    /// The issuers whose tokens machines bring, in the order of the file.
+    package var issuers: [IssuerSettings] = []
+    /// The service tokens, in the order of the file.
+    package var serviceTokens: [ServiceTokenSettings] = []
     /// The apps, in the order of the file.
     package var apps: [AppSettings]
 
@@ -33,6 +37,11 @@ package struct Configuration: Sendable, Hashable {
         self.providers = providers
         self.apps = apps
     }
+}
+
+extension Configuration {
+    /// All servers that the gateway calls about users: the providers, and the issuers with theirs.
+    package var connected: [ProviderSettings] { self.providers + self.issuers.map(\.provider) }
 }
 
 extension Origin {

@@ -19,7 +19,12 @@ struct ConfigurationBuilder {
         self.draft.gateway?.check(&reading)
         let providers = self.draft.providers ?? []
         self.checkRedirects(providers, &reading)
-        let known = KnownProviders(self.draft.providers)
+        MachineCheck(draft: self.draft).check(&reading)
+        let known = KnownProviders(
+            self.draft.providers,
+            issuers: self.draft.issuers ?? [],
+            serviceTokens: self.draft.serviceTokens ?? []
+        )
         let apps = self.apps(known, &reading)
         if let publicURL = self.draft.gateway?.publicURL?.value {
             RedirectCheck(apps: self.draft.apps ?? [], publicURL: publicURL).check(&reading)
@@ -53,6 +58,8 @@ struct ConfigurationBuilder {
             apps: apps
         )
         configuration.logs = self.draft.logs ?? configuration.logs
+        configuration.issuers = (self.draft.issuers ?? []).compactMap { $0.value.settings(id: $0.name) }
+        configuration.serviceTokens = (self.draft.serviceTokens ?? []).compactMap { $0.value.settings(name: $0.name) }
         return configuration
     }
 

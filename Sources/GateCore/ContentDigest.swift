@@ -9,4 +9,7 @@ package enum ContentDigest {
         let digits = Array("0123456789abcdef")
         return String(SHA256.hash(data: bytes).prefix(6).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
     }
+
+    /// The SHA-256 of some bytes.
+    package static func sha256(of bytes: some Sequence<UInt8>) -> [UInt8] { Array(SHA256.hash(data: Array(bytes))) }
 }

@@ -52,6 +52,9 @@ package struct Profile: Sendable, Hashable {
         self.subject = subject
     }
 
+    /// The provider's name of service tokens, which are no user's: `token:NAME`.
+    package static let serviceTokenProvider = "token"
+
     /// The key of the user everywhere: `provider:subject`.
     package var user: String { "\(self.provider):\(self.subject)" }
 

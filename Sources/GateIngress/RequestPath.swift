@@ -3,6 +3,7 @@
 internal import GateCore
 internal import GateHTTP
 internal import GateHeaders
+internal import GateOpenID
 internal import GatePolicy
 internal import GateProxy
 internal import GateRuntime
@@ -22,6 +23,8 @@ enum Verdict {
     case wrongMethod(RuntimeRoute)
     /// The session of this ticket has to be looked up for this route first.
     case needsSession(Ticket, RuntimeRoute)
+    /// The issuer has to verify this token for this route first.
+    case needsVerification(MachineCredential, TokenIssuer, RuntimeRoute)
     /// The route needs a session that the request does not have.
     case signInNeeded(RuntimeRoute)
     /// The session has to be confirmed by a sign-in with this provider, without a page of the provider if possible.
@@ -34,8 +37,8 @@ extension Verdict {
     /// The route on which the request goes on; nil if it is rejected, or for no app.
     var route: RuntimeRoute? {
         switch self {
-        case .wrongMethod(let route), .needsSession(_, let route), .signInNeeded(let route),
-            .recheckNeeded(let route, _), .forwarded(let route, _):
+        case .wrongMethod(let route), .needsSession(_, let route), .needsVerification(_, _, let route),
+            .signInNeeded(let route), .recheckNeeded(let route, _), .forwarded(let route, _):
             route
         case .refused, .endpoint, .respond: nil
         }
@@ -99,7 +102,7 @@ struct RequestPath {
         guard !route.isInMaintenance else {
             return .refused(Failure(.routeMaintenance, "\(route.name) is in maintenance"))
         }
-        guard !isOpen else { return .forwarded(route, identity: nil) }
+        guard !isOpen, !self.isAdmittedPreflight(request, on: route) else { return .forwarded(route, identity: nil) }
         let verdict = self.protectedVerdict(for: request, on: route, lookup: lookup, isRetry: isRetry, client)
         guard case .signInNeeded = verdict, route.opensToNetworks, admitsNetworks else { return verdict }
         return self.networkVerdict(for: request, on: route, client()) ?? verdict
@@ -112,6 +115,8 @@ struct RequestPath {
         isRetry: Bool,
         _ client: () -> IPAddress?
     ) -> Verdict {
+        let verdict = self.machineVerdict(for: request, on: route, lookup: lookup, isRetry: isRetry, client)
+        if let verdict { return verdict }
         switch self.session(of: request, on: route, lookup: lookup) {
         case .unknown(let ticket): return .needsSession(ticket, route)
         case .unavailable(let failure): return .refused(failure)
@@ -127,10 +132,13 @@ struct RequestPath {
         }
     }
 
-    private func verdict(
+    /// The verdict on a request by what its user may; `isAmbient` is false for a token that no browser sends by itself, so that
+    /// another site cannot cause the request.
+    func verdict(
         for request: RequestHead,
         on route: RuntimeRoute,
         session: CachedSession,
+        isAmbient: Bool = true,
         _ client: () -> IPAddress?
     ) -> Verdict {
         let authorization: RouteAuthorization
@@ -145,7 +153,7 @@ struct RequestPath {
         case .refused(let failure):
             return .refused(failure)
         case .admitted(let identity):
-            return self.verdict(for: request, on: route, admittedAs: identity)
+            return self.verdict(for: request, on: route, admittedAs: identity, isAmbient: isAmbient)
         case .depends(let rules, let identity):
             let decision = self.decision(by: rules, about: request, on: route, session: session.session, client)
             session.note(rule: decision.place)
@@ -153,14 +161,19 @@ struct RequestPath {
             case .signInNeeded, .authenticationNeeded: return .signInNeeded(route)
             case .denied(let denial): return .refused(denial.failure(of: session.session.profile, app: route.name))
             case .openToAll, .openToNetwork, .admitted:
-                return self.verdict(for: request, on: route, admittedAs: identity)
+                return self.verdict(for: request, on: route, admittedAs: identity, isAmbient: isAmbient)
             }
         }
     }
 
     /// The verdict on a request that the rules admit.
-    func verdict(for request: RequestHead, on route: RuntimeRoute, admittedAs identity: ByteBuffer) -> Verdict {
-        guard self.isSameOrigin(request, route) else {
+    func verdict(
+        for request: RequestHead,
+        on route: RuntimeRoute,
+        admittedAs identity: ByteBuffer,
+        isAmbient: Bool = true
+    ) -> Verdict {
+        guard !isAmbient || self.isSameOrigin(request, route) else {
             return .refused(
                 Failure(.requestCrossSite, "another site sent the browser here to write")
             )
@@ -259,6 +272,13 @@ extension RequestPath {
 
     /// The same with what was decided about it.
     func cachedSession(of request: RequestHead) -> CachedSession? {
+        if let route = self.route(of: request), route.takesMachines {
+            switch self.machine(of: request, on: route) {
+            case .valid(let session, _): return session
+            case .rejected, .unverified: return nil
+            case .none: break
+            }
+        }
         guard case .found(let cached) = self.session(of: request, lookup: .done) else { return nil }
         return cached
     }
@@ -285,11 +305,7 @@ extension RequestPath {
             guard let origin = request.message.value(.origin), origin != route.originText(of: request) else {
                 return request.message.first(.origin) != nil
             }
-            return SpellingCheck(runtime: self.runtime, route: route).holdsInEveryReading(of: request) {
-                path,
-                isDecoded in
-                route.admitsWrite(from: origin, to: path, isDecoded: isDecoded)
-            }
+            return self.admitsPage(of: origin, for: request, on: route)
         }
     }
 }

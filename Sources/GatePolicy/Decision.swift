@@ -66,7 +66,7 @@ extension Route {
     /// A session of a provider that the app does not accept leads to a new sign-in, never to a denial; so does a
     /// session from before a rule named a group that was not kept then.
     package func userDecision(for profile: Profile?) -> UserDecision {
-        guard let profile, self.providers.contains(profile.provider) else { return .final(.signInNeeded) }
+        guard let profile, self.accepts(profile) else { return .final(.signInNeeded) }
         let rules = RequestRules(of: self, for: profile)
         return rules.final.map(UserDecision.final) ?? .depends(rules)
     }

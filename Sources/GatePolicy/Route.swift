@@ -12,6 +12,10 @@ package struct Route: Sendable, Hashable {
     package var path: String
     /// The names of the accepted providers.
     package var providers: Set<String>
+    /// The names of the issuers whose tokens are accepted instead of a session.
+    package var issuers: Set<String> = []
+    /// The names of the service tokens that are accepted instead of a session.
+    package var serviceTokens: Set<String> = []
     /// Which users may access the app.
     package var access: AccessRule
     /// Which users are denied, regardless of ``access``.
@@ -45,6 +49,13 @@ package enum GroupShare: String, Sendable, Hashable, CaseIterable {
 }
 
 extension Route {
+    /// Whether a user comes from where the app accepts users: a provider, an issuer, or a service token of its own.
+    package func accepts(_ profile: Profile) -> Bool {
+        if self.providers.contains(profile.provider) || self.issuers.contains(profile.provider) { return true }
+        guard isIdentical(profile.provider, Profile.serviceTokenProvider) else { return false }
+        return self.serviceTokens.contains(profile.subject)
+    }
+
     /// The groups that the app's rules name.
     package var namedGroups: Set<String> {
         Set((self.access.entries + self.denied).flatMap(\.withNested).compactMap(\.group))

@@ -40,7 +40,7 @@ extension Route {
                     ?? .unknown(.client)
             return RuleResult(list: .open, place: rule.place, result: MatchResult(isCovered).and(network))
         }
-        guard let profile, self.providers.contains(profile.provider) else { return open }
+        guard let profile, self.accepts(profile) else { return open }
         func results(_ entries: [AccessEntry], _ list: RuleResult.List) -> [RuleResult] {
             entries.map { entry in
                 let result = entry.condition(for: profile).result(for: request, path.span, as: .canonical)

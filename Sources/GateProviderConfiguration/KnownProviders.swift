@@ -4,13 +4,17 @@ internal import GateCore
 internal import GateProviders
 package import GateYAML
 
-/// The providers of a file, as apps refer to them.
+/// The providers of a file, its issuers and service tokens, as apps refer to them.
 package struct KnownProviders: Sendable {
     /// The names, in the order of the file.
     package let names: [String]
     /// The names, without an order.
     package let all: Set<String>
     private let drafts: [String: ProviderDraft]
+    /// The issuers whose tokens machines bring.
+    package let issuers: Set<String>
+    /// The service tokens.
+    package let serviceTokens: Set<String>
     /// The providers whose type reports for which email addresses the provider is the authority.
     package let emailAuthorities: Set<String>
     /// The providers that return the roles of their users.
@@ -25,9 +29,15 @@ package struct KnownProviders: Sendable {
     /// Whether the list of providers was invalid, so that no name can be reported as unknown.
     package let isUnreadable: Bool
 
-    /// Keeps what the file has; nil if its list of providers was invalid.
-    package init(_ written: [Named<ProviderDraft>]?) {
+    /// Keeps what the file has; `written` is nil if its list of providers was invalid.
+    package init(
+        _ written: [Named<ProviderDraft>]?,
+        issuers: [Named<IssuerDraft>] = [],
+        serviceTokens: [Named<ServiceTokenDraft>] = []
+    ) {
         let providers = written ?? []
+        self.issuers = Set(issuers.map(\.name))
+        self.serviceTokens = Set(serviceTokens.map(\.name))
         self.isUnreadable = written == nil
         self.names = providers.map(\.name)
         self.all = Set(self.names)
@@ -36,12 +46,17 @@ package struct KnownProviders: Sendable {
         let definitions = providers.compactMap { one in
             one.value.settings(id: one.name).flatMap { try? ProviderDefinition($0) }.map { (one.name, $0) }
         }
-        func names(_ isIncluded: (ProviderDefinition) -> Bool) -> Set<String> {
-            Set(definitions.filter { isIncluded($0.1) }.map(\.0))
+        let issuing = issuers.compactMap { one in
+            one.value.settings(id: one.name).flatMap { try? ProviderDefinition($0.provider) }.map { (one.name, $0) }
         }
+        func names(_ isIncluded: (ProviderDefinition) -> Bool) -> Set<String> {
+            Set((definitions + issuing).filter { isIncluded($0.1) }.map(\.0))
+        }
+        // What the file has about a service token is all that there is.
+        let tokens: Set = [Profile.serviceTokenProvider]
         self.emailAuthorities = names(\.knowsEmailAuthority)
-        self.rolesFrom = names { !$0.mapping.chain(of: .roles).isEmpty }
-        self.withoutEmail = names { $0.mapping.chain(of: .email).isEmpty }
+        self.rolesFrom = names { !$0.mapping.chain(of: .roles).isEmpty }.union(tokens)
+        self.withoutEmail = names { $0.mapping.chain(of: .email).isEmpty }.union(tokens)
         self.tenantsFrom = Set(
             providers.filter { one in
                 let isMapped = one.value.profile?.contains { $0.name == "tenant" } ?? false

@@ -9,6 +9,7 @@ package import GateOpenID
 package import GateOperations
 package import GatePages
 package import GatePolicy
+package import GateProviders
 package import GateSessions
 package import GateWire
 internal import NIOCore
@@ -43,6 +44,10 @@ package final class RuntimeConfiguration: Sendable {
     package let identity: IdentityLines
     /// The keys that verify assertions.
     package let keys: AssertionKeys
+    /// The issuers whose tokens machines bring, by name.
+    let issuers: [String: TokenIssuer]
+    /// The service tokens, by their hashes.
+    let serviceTokens: [[UInt8]: ServiceTokenSettings]
     /// Renders failures.
     package let rendering: Rendering
     /// The log.
@@ -95,6 +100,8 @@ package final class RuntimeConfiguration: Sendable {
         self.sealer = parts.sealer
         self.identity = IdentityLines(signer: parts.signer)
         self.keys = parts.keys
+        self.issuers = Dictionary(parts.issuers.map { ($0.settings.id, $0) }) { first, _ in first }
+        self.serviceTokens = Dictionary(parts.serviceTokens.map { ($0.hash, $0) }) { first, _ in first }
         self.log = parts.log
         self.access = parts.access
         self.metrics = parts.metrics
@@ -303,6 +310,10 @@ package struct RuntimeParts {
     package var forwardAuth: ForwardAuthSettings?
     /// Whether browsers keep session cookies when they close.
     package var keepsCookies = false
+    /// The issuers whose tokens machines bring.
+    package var issuers: [TokenIssuer] = []
+    /// The service tokens.
+    package var serviceTokens: [ServiceTokenSettings] = []
 
     /// Parts with default limits.
     package init(

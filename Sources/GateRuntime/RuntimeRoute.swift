@@ -30,6 +30,10 @@ package final class RuntimeRoute: Sendable {
     package let guardsSpellings: Bool
     /// Whether public rules admit the clients of some network without a session.
     package let opensToNetworks: Bool
+    /// Whether tokens are accepted instead of a session.
+    package let takesMachines: Bool
+    /// Whether service tokens are accepted as the password of Basic authentication too.
+    package let takesBasic: Bool
     /// Whether the app also gets `Forwarded`.
     package let sendsForwarded: Bool
     /// Whether responses may be silent without a time-out.
@@ -70,6 +74,8 @@ package final class RuntimeRoute: Sendable {
         self.identity = AppIdentity(app)
         self.opensToNetworks = app.route.opensToNetworks
         self.identityResponse = IdentityResponse(app)
+        self.takesMachines = !app.route.issuers.isEmpty || !app.route.serviceTokens.isEmpty
+        self.takesBasic = app.takesBasic
         self.sendsForwarded = app.sendsForwarded
         let strictness = app.traffic.strictness
         self.writeOrigins = strictness.origins
@@ -137,6 +143,9 @@ package final class RuntimeRoute: Sendable {
             path: CanonicalPath.matched(ofReference: plain) ?? plain
         )
     }
+
+    /// Whether pages of some other origin may write to some path of the app.
+    package var takesWrites: Bool { !self.writeOrigins.isEmpty }
 
     /// Whether pages of another origin may write to a path of the app, which may be a decoded one.
     package func admitsWrite(from origin: String, to path: Span<UInt8>, isDecoded: Bool) -> Bool {

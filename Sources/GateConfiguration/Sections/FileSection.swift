@@ -13,6 +13,8 @@ struct FileDraft: Sendable {
     var logs: LogSettings?
     var include: [String]?
     var providers: [Named<ProviderDraft>]?
+    var issuers: [Named<IssuerDraft>]?
+    var serviceTokens: [Named<ServiceTokenDraft>]?
     var rules: [Named<[EntryDraft]>]?
     var defaults: AppDraft?
     var apps: [Named<AppDraft>]?
@@ -59,7 +61,7 @@ extension Mapping<FileDraft> {
                 \.include,
                 .includedFiles,
                 .init(default: .value([]), example: ["rules/staff.yaml", "apps/wiki.yaml"]),
-                "Further files with `providers`, `rules` and `apps`, which are added to those of this file; at most 64, and "
+                "Further files with `providers`, `issuers`, `service_tokens`, `rules` and `apps`, which are added to those of this file; at most 64, and "
                     + "16 MiB together. Their paths are relative to this file; they cannot include others."
             ),
             Key(
@@ -72,6 +74,29 @@ extension Mapping<FileDraft> {
                 ),
                 .init(isRequired: true),
                 "The providers, by names of your choice; the sign-in page keeps their order."
+            ),
+            Key(
+                "issuers",
+                \.issuers,
+                .entries(
+                    of: Mapping<IssuerDraft>.issuer.shape,
+                    named: "a mapping of names to issuers",
+                    rule: .providerName
+                ),
+                .init(default: .words("none")),
+                "The issuers whose tokens machines bring instead of a session, by names of your choice that no provider has. "
+                    + "See [machines.md](machines.md)."
+            ),
+            Key(
+                "service_tokens",
+                \.serviceTokens,
+                .entries(
+                    of: Mapping<ServiceTokenDraft>.serviceToken.shape,
+                    named: "a mapping of names to service tokens",
+                    rule: .ruleSetName
+                ),
+                .init(default: .words("none")),
+                "Tokens for clients without a browser, by names of your choice."
             ),
             Key(
                 "rules",

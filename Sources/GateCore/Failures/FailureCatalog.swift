@@ -28,6 +28,7 @@ extension Failure {
         case sessionNone
         case sessionTooLarge
         case signInRequired
+        case tokenRejected
         case signInReturnTooLong
         case signInReturnLost
         case signInSignedOut
@@ -506,6 +507,16 @@ extension Failure.Reason {
                     A script requested an app that needs a session, and has none that the app accepts. The JSON has \
                     the URL to open in a window as `sign_in`, and in `help` which cookie a client without a browser \
                     sends; see [compatibility.md](compatibility.md#clients-without-a-browser).
+                    """
+            )
+        case .tokenRejected:
+            Entry(
+                "token.rejected",
+                .signInRequired,
+                .signIn,
+                documentation: """
+                    The bearer token or the service token of a request is not valid for the app. The log line has the rule \
+                    that it breaks; the client gets 401 with `invalid_token`. See [machines.md](machines.md#rejected-tokens).
                     """
             )
         case .signInReturnTooLong:

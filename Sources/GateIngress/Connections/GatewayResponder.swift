@@ -6,6 +6,7 @@ internal import GateCore
 internal import GateHTTP
 internal import GateHeaders
 internal import GateNet
+internal import GateOpenID
 internal import GateOperations
 internal import GatePages
 internal import GatePolicy
@@ -144,6 +145,9 @@ extension GatewayResponder {
         case .needsSession(let ticket, let route):
             self.holdBody()
             self.lookUp(ticket, for: route)
+        case .needsVerification(let credential, let issuer, _):
+            self.holdBody()
+            self.verify(credential, at: issuer)
         case .endpoint:
             self.isForEndpoint = true
             self.isAtEndpoint = true
@@ -254,6 +258,7 @@ extension GatewayResponder {
         if let forwardAuth {
             response = ForwardAuthRequest.rendered(response, for: forwardAuth.use)
         } else if response.head.status.code >= 300, let request {
+            self.exposeRejection(&response, to: request)
             response = self.rejection(response, to: request)
         }
         if self.tls != nil, let request, let hsts = self.runtime.hsts(for: request.authority.host) {
@@ -391,11 +396,12 @@ extension GatewayResponder {
         }
         self.downstream.sendsForwarded = route.sendsForwarded
         if self.loop.access != nil { self.record.forwarded = .now() }
+        let path = RequestPath(runtime: self.runtime, loop: self.loop)
         let exchange = UpstreamExchange(
             delegate: self,
             loop: self.loop,
             connection: connection,
-            request: request,
+            request: route.takesMachines ? path.withoutCredential(request, on: route) : request,
             route: route,
             identity: identity,
             opening: opening,
@@ -450,7 +456,7 @@ extension GatewayResponder {
         case .wrongMethod(let found):
             route = found
             self.record.decision = .rejected
-        case .needsSession(_, let found): route = found
+        case .needsSession(_, let found), .needsVerification(_, _, let found): route = found
         case .endpoint, .respond: self.record.decision = .endpoint
         case .refused(let failure):
             route = RequestPath(runtime: self.runtime, loop: self.loop).route(of: request)
@@ -528,7 +534,32 @@ extension GatewayResponder {
             context.isOurHost = self.runtime.serves(request.authority.host)
             if failure.kind == .forbidden { self.complete(&context, for: request) }
         }
-        self.respond(self.runtime.rendering.response(to: failure, for: clientKind, context: context))
+        var response = self.runtime.rendering.response(to: failure, for: clientKind, context: context)
+        if failure.reason == .tokenRejected { self.challenge(&response, request, isRejected: true) }
+        self.respond(response)
+    }
+
+    /// Adds to a 401 which tokens the app accepts.
+    private func challenge(_ response: inout Response, _ request: RequestHead, isRejected: Bool) {
+        let path = RequestPath(runtime: self.runtime, loop: self.loop)
+        guard response.head.status.code == 401, let route = path.route(of: request), route.takesMachines else { return }
+        // A browser would show its dialog for a password.
+        let isBrowser = request.message.first(.secFetchMode) != nil || request.message.first(.xRequestedWith) != nil
+        let further = self.runtime.challenges(on: route, isRejected: isRejected, asksForPassword: !isBrowser)
+        let known = response.head.headerFields[values: .wwwAuthenticate]
+        response.head.headerFields[values: .wwwAuthenticate] = further + known
+    }
+
+    /// Lets pages of an origin that may write to the app read why a call of theirs was rejected.
+    private func exposeRejection(_ response: inout Response, to request: RequestHead) {
+        let path = RequestPath(runtime: self.runtime, loop: self.loop)
+        guard response.head.status.code >= 400, let origin = request.message.value(.origin),
+            let route = path.route(of: request), route.takesWrites, path.admitsPage(of: origin, for: request, on: route)
+        else { return }
+        response.head.headerFields[.accessControlAllowOrigin] = origin
+        response.head.headerFields[.accessControlAllowCredentials] = "true"
+        response.head.headerFields[.accessControlExposeHeaders] = "WWW-Authenticate, X-Request-Id, Retry-After"
+        response.head.headerFields[.vary] = "Origin"
     }
 
     /// Adds who is signed in and what the request was for.
@@ -551,6 +582,7 @@ extension GatewayResponder {
         )
         // A script gets JSON with an incident; a redirect shows none.
         response.rejection = response.rejection ?? Response.Rejection(.signInRequired)
+        self.challenge(&response, request, isRejected: false)
         self.respond(response)
     }
 
@@ -629,7 +661,10 @@ extension GatewayResponder {
             self.refuse(Failure(.forwardAuthOnly, detail), request)
             return true
         }
-        if case .needsSession = verdict { return false }
+        switch verdict {
+        case .needsSession, .needsVerification: return false
+        case .refused, .endpoint, .respond, .wrongMethod, .signInNeeded, .recheckNeeded, .forwarded: break
+        }
         let failure = asked.failure(of: verdict)
         let route = RequestPath(runtime: self.runtime, loop: self.loop).route(of: request)
         if let route = route ?? self.runtime.shadowedRoute(on: request.authority.host), route.isShadowed {
@@ -644,7 +679,7 @@ extension GatewayResponder {
         case .signInNeeded(let route), .recheckNeeded(let route, _):
             guard asked.use == .status else { return false }
             self.respond(SignInRedirect(runtime: self.runtime).status(for: request, route: route))
-        case .refused, .wrongMethod, .needsSession:
+        case .refused, .wrongMethod, .needsSession, .needsVerification:
             return false
         }
         return true
@@ -770,10 +805,26 @@ extension GatewayResponder {
             }
             lookup = .done
         }
+        self.decideAgain(about: request, lookup: lookup)
+    }
+
+    /// Runs the request path again with what was looked up.
+    private func decideAgain(about request: RequestHead, lookup: SessionLookup) {
         let path = RequestPath(runtime: self.runtime, loop: self.loop)
         // The connection of a proxy that asks is not the one over which the original request came.
         let tls = self.forwardAuth == nil ? self.tls : nil
         self.carryOut(path.verdict(for: request, over: tls, lookup: lookup) { self.ruledClient(of: request) })
+    }
+
+    private func verify(_ credential: MachineCredential, at issuer: TokenIssuer) {
+        self.wait(counting: \.lookUps, upTo: GatewayResponder.maxLookUps) {
+            await MachineVerifier.result(of: credential, at: issuer)
+        } then: { responder, result in
+            guard let request = responder.request else { return }
+            responder.runtime.metrics.verified(issuer.id, result: result)
+            responder.loop.remember(result, of: credential, at: issuer)
+            responder.decideAgain(about: request, lookup: .done)
+        }
     }
 
     /// Begins the sign-in of a navigation at once where the user has nothing to choose: being redirected to the start would
@@ -914,13 +965,13 @@ extension GatewayResponder: UpstreamExchangeDelegate {
     func refreshedIdentity(for exchange: UpstreamExchange) -> ByteBuffer? {
         let path = RequestPath(runtime: self.runtime, loop: self.loop)
         defer { self.loop.forgetForAccessLine() }
-        guard
+        guard let request = self.request,
             case .forwarded(let again, .some(let identity)) = path.verdict(
-                for: exchange.request,
+                for: request,
                 over: self.tls,
                 lookup: .done,
                 isRetry: true,
-                client: { self.client(of: exchange.request) }
+                client: { self.client(of: request) }
             ), again === exchange.route
         else { return nil }
         return identity

@@ -116,7 +116,7 @@ struct ForwardAuthRequest {
             )
         case .signInNeeded(let route), .recheckNeeded(let route, _):
             return Failure(.signInRequired, "\(route.name) needs a session that it accepts")
-        case .needsSession: return nil
+        case .needsSession, .needsVerification: return nil
         case .forwarded(let route, _):
             guard self.opensWebSocket else { return nil }
             guard let rule = route.webSocket else {

@@ -3,6 +3,7 @@
 internal import GateCore
 internal import GateHTTP
 internal import GateHeaders
+internal import GateOpenID
 internal import GateRuntime
 internal import GateSessions
 internal import GateWire
@@ -95,6 +96,8 @@ final class TunnelAuthorization {
         switch verdict {
         case .needsSession(let ticket, let route) where lookup == nil:
             self.lookUp(ticket, for: route, then: report)
+        case .needsVerification(let credential, let issuer, _) where lookup == nil:
+            self.verify(credential, at: issuer, then: report)
         case .forwarded(let route, _) where route.name == self.route.name:
             guard let rule = route.webSocket, rule.admits(self.request) else { return report(.denied) }
             let session = self.session == nil ? nil : path.liveSession(of: self.request)
@@ -119,6 +122,29 @@ final class TunnelAuthorization {
             loop.execute {
                 let (authorization, report) = bound.value
                 authorization.resume(ticket, result, under: lookUp.policy, then: report)
+            }
+        }
+    }
+
+    private func verify(
+        _ credential: MachineCredential,
+        at issuer: TokenIssuer,
+        then report: @escaping (TunnelDecision) -> Void
+    ) {
+        let loop = self.loop.loop
+        let bound = NIOLoopBound((self, report), eventLoop: loop)
+        self.loop.lookUps += 1
+        Task(executorPreference: self.loop.executor) {
+            let result = await MachineVerifier.result(of: credential, at: issuer)
+            loop.execute {
+                let (authorization, report) = bound.value
+                let state = authorization.loop
+                state.lookUps -= 1
+                guard !authorization.isCancelled else { return }
+                if case .failure(let failure) = result, failure.reason != .tokenRejected { return report(.unknown) }
+                state.advance(to: .now())
+                state.remember(result, of: credential, at: issuer)
+                authorization.decide(lookup: .done, then: report)
             }
         }
     }

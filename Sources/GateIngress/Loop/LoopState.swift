@@ -21,6 +21,7 @@ final class LoopState {
     let clock: WallClock
     let sweep = DeadlineSweep()
     let sessions = SessionCache()
+    var machines = MachineCache()
     let tunnels = TunnelRegistry()
     /// The configuration in force.
     ///
@@ -191,6 +192,7 @@ final class LoopState {
         self.runtime = runtime
         self.access = runtime.access.map { AccessLog($0) }
         self.weigh()
+        self.machines.removeAll()
         self.sessions.adopt { hasSecrets && runtime.sessions.admits($0) }
         self.tunnels.checkAll()
         self.upstreamsOfRoutes.removeAll()

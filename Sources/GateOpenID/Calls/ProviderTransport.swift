@@ -18,6 +18,8 @@ package enum ProviderEndpoint: String, Sendable, CaseIterable {
     case api
     /// The revocation of tokens.
     case revocation
+    /// The description of a token.
+    case introspection
 }
 
 /// One request to a provider.

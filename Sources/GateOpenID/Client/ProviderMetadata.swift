@@ -59,8 +59,7 @@ struct ProviderMetadata: Sendable, Equatable {
             throw Failure(.openIDDiscoveryIssuerMismatch, "discovery names the issuer \(found)")
         }
         try ProviderMetadata.checkChallengeMethods(document, of: definition)
-        let plain = WebURL(issuer).map { !$0.origin.isSecure && $0.origin.isLoopback } ?? false
-        let reader = EndpointReader(document: document, allowsPlainLoopback: plain)
+        let reader = EndpointReader(document, of: issuer)
         self.issuer = issuer
         if let endpoint = definition.authorizationEndpoint {
             self.authorization = endpoint
@@ -113,9 +112,15 @@ struct ProviderMetadata: Sendable, Equatable {
 /// Reads endpoints out of a discovery document; they are https, or plain on this machine if the issuer is.
 ///
 /// Where only the browser goes, this machine may be plain under every issuer: no secret of the gateway travels there.
-private struct EndpointReader {
+struct EndpointReader {
     let document: JSON
     let allowsPlainLoopback: Bool
+
+    /// Reads the metadata of an issuer, which is what decides about plain URLs.
+    init(_ document: JSON, of issuer: String) {
+        self.document = document
+        self.allowsPlainLoopback = WebURL(issuer).map { !$0.origin.isSecure && $0.origin.isLoopback } ?? false
+    }
 
     func required(_ name: String, byBrowser: Bool = false) throws(Failure) -> WebURL {
         guard let address = try self.optional(name, byBrowser: byBrowser) else {

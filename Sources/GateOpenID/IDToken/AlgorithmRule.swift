@@ -7,13 +7,19 @@ internal import GateProviders
 ///
 /// RFC 8725 §3.1: the header only selects one of those.
 struct AlgorithmRule: Sendable {
-    /// The provider's name in the file, for the advice.
-    let provider: String
+    /// The key in the file, for the advice.
+    private let key: String
     let admitted: Set<SignatureAlgorithm>
 
     init(_ definition: ProviderDefinition) {
-        self.provider = definition.id
+        self.key = "providers.\(definition.id).id_token_algorithms"
         self.admitted = definition.signatureAlgorithms
+    }
+
+    /// The rule for tokens that machines bring.
+    init(forTokensOf issuer: ProviderDefinition) {
+        self.key = "issuers.\(issuer.id).algorithms"
+        self.admitted = issuer.signatureAlgorithms
     }
 
     /// The algorithm of a header, or why it is not admitted.
@@ -28,10 +34,9 @@ struct AlgorithmRule: Sendable {
 
     /// The line to change, here or at the provider.
     private func advice(for header: JSON?) -> String {
-        let key = "providers.\(self.provider).id_token_algorithms"
         let atProvider = "choose one of them for this client at the provider (id_token_signed_response_alg)"
         guard let received = header?.string.flatMap(SignatureAlgorithm.init) else { return atProvider }
-        guard received.isSymmetric else { return "\(atProvider), or write '\(key): [\(received.rawValue)]'" }
-        return "\(atProvider), or, for type oidc, write '\(key): [\(received.rawValue)]' without other algorithms"
+        guard received.isSymmetric else { return "\(atProvider), or write '\(self.key): [\(received.rawValue)]'" }
+        return "\(atProvider), or, for type oidc, write '\(self.key): [\(received.rawValue)]' without other algorithms"
     }
 }

@@ -9,9 +9,14 @@ struct ExpiryRule: IDTokenRule {
     let leeway: Duration
 
     func rejection(of token: UnverifiedIDToken, at now: Instant) -> TokenRejection? {
-        guard let expiry = token.claims["exp"]?.numericDate, now < expiry.advanced(by: self.leeway) else {
+        self.rejection(of: token.claims, at: now)
+    }
+
+    /// The same of the claims alone.
+    func rejection(of claims: JSON, at now: Instant) -> TokenRejection? {
+        guard let expiry = claims["exp"]?.numericDate, now < expiry.advanced(by: self.leeway) else {
             let expected = "expected later than \(now.advanced(by: .zero - self.leeway).seconds)"
-            let detail = "exp is \(ReceivedText.shown(token.claims["exp"])), \(expected)"
+            let detail = "exp is \(ReceivedText.shown(claims["exp"])), \(expected)"
             return TokenRejection(.idTokenExpired, "OpenID Connect Core §3.1.3.7, rule 9", detail: detail)
         }
         return nil

@@ -9,7 +9,12 @@ struct NotBeforeRule: IDTokenRule {
     let leeway: Duration
 
     func rejection(of token: UnverifiedIDToken, at now: Instant) -> TokenRejection? {
-        guard let claim = token.claims["nbf"] else { return nil }
+        self.rejection(of: token.claims, at: now)
+    }
+
+    /// The same of the claims alone.
+    func rejection(of claims: JSON, at now: Instant) -> TokenRejection? {
+        guard let claim = claims["nbf"] else { return nil }
         guard let begin = claim.numericDate, begin <= now.advanced(by: self.leeway) else {
             let expected = "expected at most \(now.advanced(by: self.leeway).seconds)"
             let detail = "nbf is \(ReceivedText.shown(claim)), \(expected)"

@@ -3,7 +3,7 @@
 internal import GateCore
 internal import GateProviders
 
-/// An ID token, or a logout token, as received: well formed, but not verified.
+/// An ID token, a logout token or an access token, as received: well formed, but not verified.
 ///
 /// Strictly a JWS in compact form, RFC 7515 §7.1: two dots, canonical base64url, JSON objects without repeated names.
 /// Header fields that bring or point at keys (`jku`, `jwk`, `x5u`, `x5c`) are never read. RFC 8725 §3.
@@ -17,13 +17,22 @@ struct UnverifiedIDToken: Sendable {
         case idToken
         /// OpenID Connect Back-Channel Logout §2.4.
         case logoutToken
+        /// A token that a machine brings: of the one type that the configuration names, or as RFC 9068 §2.1 has it.
+        case accessToken(type: String?)
 
-        /// The types in short that the header may name; it may also name none.
+        /// The types in short that the header may name.
         fileprivate var types: [String] {
             switch self {
             case .idToken: ["jwt"]
             case .logoutToken: ["logout+jwt", "jwt"]
+            case .accessToken(let type): type.map { [$0.lowercased()] } ?? ["at+jwt", "jwt"]
             }
+        }
+
+        /// Whether the header must name one.
+        fileprivate var needsType: Bool {
+            guard case .accessToken(.some) = self else { return false }
+            return true
         }
     }
 
@@ -80,7 +89,7 @@ struct UnverifiedIDToken: Sendable {
         }
         guard UnverifiedIDToken.isType(header["typ"], of: purpose) else {
             let expected = ReceivedText.list(purpose.types)
-            let detail = "typ is \(ReceivedText.shown(header["typ"])), expected one of \(expected) or none"
+            let detail = "typ is \(ReceivedText.shown(header["typ"])), expected one of \(expected)\(purpose.needsType ? "" : " or none")"
             throw TokenRejection(.idTokenType, "RFC 8725 §3.11", detail: detail)
         }
         let algorithm = try algorithms.algorithm(of: header["alg"]).get()
@@ -116,7 +125,7 @@ struct UnverifiedIDToken: Sendable {
 
     /// Absent or one of the purpose, in short or in full, RFC 7515 §4.1.9: access tokens name a type of their own.
     private static func isType(_ value: JSON?, of purpose: Purpose) -> Bool {
-        guard let value else { return true }
+        guard let value else { return !purpose.needsType }
         guard let name = value.string?.lowercased() else { return false }
         return purpose.types.contains { name == $0 || name == "application/\($0)" }
     }

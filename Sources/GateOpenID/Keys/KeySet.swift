@@ -33,6 +33,21 @@ struct KeySet: Sendable {
         }
     }
 
+    /// The keys of a response of the issuer, with those of the last one that are kept, and how long they are fresh.
+    static func fetched(
+        from address: WebURL,
+        of definition: ProviderDefinition,
+        by call: ProviderCall,
+        after earlier: KeySet?,
+        clock: WallClock
+    ) async throws(Failure) -> (document: KeySet, lifetime: Duration) {
+        let document = try await call.document(at: address, limit: 524_288, endpoint: .keys)
+        let now = clock.now
+        let keys = try KeySet(document.json, at: now)
+            .merged(with: earlier, retention: definition.keyRetention, at: now)
+        return (keys, document.lifetime)
+    }
+
     private init(_ entries: [Entry]) {
         self.entries = entries
     }

@@ -644,11 +644,7 @@ extension RelyingParty {
             guard let address = try await discovery.current().keys else {
                 throw Failure(.openIDMetadata, "discovery has no jwks_uri")
             }
-            let document = try await call.document(at: address, limit: 524_288, endpoint: .keys)
-            let now = clock.now
-            let keys = try KeySet(document.json, at: now)
-                .merged(with: earlier, retention: definition.keyRetention, at: now)
-            return (keys, document.lifetime)
+            return try await KeySet.fetched(from: address, of: definition, by: call, after: earlier, clock: clock)
         }
     }
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import GateCore
+package import GateOpenID
 package import GateOperations
 internal import Metrics
 
@@ -125,6 +127,13 @@ package struct IngressMetrics: Sendable {
         help: "Lookups of sessions that are due for a re-check while the provider does not respond: served or rejected"
     ).only(when: "a session was due for a re-check while the provider did not respond")
 
+    private static let verifications = MetricSeries.counter(
+        "gatehouse_token_verifications_total",
+        labels: ["issuer", "result"],
+        unit: "tokens",
+        help: "Tokens of machines that an issuer's keys or its introspection have verified, by result: ok or the code of the failure"
+    ).only(when: "a machine brought a token of an issuer")
+
     private static let shadowed = MetricSeries.counter(
         "gatehouse_forward_auth_shadow_total",
         labels: ["app", "decision", "reason"],
@@ -217,6 +226,16 @@ package struct IngressMetrics: Sendable {
     /// A request may pass only because the app has `forward_auth: shadow`.
     package func shadowed(app: String, decision: AccessDecision, reason: String) {
         IngressMetrics.shadowed.counter(app, decision.rawValue, reason).increment()
+    }
+
+    /// A token of a machine was verified.
+    package func verified(_ issuer: String, result: Result<TokenIssuer.Verified, Failure>) {
+        let code =
+            switch result {
+            case .success: "ok"
+            case .failure(let failure): failure.code
+            }
+        IngressMetrics.verifications.counter(issuer, code).increment()
     }
 
     /// A user has more groups than a session keeps.

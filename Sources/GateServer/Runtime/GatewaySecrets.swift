@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateAssertion
 internal import GateCore
 
 /// The gateway secrets in the state folder, which rotate like assertion keys.

@@ -45,6 +45,7 @@ actor RuntimeBuilder {
     private var store: OpenStore?
     private var lines: [String: TrustedLine] = [:]
     private var providers: [ProviderSettings: RuntimeProvider] = [:]
+    private var issuers: [IssuerSettings: TokenIssuer] = [:]
     private let transfers = TransferLimiter()
     private let longPaths = ReturnPathStore()
     private let rechecks = Rechecks()
@@ -82,7 +83,7 @@ actor RuntimeBuilder {
         let material = try KeyMaterial.load(for: configuration, now: self.clock.now, random: self.random)
         let sealer = Sealer(material.secrets, random: self.random)
         let store = try await self.store(for: configuration.sessions.store)
-        let lines = try self.lines(for: configuration.providers)
+        let lines = try self.lines(for: configuration.connected)
         let providers = try self.providers(for: configuration, over: lines)
         let admissions = Dictionary(
             configuration.providers.map { ($0.id, AdmissionFingerprints.fingerprint(of: $0.admissionTerms)) }
@@ -137,12 +138,16 @@ actor RuntimeBuilder {
             }
         }
         parts.forwardAuth = configuration.gateway.forwardAuth
+        let issuers = try self.issuers(for: configuration, over: lines)
+        parts.issuers = issuers.map(\.issuer)
+        parts.serviceTokens = configuration.serviceTokens
         parts.hsts = configuration.gateway.hsts.map { "max-age=\($0.components.seconds)" }
         let runtime = RuntimeConfiguration(parts, routes: routes, providers: providers.map(\.provider))
         self.firstAdmissions = self.firstAdmissions ?? admissions
         self.material = material
         self.keep(store)
-        self.keep(lines, for: configuration.providers)
+        self.keep(lines, for: configuration.connected)
+        self.issuers = Dictionary(issuers.map { ($0.settings, $0.issuer) }) { first, _ in first }
         self.providers = Dictionary(providers.map { ($0.settings, $0.provider) }) { first, _ in first }
         return runtime
     }
@@ -272,18 +277,50 @@ actor RuntimeBuilder {
         return made
     }
 
+    /// The issuers of a configuration; those whose settings and trust stay keep their keys.
+    private func issuers(
+        for configuration: Configuration,
+        over lines: [String: TrustedLine]
+    ) throws(Failure) -> [(settings: IssuerSettings, issuer: TokenIssuer)] {
+        var made: [(settings: IssuerSettings, issuer: TokenIssuer)] = []
+        for settings in configuration.issuers {
+            let isSameLine = lines[settings.id]?.line === self.lines[settings.id]?.line
+            if isSameLine, let old = self.issuers[settings] {
+                made.append((settings, old))
+                continue
+            }
+            let log = self.log
+            let issuer = try TokenIssuer(
+                settings,
+                transport: self.transport,
+                clock: self.clock,
+                random: self.random
+            ) { failure in
+                log.providerFailed(failure, provider: settings.id)
+                ServerMetrics.providerFailures.counter(settings.id).increment()
+            }
+            made.append((settings, issuer))
+        }
+        return made
+    }
+
+    /// The HTTP client for calls to providers and issuers.
+    private var transport: any ProviderTransport {
+        let metered = MeteredTransport(self.transports, results: self.providerCalls)
+        return self.tracer.map { TracedTransport(metered, tracer: $0) } ?? metered
+    }
+
     private func provider(
         _ settings: ProviderSettings,
         redirectURI: String
     ) throws(Failure) -> RuntimeProvider {
         let definition = try ProviderDefinition(settings)
         let log = self.log
-        let metered = MeteredTransport(self.transports, results: self.providerCalls)
         let party = try RelyingParty(
             definition: definition,
             settings: settings,
             redirectURI: redirectURI,
-            transport: self.tracer.map { TracedTransport(metered, tracer: $0) } ?? metered,
+            transport: self.transport,
             clock: self.clock,
             random: self.random,
             spent: self.spent

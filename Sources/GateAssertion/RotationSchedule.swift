@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import GateCore
+
 /// When a new key replaces the one before it, so that each reader knows a key before it is used, and as long as needed.
 ///
 /// It depends on the times of creation only, so all gateways that read the same files come to the same result.

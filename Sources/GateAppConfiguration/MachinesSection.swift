@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+package import GateYAML
+
+/// `apps.<name>.machines` as the file has it.
+package struct MachinesDraft: Sendable {
+    /// The names of issuers.
+    package var issuers: [Located<String>]?
+    /// The names of service tokens.
+    package var serviceTokens: [Located<String>]?
+    var basic: Bool?
+}
+
+extension Mapping<MachinesDraft> {
+    /// `apps.<name>.machines`.
+    static let machines = Mapping(
+        "'machines'",
+        path: "apps.<name>.machines",
+        summary: "The tokens that an app accepts instead of a session, in `Authorization`. `allow` and `deny` hold for their "
+            + "users as for all others. See [machines.md](machines.md).",
+        make: { MachinesDraft() },
+        keys: [
+            Key(
+                "issuers",
+                \.issuers,
+                .list(of: Shape<String>.text.located, named: "a list of issuers"),
+                .init(default: .value([]), example: ["ci"]),
+                "The issuers whose tokens are accepted as `Bearer` (RFC 6750)."
+            ),
+            Key(
+                "service_tokens",
+                \.serviceTokens,
+                .list(of: Shape<String>.text.located, named: "a list of service tokens"),
+                .init(default: .value([]), example: ["deploy-bot"]),
+                "The service tokens that are accepted as `Bearer`."
+            ),
+            Key(
+                "basic",
+                \.basic,
+                .flag,
+                .init(default: .value(false)),
+                "Whether they are accepted as the password of `Basic` too, with any user name, for clients that know nothing "
+                    + "else: git, docker, Prometheus."
+            ),
+        ],
+        check: { draft, written, reading in
+            if (draft.issuers ?? []).isEmpty, (draft.serviceTokens ?? []).isEmpty, written.isSound {
+                reading.error("'machines' needs 'issuers' or 'service_tokens'", at: written.mark)
+            }
+            if draft.basic ?? false, (draft.serviceTokens ?? []).isEmpty, let mark = written.keys["basic"] {
+                reading.error("'basic' is for 'service_tokens', of which there are none", at: mark)
+            }
+        }
+    )
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateAppConfiguration
+internal import GateCore
+internal import GateProviderConfiguration
+internal import GateProviders
+internal import GateYAML
+
+/// Checks the names of issuers and service tokens, which are parts of user keys like those of providers.
+struct MachineCheck {
+    let draft: FileDraft
+
+    func check(_ reading: inout DecodingContext) {
+        let providers = Dictionary((self.draft.providers ?? []).map { ($0.name, $0.mark) }) { first, _ in first }
+        let reserved = Profile.serviceTokenProvider
+        for issuer in self.draft.issuers ?? [] {
+            if let mark = providers[issuer.name] {
+                let line = reading.line(mark, from: issuer.mark)
+                let message = "'\(issuer.name)' is a provider in \(line); users of both would have the same keys"
+                reading.error(message, at: issuer.mark)
+            } else if issuer.name == reserved {
+                reading.error("'\(reserved)' is the name of service tokens in user keys; choose another", at: issuer.mark)
+            }
+        }
+        self.checkIssuers(&reading)
+        guard let tokens = self.draft.serviceTokens, !tokens.isEmpty else { return }
+        if let mark = providers[reserved] {
+            let help = "rename it, or remove 'service_tokens'"
+            reading.error("'\(reserved)' is the name of service tokens in user keys; \(help)", at: mark)
+        }
+        self.checkTokens(tokens, &reading)
+    }
+
+    private func checkTokens(_ tokens: [Named<ServiceTokenDraft>], _ reading: inout DecodingContext) {
+        var hashes: [[UInt8]: Named<ServiceTokenDraft>] = [:]
+        let now = WallClock.system.now
+        for token in tokens {
+            guard let settings = token.value.settings(name: token.name) else { continue }
+            if let other = hashes.updateValue(token, forKey: settings.hash) {
+                reading.error("'\(token.name)' has the hash of '\(other.name)'; each needs its own token", at: token.mark)
+            }
+            guard let mark = token.value.expires?.mark, settings.isExpired(at: now) else { continue }
+            let help = "remove it, or make another with 'gatehouse tokens create'"
+            reading.warning("'\(token.name)' has expired and is not accepted; \(help)", at: mark)
+        }
+    }
+
+    /// An app finds the issuer of a token by its `iss`, so that must not be the same for two of its issuers.
+    private func checkIssuers(_ reading: inout DecodingContext) {
+        let issuers = Dictionary((self.draft.issuers ?? []).map { ($0.name, $0.value.issuer ?? "") }) { first, _ in first }
+        for app in self.draft.apps ?? [] {
+            var names: [String: String] = [:]
+            for issuer in app.value.machines?.value.issuers ?? [] {
+                guard let url = issuers[issuer.value], !url.isEmpty,
+                    let other = names.updateValue(issuer.value, forKey: url)
+                else { continue }
+                let help = "an app takes one of them; put both audiences into its 'audience'"
+                reading.error("'\(issuer.value)' and '\(other)' have the same issuer; \(help)", at: issuer.mark)
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import GateHTTP
+internal import GateHeaders
+internal import GateOpenID
+internal import GatePolicy
+internal import GateRuntime
+internal import GateSessions
+internal import GateWire
+internal import NIOCore
+
+/// What the token of a request leads to.
+enum FoundMachine {
+    /// The request has no token of ours: its session counts.
+    case none
+    /// The token is valid, and stands for a session.
+    case valid(CachedSession, MachineCredential)
+    /// It is not.
+    case rejected(Failure)
+    /// An issuer has to verify it first.
+    case unverified(MachineCredential, TokenIssuer)
+}
+
+// Tokens that machines bring instead of a session.
+extension RequestPath {
+    /// What the token of a request leads to on a route.
+    func machine(of request: RequestHead, on route: RuntimeRoute) -> FoundMachine {
+        guard route.takesMachines else { return .none }
+        let hasSession = self.runtime.cookieKey(of: request) != nil
+        switch MachineCredential.field(of: request, takesBasic: route.takesBasic) {
+        case .none: return .none
+        case .malformed(let why):
+            return hasSession ? .none : .rejected(Failure(.tokenRejected, why))
+        case .token(let credential):
+            return self.known(credential, on: route) ?? self.found(credential, on: route, hasSession: hasSession)
+        }
+    }
+
+    /// What became of a token that was verified before; a service token may have expired meanwhile.
+    private func known(_ credential: MachineCredential, on route: RuntimeRoute) -> FoundMachine? {
+        for issuer in route.route.issuers {
+            switch self.loop.machines.entry(credential, at: issuer, now: self.loop.tick) {
+            case .valid(let session)?: return .valid(session, credential)
+            case .rejected(let failure)?: return .rejected(failure)
+            case nil: continue
+            }
+        }
+        return nil
+    }
+
+    private func found(_ credential: MachineCredential, on route: RuntimeRoute, hasSession: Bool) -> FoundMachine {
+        switch self.runtime.verifier(of: credential, on: route, hasSession: hasSession) {
+        case .none(let why):
+            return hasSession ? .none : .rejected(Failure(.tokenRejected, why))
+        case .issuer(let issuer):
+            return .unverified(credential, issuer)
+        case .serviceToken(let token):
+            switch self.runtime.profile(of: token, on: route, now: self.loop.now) {
+            case .failure(let failure): return .rejected(failure)
+            case .success(let profile):
+                let known = self.loop.machines.entry(credential, at: profile.provider, now: self.loop.tick)
+                if case .valid(let session)? = known { return .valid(session, credential) }
+                return .valid(self.loop.remember(profile, of: credential), credential)
+            }
+        }
+    }
+
+    /// The verdict on a request by its token; nil if it has none of ours, so that its session decides.
+    func machineVerdict(
+        for request: RequestHead,
+        on route: RuntimeRoute,
+        lookup: SessionLookup?,
+        isRetry: Bool,
+        _ client: () -> IPAddress?
+    ) -> Verdict? {
+        switch self.machine(of: request, on: route) {
+        case .none: return nil
+        case .rejected(let failure): return .refused(failure)
+        case .unverified(let credential, let issuer):
+            // The cache has let go of it since it was verified for this request.
+            guard lookup == nil else { return .refused(Failure(.gatewayTooManyWaiting, "too many tokens at once")) }
+            return .needsVerification(credential, issuer, route)
+        case .valid(let session, let credential):
+            if self.loop.access != nil { self.loop.found = session }
+            if isRetry { session.dropAuthorization(on: route) }
+            let verdict = self.verdict(
+                for: request,
+                on: route,
+                session: session,
+                isAmbient: credential.isAmbient,
+                client
+            )
+            guard case .signInNeeded = verdict else { return verdict }
+            let help = "a rule needs a later authentication, which no token proves"
+            return .refused(Failure(.policyRefused, "\(session.session.profile.user) is not admitted: \(help)"))
+        }
+    }
+
+    /// The request without the token that was meant for the gateway; the app must not get what opens other apps.
+    func withoutCredential(_ request: RequestHead, on route: RuntimeRoute) -> RequestHead {
+        switch self.machine(of: request, on: route) {
+        case .none: request
+        case .valid, .rejected, .unverified: request.removing { $0.name == .authorization }
+        }
+    }
+
+    /// Whether a request is the preflight of a call from a page that the app lets write.
+    ///
+    /// Browsers send it without cookies and tokens; the app decides. Fetch standard §4.8.
+    func isAdmittedPreflight(_ request: RequestHead, on route: RuntimeRoute) -> Bool {
+        guard route.takesWrites, request.method == .options, request.framing == .none,
+            let origin = request.message.value(.origin), request.message.count(.origin) == 1,
+            request.message.fields.contains(where: {
+                request.message.spells($0.nameRange, "access-control-request-method")
+            })
+        else { return false }
+        return self.admitsPage(of: origin, for: request, on: route)
+    }
+
+    /// Whether pages of an origin may write to what a request is for, in every reading of its path.
+    func admitsPage(of origin: String, for request: RequestHead, on route: RuntimeRoute) -> Bool {
+        SpellingCheck(runtime: self.runtime, route: route).holdsInEveryReading(of: request) { path, isDecoded in
+            route.admitsWrite(from: origin, to: path, isDecoded: isDecoded)
+        }
+    }
+}
+
+extension MachineVerifier {
+    /// Verifies a token, for a task.
+    static func result(of credential: MachineCredential, at issuer: TokenIssuer) async -> Result<TokenIssuer.Verified, Failure> {
+        do throws(Failure) {
+            return .success(try await issuer.verify(credential.text))
+        } catch {
+            return .failure(error)
+        }
+    }
+}

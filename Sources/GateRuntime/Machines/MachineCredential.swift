@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Foundation
+package import GateCore
+package import GateOpenID
+internal import GatePolicy
+package import GateProviders
+package import GateWire
+
+/// A token that a request brings instead of a session.
+package struct MachineCredential: Sendable {
+    /// SHA-256 of the token.
+    package let hash: [UInt8]
+    /// The token.
+    package let text: String
+    /// Whether browsers may send it by themselves, as they do with a password of Basic authentication.
+    package let isAmbient: Bool
+
+    /// What `Authorization` holds.
+    package enum Field: Sendable {
+        /// No token that could be ours: nothing, or what the app itself asks for.
+        case none
+        /// A token.
+        case token(MachineCredential)
+        /// A field that two servers may read differently.
+        case malformed(String)
+    }
+
+    /// Reads the token of a request.
+    ///
+    /// RFC 6750 §2.1, RFC 7617 §2: one field, one space after the scheme, and for `Bearer` only the characters of a token.
+    /// A password is a token only with the prefix of service tokens; others are the app's.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - takesBasic: Whether service tokens are accepted as a password.
+    /// - Returns: What is there.
+    package static func field(of request: RequestHead, takesBasic: Bool) -> Field {
+        guard let field = request.message.first(.authorization) else { return .none }
+        let value = request.message.text(field.valueRange)
+        let scheme = value.prefix { $0 != " " && $0 != "\t" && $0 != "," }.lowercased()
+        guard request.message.count(.authorization) == 1 else {
+            return .malformed("'Authorization' is there more than once")
+        }
+        let rest = value.dropFirst(scheme.count)
+        switch scheme {
+        case "bearer":
+            let token = rest.dropFirst()
+            guard rest.first == " ", self.isToken(token) else {
+                return .malformed("'Authorization' is not 'Bearer', one space and a token")
+            }
+            return .token(MachineCredential(String(token), isAmbient: false))
+        case "basic" where takesBasic:
+            guard let token = self.token(inBasic: rest) else { return .none }
+            return .token(MachineCredential(token, isAmbient: true))
+        default: return .none
+        }
+    }
+
+    private init(_ text: String, isAmbient: Bool) {
+        self.text = text
+        self.hash = ServiceToken.hash(of: text)
+        self.isAmbient = isAmbient
+    }
+
+    /// `b64token` of RFC 6750 §2.1.
+    private static func isToken(_ text: Substring) -> Bool {
+        let body = text.utf8.prefix { $0 != UInt8(ascii: "=") }
+        let isBody = body.allSatisfy { byte in
+            PercentEncoding.isUnreserved(byte) || byte == UInt8(ascii: "+") || byte == UInt8(ascii: "/")
+        }
+        return !body.isEmpty && isBody && text.utf8.dropFirst(body.count).allSatisfy { $0 == UInt8(ascii: "=") }
+    }
+
+    /// The service token in the credentials of Basic authentication: the password, or the user name with any password, since
+    /// some clients take one of the two only.
+    private static func token(inBasic value: Substring) -> String? {
+        let encoded = value.drop { $0 == " " }
+        guard encoded.utf8.count <= 1024, let bytes = Data(base64Encoded: String(encoded)),
+            let pair = String(validating: bytes, as: UTF8.self), let colon = pair.firstIndex(of: ":")
+        else { return nil }
+        let parts = [pair[pair.index(after: colon)...], pair[..<colon]]
+        return parts.first { ServiceToken.isOne($0) }.map(String.init)
+    }
+}
+
+/// Who has to verify a token on a route.
+package enum MachineVerifier: Sendable {
+    /// It is a service token: this one, or none of the file.
+    case serviceToken(ServiceTokenSettings?)
+    /// An issuer.
+    case issuer(TokenIssuer)
+    /// Neither: it is the app's own business if there is a session, and nothing else otherwise.
+    case none(why: String)
+}
+
+extension RuntimeConfiguration {
+    /// Who has to verify a token on a route.
+    ///
+    /// - Parameters:
+    ///   - credential: The token.
+    ///   - route: The route, which accepts some tokens.
+    ///   - hasSession: Whether the request has a session cookie: then a text that is no JWT of an issuer of the app and no
+    ///     service token is the app's own.
+    /// - Returns: The verifier.
+    package func verifier(
+        of credential: MachineCredential,
+        on route: RuntimeRoute,
+        hasSession: Bool
+    ) -> MachineVerifier {
+        if ServiceToken.isOne(credential.text) { return .serviceToken(self.serviceTokens[credential.hash]) }
+        let accepted = route.route.issuers.compactMap { self.issuers[$0] }
+        if let issuer = TokenIssuer.claimedIssuer(of: credential.text) {
+            if let found = accepted.first(where: { isIdentical($0.settings.provider.issuer ?? "", issuer) }) {
+                return .issuer(found)
+            }
+            return .none(why: "no issuer of \(route.name) has the 'iss' of the token")
+        }
+        let introspecting = accepted.filter { issuer in
+            if case .introspection = issuer.settings.verification { true } else { false }
+        }
+        guard !hasSession, introspecting.count == 1, let issuer = introspecting.first else {
+            return .none(why: "it is no service token, and no JWT")
+        }
+        return .issuer(issuer)
+    }
+
+    /// The user of a service token on a route, or why it is not accepted there.
+    package func profile(of token: ServiceTokenSettings?, on route: RuntimeRoute, now: Instant) -> Result<Profile, Failure> {
+        guard let token else {
+            return .failure(Failure(.tokenRejected, "the file has no service token with this hash; was it removed?"))
+        }
+        guard !token.isExpired(at: now) else {
+            return .failure(Failure(.tokenRejected, "the service token '\(token.name)' has expired"))
+        }
+        guard route.route.serviceTokens.contains(token.name) else {
+            let help = "add it to 'machines.service_tokens' of the app if it may"
+            return .failure(Failure(.tokenRejected, "\(route.name) does not accept '\(token.name)'; \(help)"))
+        }
+        return .success(token.profile(issuer: "\(self.publicOrigin)"))
+    }
+
+    /// The challenges of a route for clients without a session or a valid token.
+    ///
+    /// RFC 6750 §3, RFC 7617 §2.
+    ///
+    /// - Parameters:
+    ///   - route: The route.
+    ///   - isRejected: Whether the request has a token that is not valid.
+    ///   - asksForPassword: Whether the client takes a challenge for a password as one; a browser would show a dialog.
+    /// - Returns: The values of `WWW-Authenticate` beside that for sessions; none for an app that accepts no tokens.
+    package func challenges(on route: RuntimeRoute, isRejected: Bool, asksForPassword: Bool) -> [String] {
+        var challenges: [String] = []
+        if route.takesBasic, asksForPassword { challenges.append("Basic realm=\"gatehouse\", charset=\"UTF-8\"") }
+        if route.takesMachines {
+            challenges.append("Bearer realm=\"gatehouse\"\(isRejected ? ", error=\"invalid_token\"" : "")")
+        }
+        return challenges
+    }
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import GateCore
+
+extension Session {
+    /// What stands for a session while the token of a machine is accepted: it is never stored, and no cookie leads to it.
+    ///
+    /// - Parameters:
+    ///   - profile: The user of the token.
+    ///   - id: A random id, which is the `sid` of assertions.
+    ///   - now: When the token was verified.
+    /// - Returns: The session.
+    package static func machine(_ profile: Profile, id: String, now: Instant) -> Session {
+        Session(
+            id: id,
+            family: id,
+            profile: profile,
+            host: "",
+            created: now,
+            lastSeen: now,
+            endSession: nil
+        )
+    }
+}
