@@ -239,7 +239,9 @@ struct AccessCheck {
     private func checkFields(_ draft: EntryDraft, _ accepted: Set<String>, _ reading: inout DecodingContext) {
         let user = draft.user.map { String($0.value.prefix { $0 != ":" }) }
         let sources = (draft.provider?.value ?? user).map { [$0] } ?? self.named(accepted)
-        guard !sources.isEmpty, sources.allSatisfy({ self.known.all.contains($0) || accepted.contains($0) }), !self.known.isUnreadable else { return }
+        guard !sources.isEmpty, sources.allSatisfy({ self.known.all.contains($0) || accepted.contains($0) }),
+            !self.known.isUnreadable
+        else { return }
         let list = sources.prefix(5).joined(separator: ", ")
         let email = draft.email?.mark ?? draft.emailDomain?.mark
         if let email, !sources.contains(where: self.known.returnsEmail) {

@@ -17,7 +17,8 @@ extension Mapping<MachinesDraft> {
     static let machines = Mapping(
         "'machines'",
         path: "apps.<name>.machines",
-        summary: "The tokens that an app accepts instead of a session, in `Authorization`. `allow` and `deny` hold for their "
+        summary:
+            "The tokens that an app accepts instead of a session, in `Authorization`. `allow` and `deny` hold for their "
             + "users as for all others. See [machines.md](machines.md).",
         make: { MachinesDraft() },
         keys: [

@@ -128,7 +128,10 @@ extension RequestPath {
 
 extension MachineVerifier {
     /// Verifies a token, for a task.
-    static func result(of credential: MachineCredential, at issuer: TokenIssuer) async -> Result<TokenIssuer.Verified, Failure> {
+    static func result(
+        of credential: MachineCredential,
+        at issuer: TokenIssuer
+    ) async -> Result<TokenIssuer.Verified, Failure> {
         do throws(Failure) {
             return .success(try await issuer.verify(credential.text))
         } catch {

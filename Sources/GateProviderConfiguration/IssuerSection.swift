@@ -79,7 +79,8 @@ extension Mapping<IssuerDraft> {
     package static let issuer = Mapping(
         "an issuer",
         path: "issuers.<name>",
-        summary: "An issuer whose tokens machines bring instead of a session; apps name it in `machines`. The name is part of "
+        summary:
+            "An issuer whose tokens machines bring instead of a session; apps name it in `machines`. The name is part of "
             + "every user key. See [machines.md](machines.md).",
         make: { IssuerDraft() },
         keys: tokenKeys + connectionKeys,
@@ -106,7 +107,10 @@ extension Mapping<IssuerDraft> {
             "audience",
             \.audiences,
             .oneOrMany(of: .audience, named: "an audience or a list of audiences"),
-            .init(default: .words("(required, but with `introspection` and `require`)"), example: "https://wiki.example.com"),
+            .init(
+                default: .words("(required, but with `introspection` and `require`)"),
+                example: "https://wiki.example.com"
+            ),
             "The values of which the `aud` of a token must have one; tokens for other APIs of the issuer have another."
         ),
         Key(
@@ -143,7 +147,10 @@ extension Mapping<IssuerDraft> {
                 named: "a mapping of profile fields to claims",
                 rule: .profileField
             ),
-            .init(default: .words("the standard claims, or those of the type"), example: ["groups": "/realm_access/roles"]),
+            .init(
+                default: .words("the standard claims, or those of the type"),
+                example: ["groups": "/realm_access/roles"]
+            ),
             "The claims that fields of the profile are read from: by name, or by a JSON Pointer."
         ),
         Key(
@@ -224,14 +231,18 @@ extension IssuerDraft {
             let mark = written.keys[name] ?? written.mark
             let message =
                 type == .introspection
-                ? "an issuer of type introspection needs '\(name)'" : "'\(name)' is for type introspection only; remove it"
+                ? "an issuer of type introspection needs '\(name)'"
+                : "'\(name)' is for type introspection only; remove it"
             reading.error(message, at: mark)
         }
         if type == .introspection, let mark = written.keys["keys_url"] {
             reading.error("'keys_url' is not for type introspection; remove it", at: mark)
         }
         if self.issuer == nil, !written.has("issuer") {
-            reading.error("an issuer of type \(type.rawValue) needs 'issuer', the 'iss' of its tokens", at: written.mark)
+            reading.error(
+                "an issuer of type \(type.rawValue) needs 'issuer', the 'iss' of its tokens",
+                at: written.mark
+            )
         }
         if !written.has("audience"), type != .introspection || !written.has("require") {
             let risk = "or tokens for other APIs of the issuer would be accepted"
@@ -240,7 +251,10 @@ extension IssuerDraft {
         self.checkOwner(type, written, &reading)
         if let symmetric = self.algorithms?.first(where: \.isSymmetric) {
             let mark = written.keys["algorithms"] ?? written.mark
-            reading.error("'\(symmetric.rawValue)' needs a shared secret, which tokens of machines cannot have", at: mark)
+            reading.error(
+                "'\(symmetric.rawValue)' needs a shared secret, which tokens of machines cannot have",
+                at: mark
+            )
         }
     }
 

@@ -33,7 +33,8 @@ extension Mapping<ServiceTokenDraft> {
     package static let serviceToken = Mapping(
         "a service token",
         path: "service_tokens.<name>",
-        summary: "A token for one client without a browser, which `gatehouse tokens create` makes; apps name it in `machines`. "
+        summary:
+            "A token for one client without a browser, which `gatehouse tokens create` makes; apps name it in `machines`. "
             + "Its user is `token:<name>`. See [machines.md](machines.md#service-tokens).",
         make: { ServiceTokenDraft() },
         keys: [
@@ -80,7 +81,8 @@ extension Shape<[UInt8]> {
         guard let scalar = reading.scalar(node, kind: "a hash") else { return nil }
         guard !ServiceToken.isOne(scalar.text) else {
             reading.conceal(node)
-            let help = "write the hash that 'gatehouse tokens create' printed, and make another token: this one is known"
+            let help =
+                "write the hash that 'gatehouse tokens create' printed, and make another token: this one is known"
             reading.error("this is a token, not its hash; \(help)", at: scalar.mark)
             return nil
         }

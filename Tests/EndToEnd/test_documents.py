@@ -34,7 +34,7 @@ def blocks(name, language):
 
 @pytest.mark.parametrize(
     "name", [
-        "README.md", "docs/start.md", "docs/profile.md", "docs/pinning.md", "docs/headers.md", "docs/policy.md", *PAGES,
+        "README.md", "docs/start.md", "docs/profile.md", "docs/pinning.md", "docs/headers.md", "docs/policy.md", "docs/machines.md", *PAGES,
         *(page for page in APPS if page != "docs/apps/node.md")
     ]
 )

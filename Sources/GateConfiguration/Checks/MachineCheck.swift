@@ -19,7 +19,10 @@ struct MachineCheck {
                 let message = "'\(issuer.name)' is a provider in \(line); users of both would have the same keys"
                 reading.error(message, at: issuer.mark)
             } else if issuer.name == reserved {
-                reading.error("'\(reserved)' is the name of service tokens in user keys; choose another", at: issuer.mark)
+                reading.error(
+                    "'\(reserved)' is the name of service tokens in user keys; choose another",
+                    at: issuer.mark
+                )
             }
         }
         self.checkIssuers(&reading)
@@ -37,7 +40,10 @@ struct MachineCheck {
         for token in tokens {
             guard let settings = token.value.settings(name: token.name) else { continue }
             if let other = hashes.updateValue(token, forKey: settings.hash) {
-                reading.error("'\(token.name)' has the hash of '\(other.name)'; each needs its own token", at: token.mark)
+                reading.error(
+                    "'\(token.name)' has the hash of '\(other.name)'; each needs its own token",
+                    at: token.mark
+                )
             }
             guard let mark = token.value.expires?.mark, settings.isExpired(at: now) else { continue }
             let help = "remove it, or make another with 'gatehouse tokens create'"
@@ -47,7 +53,9 @@ struct MachineCheck {
 
     /// An app finds the issuer of a token by its `iss`, so that must not be the same for two of its issuers.
     private func checkIssuers(_ reading: inout DecodingContext) {
-        let issuers = Dictionary((self.draft.issuers ?? []).map { ($0.name, $0.value.issuer ?? "") }) { first, _ in first }
+        let issuers = Dictionary((self.draft.issuers ?? []).map { ($0.name, $0.value.issuer ?? "") }) { first, _ in
+            first
+        }
         for app in self.draft.apps ?? [] {
             var names: [String: String] = [:]
             for issuer in app.value.machines?.value.issuers ?? [] {

@@ -28,7 +28,9 @@ struct SignInRedirect {
         silentlyWith provider: String? = nil,
         client: @autoclosure () -> IPAddress? = nil
     ) -> Response {
-        guard ClientKind(request).wantsPage else { return self.challenge(request, route: route) }
+        guard ClientKind(request).wantsPage, self.hasSignIn(route) else {
+            return self.challenge(request, route: route)
+        }
         let path = self.runtime.returnPath(of: request, on: route, client: client())
         let origin = self.runtime.origin(of: request)
         if let provider, origin.host == self.runtime.publicOrigin.host {
@@ -96,8 +98,12 @@ struct SignInRedirect {
         return response
     }
 
+    /// Whether a route accepts users of any provider; otherwise no sign-in helps.
+    private func hasSignIn(_ route: RuntimeRoute) -> Bool { !route.route.providers.isEmpty }
+
     /// The response for a proxy that shows its client at most the URL of the sign-in, which is in `Location`.
     func status(for request: RequestHead, route: RuntimeRoute) -> Response {
+        guard self.hasSignIn(route) else { return self.challenge(request, route: route) }
         var response = Response(401, fields: [.location: self.address(for: request, route: route)])
         response.head.headerFields[.wwwAuthenticate] = Rendering.authenticationScheme
         response.rejection = Response.Rejection(.signInRequired)
@@ -106,6 +112,10 @@ struct SignInRedirect {
 
     /// The response for scripts, with the URL that a user would have to open.
     private func challenge(_ request: RequestHead, route: RuntimeRoute) -> Response {
+        guard self.hasSignIn(route) else {
+            let failure = Failure(.signInRequired, "\(route.name) accepts tokens only, and the request has none")
+            return self.runtime.rendering.challenge(failure)
+        }
         let failure = Failure(.signInRequired, "\(route.name) needs a session that it accepts")
         return self.runtime.rendering.challenge(failure, signIn: self.address(for: request, route: route))
     }

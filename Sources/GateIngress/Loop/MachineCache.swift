@@ -33,7 +33,9 @@ struct MachineCache {
 
     /// What became of a token at an issuer, if that is known and still counts.
     func entry(_ credential: MachineCredential, at issuer: String, now: NIODeadline) -> Entry? {
-        guard let known = self.entries[Key(hash: credential.hash, issuer: issuer)], now < known.until else { return nil }
+        guard let known = self.entries[Key(hash: credential.hash, issuer: issuer)], now < known.until else {
+            return nil
+        }
         return known.entry
     }
 

@@ -89,7 +89,8 @@ struct UnverifiedIDToken: Sendable {
         }
         guard UnverifiedIDToken.isType(header["typ"], of: purpose) else {
             let expected = ReceivedText.list(purpose.types)
-            let detail = "typ is \(ReceivedText.shown(header["typ"])), expected one of \(expected)\(purpose.needsType ? "" : " or none")"
+            let detail =
+                "typ is \(ReceivedText.shown(header["typ"])), expected one of \(expected)\(purpose.needsType ? "" : " or none")"
             throw TokenRejection(.idTokenType, "RFC 8725 §3.11", detail: detail)
         }
         let algorithm = try algorithms.algorithm(of: header["alg"]).get()

@@ -59,7 +59,9 @@ package struct RequiredClaim: Sendable, Hashable {
     package func isMet(by claims: JSON) -> Bool {
         guard let found = claims.value(at: self.pointer) else { return false }
         return (found.array ?? [found]).contains { one in
-            guard let text = one.string ?? one.integer.map({ "\($0)" }) ?? one.bool.map({ "\($0)" }) else { return false }
+            guard let text = one.string ?? one.integer.map({ "\($0)" }) ?? one.bool.map({ "\($0)" }) else {
+                return false
+            }
             return self.values.contains { isIdentical($0, text) }
         }
     }

@@ -126,7 +126,11 @@ extension RuntimeConfiguration {
     }
 
     /// The user of a service token on a route, or why it is not accepted there.
-    package func profile(of token: ServiceTokenSettings?, on route: RuntimeRoute, now: Instant) -> Result<Profile, Failure> {
+    package func profile(
+        of token: ServiceTokenSettings?,
+        on route: RuntimeRoute,
+        now: Instant
+    ) -> Result<Profile, Failure> {
         guard let token else {
             return .failure(Failure(.tokenRejected, "the file has no service token with this hash; was it removed?"))
         }

@@ -60,19 +60,24 @@ package struct Rendering: Sendable {
         }
     }
 
-    /// The response for scripts that come without a fitting session, with the address that a user would have to open.
-    package func challenge(_ failure: Failure, signIn address: String) -> Response {
+    /// The response for scripts that come without a fitting session, with the address that a user would have to open; nil
+    /// for an app that accepts tokens only.
+    package func challenge(_ failure: Failure, signIn address: String? = nil) -> Response {
         let incident = self.random.identifier(9)
         self.log.refused(failure, incident: incident, isPage: false)
         let cookie = GatewayCookie.session(at: self.publicOrigin).name
         let script = "a client without one sends the cookie \(cookie) of that session"
-        let members: JSON = [
-            "error": .string(failure.code), "incident": .string(incident), "sign_in": .string(address),
-            "help": .string("sign in with a browser at 'sign_in'; \(script)"),
+        var members: [String: JSON] = [
+            "error": .string(failure.code), "incident": .string(incident),
+            "help": "send a token of the app's operator as 'Authorization: Bearer TOKEN'",
         ]
-        var response = Rendering.json(failure.reason.entry.status, members)
+        if let address {
+            members["sign_in"] = .string(address)
+            members["help"] = .string("sign in with a browser at 'sign_in'; \(script)")
+        }
+        var response = Rendering.json(failure.reason.entry.status, .object(members))
         response.rejection = Response.Rejection(failure.reason, incident: incident)
-        response.head.headerFields[.wwwAuthenticate] = Rendering.authenticationScheme
+        if address != nil { response.head.headerFields[.wwwAuthenticate] = Rendering.authenticationScheme }
         return response
     }
 

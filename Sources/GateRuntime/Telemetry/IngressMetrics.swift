@@ -131,7 +131,8 @@ package struct IngressMetrics: Sendable {
         "gatehouse_token_verifications_total",
         labels: ["issuer", "result"],
         unit: "tokens",
-        help: "Tokens of machines that an issuer's keys or its introspection have verified, by result: ok or the code of the failure"
+        help:
+            "Tokens of machines that an issuer's keys or its introspection have verified, by result: ok or the code of the failure"
     ).only(when: "a machine brought a token of an issuer")
 
     private static let shadowed = MetricSeries.counter(
@@ -147,7 +148,7 @@ package struct IngressMetrics: Sendable {
         requests, requestDuration, rejections, redirects, upstreamRequests, upstreamDuration, signInSteps,
         signInDuration,
         sessionStarts, sessionEnds, rejected, irregularHeaderNames, signIns, signOuts, providerLogouts, rechecks,
-        staleSessions, revocations, droppedGroups, shadowed,
+        staleSessions, revocations, droppedGroups, shadowed, verifications,
     ]
 
     /// How many sign-ins succeeded, how many failed, how many requests were rejected, without redirects to the sign-in, and

@@ -1,0 +1,508 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tokens of machines instead of sessions: JWTs of issuers, introspection, service tokens, Basic, and calls across origins."""
+
+import base64
+import json
+import re
+import subprocess
+import threading
+from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs
+
+import jwt
+import pytest
+
+from support.browser import Browser
+from support.gateway import Gateway, oidc, run
+from support.processes import eventually
+from support.raw import Wire, request
+from support.tokens import Key, b64, now, token
+from support.upstream import Upstream
+from support.websockets import agrees, handshake
+
+RSA, EC, OTHER = Key("r1"), Key("e1", "ES256"), Key("e1", "ES256")
+API = "https://wiki.example.com"
+SPA, FOREIGN = "https://spa.example.com", "https://evil.example.com"
+
+
+class Issuer:
+    """An issuer of JWTs with metadata, keys and an introspection endpoint."""
+    def __init__(self):
+        self.keys, self.active, self.calls, self.down = [RSA, EC], {}, [], False
+        issuer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self):
+                documents = {
+                    "/.well-known/openid-configuration": {"issuer": issuer.url, "jwks_uri": f"{issuer.url}/keys"},
+                    "/keys": {"keys": [key.jwk for key in issuer.keys]},
+                }
+                self.respond(documents.get(self.path))
+
+            def do_POST(self):
+                form = parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
+                issuer.calls.append((form, self.headers["Authorization"]))
+                self.respond({} if issuer.down else issuer.active.get(form["token"][0], {"active": False}))
+
+            def respond(self, document):
+                issuer.calls.append(self.path)
+                body = json.dumps(document).encode()
+                self.send_response(503 if issuer.down else 404 if document is None else 200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def claims(self, **more):
+        claims = {
+            "iss": self.url, "aud": API, "sub": "repo:acme/wiki", "exp": now() + 300, "iat": now(), "owner": "acme",
+            "realm": {"groups": ["deployers", "ci"]}, **more
+        }
+        return {name: value for name, value in claims.items() if value is not None}
+
+    def token(self, key=EC, header=None, **more):
+        return token(key, self.claims(**more), header)
+
+
+def made(name, *more):
+    """A service token with its entry, from the command."""
+    entry = json.loads(run("tokens", "create", name, "--json", *more).stdout)
+    return entry.pop("token"), {key: value for key, value in entry.items() if key != "name"}
+
+
+BOT, BOT_ENTRY = made("bot", "--group", "deployers")
+READER, READER_ENTRY = made("reader")
+OLD, OLD_ENTRY = made("old")
+
+
+@pytest.fixture(scope="module")
+def app():
+    with Upstream() as app:
+        yield app
+
+
+@pytest.fixture(scope="module")
+def issuer():
+    issuer = Issuer()
+    yield issuer
+    issuer.server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory, provider_server, app, issuer):
+    def entry(path, machines, **more):
+        return {"path": path, "upstream": app.address, "allow": "signed_in", "machines": machines, **more}
+
+    apps = {
+        "wiki": entry("/", {"issuers": ["ci"], "service_tokens": ["bot", "old"], "basic": True}, public=["/open/"],
+                      origins=[SPA]),
+        "strict": entry("/strict", {"issuers": ["ci"], "service_tokens": ["bot", "reader"]}, providers=[],
+                        allow=[{"user": "ci:repo:acme/wiki"}, {"group": "deployers", "provider": "token"}],
+                        deny=[{"path": "/strict/admin/**"}]),
+        "opaque": entry("/opaque", {"issuers": ["legacy"]}),
+        "closed": {"path": "/closed", "upstream": app.address, "allow": "signed_in"},
+    }
+    folder = tmp_path_factory.mktemp("machines")
+    gateway = Gateway(folder, {"mock": oidc(provider_server.realm("mock").issuer)}, apps)
+    gateway.configuration["issuers"] = {
+        "ci":
+            {
+                "type": "jwt", "issuer": issuer.url, "audience": [API], "require": {"owner": ["acme", "umbrella"]},
+                "profile": {"groups": "/realm/groups"}, "clock_leeway": "0s"
+            },
+        "legacy":
+            {
+                "type": "introspection", "issuer": issuer.url, "audience": API, "cache": "1s",
+                "introspection_endpoint": f"{issuer.url}/introspect", "client_id": "gate way", "client_secret":
+                    "${env:TEST_CLIENT_SECRET}"
+            },
+    }
+    gateway.configuration["service_tokens"] = {
+        "bot": BOT_ENTRY, "reader": READER_ENTRY, "old": {**OLD_ENTRY, "expires": "2026-01-01"}
+    }
+    gateway.configuration["logs"] = {"format": "json", "access": str(folder / "access.log")}
+    with gateway:
+        yield gateway
+
+
+def call(gateway, path="/page", authorization=None, method="GET", fields=(), body=b""):
+    fields = list(fields) + ([("Authorization", authorization)] if authorization else [])
+    return request(gateway.port, path, f"gate.localhost:{gateway.port}", method, fields, body)
+
+
+def bearer(text):
+    return f"Bearer {text}"
+
+
+def basic(user, password):
+    return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
+
+
+def received(response):
+    """What the app received."""
+    assert response.status == 200, response
+    return {name.lower(): value for name, value in response.json["fields"]}
+
+
+def user(response):
+    return received(response)["x-forwarded-user"]
+
+
+def signed_in(gateway, provider_server):
+    with provider_server.realm("mock").fresh():
+        browser = Browser(gateway)
+        assert browser.sign_in("mock", "/").status == 200
+    return ("Cookie", f"gatehouse={browser.ticket()}")
+
+
+def test_a_token_of_an_issuer_opens_the_app_with_a_profile_and_an_assertion(gateway, issuer):
+    fields = received(call(gateway, authorization=bearer(issuer.token())))
+    assert fields["x-forwarded-user"] == "ci:repo:acme/wiki"
+    assert fields["x-forwarded-provider"] == "ci" and fields["x-forwarded-groups"] == "ci,deployers"
+    keys = jwt.PyJWKSet.from_dict(call(gateway, "/oauth2/jwks.json").json)
+    assertion = fields["x-gatehouse-assertion"]
+    key = keys[jwt.get_unverified_header(assertion)["kid"]]
+    claims = jwt.decode(assertion, key, ["ES256"], audience=gateway.origin)
+    assert claims["sub"] == "ci:repo:acme/wiki" and claims["groups"] == ["ci", "deployers"]
+    assert claims["exp"] - now() <= 300
+
+
+def test_the_app_never_gets_the_token(gateway, issuer, app):
+    for authorization in (bearer(issuer.token()), bearer(BOT), basic("any", BOT)):
+        for path in ("/page", "/open/page"):
+            assert "authorization" not in received(call(gateway, path, authorization))
+
+
+def test_authorization_of_the_app_itself_reaches_it(gateway, provider_server):
+    cookie = signed_in(gateway, provider_server)
+    for authorization in (basic("ann", "secret"), "Bearer of-the-app", "Digest username=x", "Bearer", "Bearer  two"):
+        fields = received(call(gateway, authorization=authorization, fields=[cookie]))
+        assert fields["authorization"] == authorization.strip() and fields["x-forwarded-user"] == "mock:ada"
+
+
+def test_a_token_decides_and_not_the_cookie_beside_it(gateway, issuer, provider_server):
+    cookie = signed_in(gateway, provider_server)
+    assert user(call(gateway, authorization=bearer(issuer.token()), fields=[cookie])) == "ci:repo:acme/wiki"
+    assert user(call(gateway, authorization=bearer(BOT), fields=[cookie])) == "token:bot"
+    expired = bearer(issuer.token(exp=now() - 5))
+    assert call(gateway, authorization=expired, fields=[cookie]).status == 401
+    assert call(gateway, authorization=bearer(BOT[:-1]), fields=[cookie]).status == 401
+
+
+# GHSA-wcvh-g65p-v576 (A-59), RFC 8725, RFC 9068.
+INVALID = {
+    "another audience": {"aud": "https://other.example.com"},
+    "no audience": {"aud": None},
+    "no expiry": {"exp": None},
+    "expired": {"exp": now() - 5},
+    "not valid yet": {"nbf": now() + 300},
+    "issued in the future": {"iat": now() + 300},
+    "another owner": {"owner": "evil"},
+    "an owner with more": {"owner": "acme-evil"},
+    "no owner": {"owner": None},
+    "an object as owner": {"owner": {"acme": "acme"}},
+    "no subject": {"sub": None},
+    "a number as subject": {"sub": ["repo:acme/wiki"]},
+    "expiry as text": {"exp": str(now() + 300)},
+    "a logout token": {"events": {"http://schemas.openid.net/event/backchannel-logout": {}}},
+}
+
+
+@pytest.mark.parametrize("claims", INVALID.values(), ids=INVALID)
+def test_a_59_a_token_with_other_claims_is_rejected(gateway, issuer, app, claims):
+    before = len(app.requests)
+    response = call(gateway, authorization=bearer(issuer.token(**claims)))
+    assert response.status == 401 and response.json["error"] == "token.rejected"
+    assert 'Bearer realm="gatehouse", error="invalid_token"' in response.all("www-authenticate")
+    assert len(app.requests) == before
+
+
+def test_a_59_a_token_with_another_form_or_signature_is_rejected(gateway, issuer, app):
+    before = len(app.requests)
+    good = issuer.token()
+    head, claims, signature = good.split(".")
+    unsigned = b64(json.dumps({"alg": "none", "typ": "JWT"}))
+    symmetric = token(RSA, issuer.claims(), algorithm="HS256")
+    forms = [
+        f"{head}.{claims}.", f"{unsigned}.{claims}.", f"{unsigned}.{claims}.{signature}", f"{head}.{claims}", symmetric,
+        issuer.token(OTHER), issuer.token(header={"kid": "unknown"}), issuer.token(header={"typ": "logout+jwt"}),
+        issuer.token(header={"crit": ["b64"], "b64": False}), issuer.token(header={"jwk": OTHER.jwk, "kid": "x"}),
+        f"{head}.{claims}.{signature}=", f"{head}.{claims}.{'A' * len(signature)}", good + "A",
+    ]
+    for form in forms:
+        response = call(gateway, authorization=bearer(form))
+        assert response.status == 401, form
+    assert len(app.requests) == before
+
+
+def test_each_changed_character_of_a_signature_is_rejected(gateway, issuer):
+    head, claims, signature = issuer.token().split(".")
+    for index in range(0, len(signature), 3):
+        other = "A" if signature[index] != "A" else "B"
+        changed = f"{signature[:index]}{other}{signature[index + 1:]}"
+        assert call(gateway, authorization=bearer(f"{head}.{claims}.{changed}")).status == 401, index
+
+
+def test_t_21_the_field_has_one_reading(gateway, issuer):
+    good = issuer.token()
+    for value in (f"Bearer  {good}", f"Bearer\t{good}", f"Bearer {good} x", f"Bearer {good},{good}", "Bearer", f"Bearer={good}"):
+        assert call(gateway, authorization=value).status == 401, value
+    twice = [("Authorization", bearer(good)), ("Authorization", bearer(good))]
+    assert call(gateway, fields=twice).status in (400, 401)
+    assert user(call(gateway, authorization=f"bEARER {good}")) == "ci:repo:acme/wiki"
+
+
+def test_a_token_counts_for_the_apps_that_name_its_issuer_only(gateway, issuer):
+    good = bearer(issuer.token())
+    assert call(gateway, "/page", good).status == 200
+    response = call(gateway, "/closed/page", good)
+    assert response.status == 401 and response.json["error"] == "sign_in_required"
+    assert response.all("www-authenticate") == ['Cookie realm="gatehouse"']
+    response = call(gateway, "/strict/page", bearer(issuer.token(iss="https://id.example.com")))
+    assert response.status == 401 and response.json["error"] == "token.rejected"
+    # The same issuer by another way of verification: what one has verified is not valid at the other (A-91).
+    assert call(gateway, "/opaque/page", good).status == 401
+
+
+def test_rules_decide_about_machines(gateway, issuer):
+    assert user(call(gateway, "/strict/page", bearer(issuer.token()))) == "ci:repo:acme/wiki"
+    response = call(gateway, "/strict/page", bearer(issuer.token(sub="repo:acme/other")))
+    assert response.status == 403 and response.json["error"] == "policy.refused"
+    assert user(call(gateway, "/strict/page", bearer(BOT))) == "token:bot"
+    assert call(gateway, "/strict/page", bearer(READER)).status == 403
+    assert call(gateway, "/strict/admin/x", bearer(BOT)).status == 403
+
+
+def test_an_app_without_providers_has_no_sign_in(gateway):
+    response = call(gateway, "/strict/page", fields=[("Accept", "text/html"), ("Sec-Fetch-Mode", "navigate")])
+    assert response.status == 401 and "sign_in" not in response.json
+    assert response.all("www-authenticate")[0] == 'Bearer realm="gatehouse"'
+
+
+def test_a_service_token_is_accepted_where_it_is_listed_until_it_expires(gateway, provider_server):
+    assert user(call(gateway, authorization=bearer(BOT))) == "token:bot"
+    for wrong in (READER, OLD, BOT[:-1] + ("A" if BOT[-1] != "A" else "B"), "gth_", BOT.upper()):
+        assert call(gateway, authorization=bearer(wrong)).status == 401, wrong
+    log = gateway.log
+    assert "does not accept 'reader'" in log and "'old' has expired" in log and "no service token with this hash" in log
+    assert BOT not in log and READER not in log
+
+
+def test_a_service_token_as_a_password(gateway):
+    assert user(call(gateway, authorization=basic("x", BOT))) == "token:bot"
+    assert user(call(gateway, authorization=basic(BOT, ""))) == "token:bot"
+    assert user(call(gateway, authorization=basic(BOT, "x-oauth-basic"))) == "token:bot"
+    assert call(gateway, authorization=basic("x", READER)).status == 401
+    # An app that does not ask for it takes none.
+    assert call(gateway, "/strict/page", basic("x", BOT)).status == 401
+    # Browsers send a password by themselves, so another site must not cause a write with one.
+    cross = [("Origin", FOREIGN), ("Sec-Fetch-Site", "cross-site")]
+    assert call(gateway, "/page", basic("x", BOT), "POST", cross).status == 403
+    assert call(gateway, "/page", bearer(BOT), "POST", cross).status == 200
+
+
+def test_the_challenge_fits_the_client(gateway):
+    response = call(gateway)
+    assert response.status == 401 and response.json["sign_in"]
+    challenges = response.all("www-authenticate")
+    assert challenges[0].startswith("Basic ") and challenges[1] == 'Bearer realm="gatehouse"'
+    script = call(gateway, fields=[("Sec-Fetch-Mode", "cors")])
+    assert not any(value.startswith("Basic") for value in script.all("www-authenticate"))
+
+
+def test_git_and_curl_get_in_with_a_service_token(gateway, app, tmp_path):
+    folder = tmp_path / "served"
+    for command in (
+        ["init", "-q", "work"], ["-C", "work", "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-q",
+                                 "--allow-empty", "-m", "first"], ["clone", "-q", "--bare", "work", "repo.git"],
+        ["-C", "repo.git", "update-server-info"]
+    ):
+        folder.mkdir(exist_ok=True)
+        subprocess.run(["git", *command], cwd=folder, check=True, capture_output=True)
+
+    class Files(SimpleHTTPRequestHandler):
+        def __init__(self, *arguments):
+            super().__init__(*arguments, directory=folder)
+
+        def log_message(self, *_):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Files)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    apps = {
+        "files":
+            {
+                "upstream": f"http://127.0.0.1:{server.server_port}", "allow": "signed_in",
+                "machines": {"service_tokens": ["bot"], "basic": True}
+            }
+    }
+    other = Gateway(tmp_path / "gateway", gateway.configuration["providers"], apps)
+    other.configuration["service_tokens"] = {"bot": BOT_ENTRY}
+    with other:
+        base = f"127.0.0.1:{other.port}"
+        common = ["-c", f"http.extraHeader=Host: gate.localhost:{other.port}", "-c", "credential.helper="]
+
+        def clone(user_part, name):
+            return subprocess.run(
+                ["git", *common, "clone", "-q", f"http://{user_part}{base}/repo.git", tmp_path / name],
+                capture_output=True, text=True, env={"GIT_TERMINAL_PROMPT": "0", "PATH": "/usr/bin:/bin"}
+            )
+
+        assert clone(f"x:{BOT}@", "with").returncode == 0
+        assert (tmp_path / "with" / ".git").exists()
+        failed = clone("", "without")
+        assert failed.returncode != 0 and "could not read Username" in failed.stderr
+        curl = subprocess.run(
+            ["curl", "-s", "-u", f"bot:{BOT}", "-H", f"Host: gate.localhost:{other.port}", f"http://{base}/repo.git/HEAD"],
+            capture_output=True, text=True
+        )
+        assert curl.stdout.startswith("ref:")
+    server.shutdown()
+
+
+def test_opaque_tokens_are_described_by_the_issuer_once_and_not_for_long(gateway, issuer):
+    issuer.active["opaque-1"] = {"active": True, "sub": "machine-7", "aud": [API, "https://x.example.com"], "iss": issuer.url}
+    issuer.active["foreign"] = {"active": True, "sub": "machine-7", "aud": "https://x.example.com"}
+    issuer.active["late"] = {"active": True, "sub": "machine-7", "aud": API, "exp": now() - 90}
+    issuer.active["text"] = {"active": "true", "sub": "machine-7", "aud": API}
+    issuer.calls.clear()
+    for _ in range(5):
+        assert user(call(gateway, "/opaque/page", bearer("opaque-1"))) == "legacy:machine-7"
+    forms = [entry for entry in issuer.calls if isinstance(entry, tuple)]
+    assert forms[0][0]["token"] == ["opaque-1"] and len(forms) <= 3
+    credentials = base64.b64decode(forms[0][1].split(" ")[1]).decode()
+    assert credentials == "gate+way:client+secret%2B%2F%25" or credentials == "gate%20way:client%20secret%2B%2F%25"
+    for wrong in ("foreign", "late", "text", "unknown"):
+        assert call(gateway, "/opaque/page", bearer(wrong)).status == 401, wrong
+    # The issuer revokes it: accepted for no longer than 'cache'.
+    del issuer.active["opaque-1"]
+    eventually(lambda: call(gateway, "/opaque/page", bearer("opaque-1")).status == 401, "the token is rejected", 5)
+
+
+def test_an_issuer_that_is_down_lets_no_one_in(gateway, issuer, app):
+    issuer.active["opaque-2"] = {"active": True, "sub": "machine-7", "aud": API}
+    issuer.down = True
+    before = len(app.requests)
+    assert call(gateway, "/opaque/page", bearer("opaque-2")).status == 502
+    assert len(app.requests) == before
+    issuer.down = False
+    eventually(lambda: call(gateway, "/opaque/page", bearer("opaque-2")).status == 200, "the issuer responds again", 5)
+
+
+def test_a_post_waits_for_the_verification_with_its_body(gateway, issuer):
+    body = b"x" * 300_000
+    response = call(gateway, "/page", bearer(issuer.token(jti="post")), "POST", body=body)
+    assert received(response) and response.json["length"] == len(body)
+
+
+def test_the_access_log_names_the_user_of_a_token(gateway, issuer):
+    call(gateway, "/logged-machine", bearer(issuer.token(sub="repo:acme/logged")))
+    path = gateway.folder / "access.log"
+    eventually(lambda: "/logged-machine" in path.read_text(), "the line is written")
+    line = next(json.loads(text) for text in path.read_text().splitlines() if "/logged-machine" in text)
+    assert (line["user"], line["provider"], line["decision"]) == ("ci:repo:acme/logged", "ci", "allowed")
+
+
+def test_a_removed_token_ends_with_the_reload(gateway, tmp_path, provider_server, app):
+    apps = {"wiki": {"upstream": app.address, "allow": "signed_in", "machines": {"service_tokens": ["bot", "reader"]}}}
+    other = Gateway(tmp_path, gateway.configuration["providers"], apps)
+    other.configuration["service_tokens"] = {"bot": BOT_ENTRY, "reader": READER_ENTRY}
+    with other:
+        assert call(other, authorization=bearer(BOT)).status == 200
+        del other.configuration["service_tokens"]["bot"]
+        other.configuration["apps"]["wiki"]["machines"]["service_tokens"] = ["reader"]
+        other.write()
+        other.reload()
+        eventually(lambda: call(other, authorization=bearer(BOT)).status == 401, "the token is not accepted")
+        assert call(other, authorization=bearer(READER)).status == 200
+
+
+def test_a_preflight_and_a_call_of_a_listed_origin_pass(gateway, issuer):
+    preflight = [("Origin", SPA), ("Access-Control-Request-Method", "PUT"), ("Access-Control-Request-Headers", "authorization")]
+    fields = received(call(gateway, "/api", method="OPTIONS", fields=preflight))
+    assert "x-forwarded-user" not in fields and fields["origin"] == SPA
+    foreign = [("Origin", FOREIGN), *preflight[1:]]
+    assert call(gateway, "/api", method="OPTIONS", fields=foreign).status == 401
+    assert call(gateway, "/api", method="OPTIONS", fields=preflight[:1]).status == 401
+    assert call(gateway, "/strict/api", method="OPTIONS", fields=preflight).status == 401
+    cross = [("Origin", SPA), ("Sec-Fetch-Site", "cross-site"), ("Sec-Fetch-Mode", "cors")]
+    assert user(call(gateway, "/api", bearer(issuer.token()), "PUT", cross)) == "ci:repo:acme/wiki"
+    rejected = call(gateway, "/api", fields=cross)
+    assert rejected.status == 401 and rejected.get("access-control-allow-origin") == SPA
+    assert rejected.get("access-control-allow-credentials") == "true" and "Origin" in rejected.get("vary")
+    foreign = call(gateway, "/api", fields=[("Origin", FOREIGN), *cross[1:]])
+    assert foreign.get("access-control-allow-origin") is None
+
+
+def test_a_websocket_with_a_token(gateway, app, issuer):
+    def act(connection, asked):
+        connection.send(agrees(asked))
+        return False
+
+    app.script("/ws", act)
+    for authorization, status in ((bearer(issuer.token()), 101), (bearer(issuer.token(aud="x")), 401)):
+        with Wire(gateway.port) as wire:
+            wire.send(handshake("/ws", f"gate.localhost:{gateway.port}", {"Authorization": authorization}))
+            assert int(wire.until(b"\r\n\r\n").split(b" ")[1]) == status
+
+
+def test_forward_auth_decides_the_same(gateway, issuer, tmp_path, app):
+    apps = {"wiki": {"forward_auth": "enforce", "allow": "signed_in",
+                     "machines": {"issuers": ["ci"], "service_tokens": ["bot"]}}}
+    other = Gateway(tmp_path, gateway.configuration["providers"], apps,
+                    gateway={"forward_auth": {"dialect": "nginx", "from": ["127.0.0.1"]}})
+    other.configuration["issuers"] = {"ci": gateway.configuration["issuers"]["ci"]}
+    other.configuration["service_tokens"] = {"bot": BOT_ENTRY}
+    with other:
+        def ask(authorization):
+            fields = [("X-Original-URL", f"{other.origin}/page"), ("X-Original-Method", "GET")]
+            return call(other, "/oauth2/auth", authorization, fields=fields)
+
+        admitted = ask(bearer(issuer.token()))
+        assert admitted.status == 200 and admitted.get("x-forwarded-user") == "ci:repo:acme/wiki"
+        assert ask(bearer(BOT)).get("x-forwarded-user") == "token:bot"
+        for wrong in (issuer.token(aud="x"), issuer.token(OTHER), READER, "opaque"):
+            assert ask(bearer(wrong)).status == 401
+
+
+BROKEN = {
+    "a name of a provider": ({"issuers": {"mock": {"type": "jwt", "issuer": "https://x.example.com", "audience": "a"}}},
+                             "'mock' is a provider"),
+    "no audience": ({"issuers": {"ci": {"type": "jwt", "issuer": "https://x.example.com"}}}, "needs 'audience'"),
+    "any repository": ({"issuers": {"ci": {"type": "github_actions", "audience": "a"}}}, "every repository of GitHub"),
+    "a shared secret": (
+        {"issuers": {"ci": {"type": "jwt", "issuer": "https://x.example.com", "audience": "a", "algorithms": ["HS256"]}}},
+        "'HS256' needs a shared secret"
+    ),
+    "the token itself": ({"service_tokens": {"bot": {"hash": BOT}}}, "this is a token, not its hash"),
+    "one hash twice": ({"service_tokens": {"a": BOT_ENTRY, "b": BOT_ENTRY}}, "has the hash of 'a'"),
+}
+
+
+@pytest.mark.parametrize("more, message", BROKEN.values(), ids=BROKEN)
+def test_check_explains_what_is_wrong(gateway, tmp_path, more, message):
+    path = tmp_path / "providers.yaml"
+    path.write_text(json.dumps({**gateway.configuration, "issuers": {}, "service_tokens": {}, **more}, indent=1))
+    result = run("check", "--config", path)
+    assert result.returncode == 1 and message in result.stderr
+    assert BOT not in result.stderr
+
+
+def test_the_commands_make_and_list_tokens(gateway, tmp_path):
+    result = run("tokens", "create", "ci-runner", "--expires", "30d", "--group", "ops")
+    assert re.fullmatch(r"gth_[A-Za-z0-9_-]{43}\n", result.stdout)
+    assert "hash: sha256:" in result.stderr and result.stdout.strip() not in result.stderr
+    assert run("tokens", "create", "Bad Name").returncode == 2
+    assert run("tokens", "create", "x", "--expires", "soon").returncode == 2
+    listed = run("tokens", "list", "--config", gateway.path).stdout.splitlines()
+    assert [re.split(r"\s{2,}", line.strip()) for line in listed][1:] == [
+        ["bot", BOT_ENTRY["expires"], "deployers", "wiki, strict"], ["reader", READER_ENTRY["expires"], "-", "strict"],
+        ["old", "expired", "-", "wiki"]
+    ]
