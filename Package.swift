@@ -120,7 +120,8 @@ let moduleGraph: [(target: String, imports: [String])] = [
     (
         "GateRuntime",
         [
-            "GateOperations", "GateHeaders", "GateConfiguration", "GateAppConfiguration", "GateProxy", "GateOpenID",
+            "GateOperations", "GateTracing", "GateHeaders", "GateConfiguration", "GateAppConfiguration", "GateProxy",
+            "GateOpenID",
             "GateSessions", "GateAssertion", "GateHTTP", "GateProviders", "GatePages", "GatePolicy", "GateWire",
             "GateNet", "GateCore",
             "HTTPTypes", "Metrics", "NIOCore",

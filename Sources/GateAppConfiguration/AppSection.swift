@@ -204,7 +204,7 @@ extension AppDraft {
         }
         let hasHost = self.hosts != nil || written.keys["host"] == nil
         self.isPlaced = hasHost && (self.path != nil || written.keys["path"] == nil)
-        if let providers = self.providers, providers.value.isEmpty, self.machines == nil {
+        if let providers = self.providers, providers.value.isEmpty, self.machines?.value.isEmpty ?? true {
             let help = "remove it to accept all providers, or write 'machines' for an app without browsers"
             reading.error("'providers' is an empty list; \(help)", at: providers.mark)
         }

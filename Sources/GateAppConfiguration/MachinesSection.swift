@@ -10,6 +10,9 @@ package struct MachinesDraft: Sendable {
     /// The names of service tokens.
     package var serviceTokens: [Located<String>]?
     var basic: Bool?
+
+    /// Whether no token at all is accepted.
+    var isEmpty: Bool { (self.issuers ?? []).isEmpty && (self.serviceTokens ?? []).isEmpty }
 }
 
 extension Mapping<MachinesDraft> {
@@ -46,11 +49,8 @@ extension Mapping<MachinesDraft> {
             ),
         ],
         check: { draft, written, reading in
-            if (draft.issuers ?? []).isEmpty, (draft.serviceTokens ?? []).isEmpty, written.isSound {
-                reading.error("'machines' needs 'issuers' or 'service_tokens'", at: written.mark)
-            }
             if draft.basic ?? false, (draft.serviceTokens ?? []).isEmpty, let mark = written.keys["basic"] {
-                reading.error("'basic' is for 'service_tokens', of which there are none", at: mark)
+                reading.error("'basic' is for 'service_tokens', and the app has not listed any", at: mark)
             }
         }
     )

@@ -52,7 +52,7 @@ package struct Profile: Sendable, Hashable {
         self.subject = subject
     }
 
-    /// The provider's name of service tokens, which are no user's: `token:NAME`.
+    /// The provider's name of service tokens, which do not come from a provider: `token:NAME`.
     package static let serviceTokenProvider = "token"
 
     /// The key of the user everywhere: `provider:subject`.

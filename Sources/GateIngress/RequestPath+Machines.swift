@@ -14,7 +14,7 @@ internal import NIOCore
 enum FoundMachine {
     /// The request has no token of ours: its session counts.
     case none
-    /// The token is valid, and stands for a session.
+    /// The token is valid, and counts like a session.
     case valid(CachedSession, MachineCredential)
     /// It is not.
     case rejected(Failure)

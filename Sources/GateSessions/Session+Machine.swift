@@ -3,7 +3,7 @@
 package import GateCore
 
 extension Session {
-    /// What stands for a session while the token of a machine is accepted: it is never stored, and no cookie leads to it.
+    /// The session while the token of a machine is accepted: it is never stored, and no cookie leads to it.
     ///
     /// - Parameters:
     ///   - profile: The user of the token.

@@ -27,7 +27,10 @@ import Testing
         #expect(schema["required"] == ["gateway", "providers", "apps"])
         let keys = schema["properties"]?.object?.keys.sorted()
         #expect(
-            keys == ["apps", "assertion", "defaults", "gateway", "include", "logs", "providers", "rules", "sessions"]
+            keys == [
+                "apps", "assertion", "defaults", "gateway", "include", "issuers", "logs", "providers", "rules",
+                "service_tokens", "sessions",
+            ]
         )
         let provider = schema["properties"]?["providers"]?["patternProperties"]?.object?.values.first
         #expect(provider?["required"] == ["type", "client_id"])

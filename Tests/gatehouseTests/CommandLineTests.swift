@@ -126,7 +126,7 @@ import Testing
     }
 
     @Test func `a command that does not exist yet is wrong usage`() {
-        #expect(self.rejection("tokens")?.contains("Unexpected argument 'tokens'") == true)
+        #expect(self.rejection("frob")?.contains("Unexpected argument 'frob'") == true)
     }
 
     @Test func `a revocation needs a selection, and all sessions are named as such`() throws {

@@ -75,7 +75,7 @@ extension LoopState {
     /// How long a service token is used without looking at its entry in the configuration again; a reload counts at once.
     private static let serviceTokenTime = TimeAmount.seconds(60)
 
-    /// Keeps the user of a token as what stands for a session.
+    /// Keeps the user of a token as a session of its own.
     func remember(
         _ result: Result<TokenIssuer.Verified, Failure>,
         of credential: MachineCredential,

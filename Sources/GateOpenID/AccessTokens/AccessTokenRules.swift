@@ -11,13 +11,14 @@ struct AccessTokenRules: Sendable {
     let settings: IssuerSettings
     let definition: ProviderDefinition
 
-    /// Why claims are rejected; nil if they break no rule.
+    /// Checks claims.
     ///
     /// - Parameters:
     ///   - claims: The claims.
     ///   - isSigned: Whether they are those of a JWT, which needs `iss`, `aud` and `exp`. RFC 7662 §2.2 has all three
     ///     optional.
     ///   - now: The time.
+    /// - Returns: Why they are rejected; nil if they break no rule.
     func rejection(of claims: JSON, isSigned: Bool, at now: Instant) -> TokenRejection? {
         let leeway = self.definition.clockLeeway
         if isSigned || claims["iss"] != nil, let rejection = self.issuer(of: claims) { return rejection }

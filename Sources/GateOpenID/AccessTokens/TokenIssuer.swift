@@ -194,7 +194,7 @@ package final class TokenIssuer: Sendable {
             throw self.rejection(error.detail)
         }
         var profile = mapped.profile
-        // How long ago a user authenticated says nothing about who brings the token now.
+        // How long ago a user authenticated does not show who brings the token now.
         profile.authTime = nil
         let expires = claims["exp"]?.numericDate?.advanced(by: self.definition.clockLeeway)
         return Verified(profile: profile, expires: expires)

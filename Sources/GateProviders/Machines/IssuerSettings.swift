@@ -14,8 +14,9 @@ package struct IssuerSettings: Sendable, Hashable {
         case introspection(at: WebURL)
     }
 
-    /// The connection to the issuer, how tokens are signed, and how claims become a profile. Client id and secret are those
-    /// for the introspection endpoint; both are empty without one.
+    /// The connection to the issuer, how tokens are signed, and how claims become a profile.
+    ///
+    /// Client id and secret are those for the introspection endpoint; both are empty without one.
     package var provider: ProviderSettings
     /// How a token is verified.
     package var verification: Verification

@@ -28,7 +28,7 @@ package struct MachineCredential: Sendable {
 
     /// Reads the token of a request.
     ///
-    /// RFC 6750 §2.1, RFC 7617 §2: one field, one space after the scheme, and for `Bearer` only the characters of a token.
+    /// RFC 6750 §2.1, RFC 7617 §2: one space after the scheme (a second field is rejected with the head), and for `Bearer` only the characters of a token.
     /// A password is a token only with the prefix of service tokens; others are the app's.
     ///
     /// - Parameters:
@@ -39,9 +39,6 @@ package struct MachineCredential: Sendable {
         guard let field = request.message.first(.authorization) else { return .none }
         let value = request.message.text(field.valueRange)
         let scheme = value.prefix { $0 != " " && $0 != "\t" && $0 != "," }.lowercased()
-        guard request.message.count(.authorization) == 1 else {
-            return .malformed("'Authorization' is there more than once")
-        }
         let rest = value.dropFirst(scheme.count)
         switch scheme {
         case "bearer":
@@ -100,7 +97,7 @@ extension RuntimeConfiguration {
     /// - Parameters:
     ///   - credential: The token.
     ///   - route: The route, which accepts some tokens.
-    ///   - hasSession: Whether the request has a session cookie: then a text that is no JWT of an issuer of the app and no
+    ///   - hasSession: Whether the request has a session cookie: then a text that is not a JWT of an issuer of the app and no
     ///     service token is the app's own.
     /// - Returns: The verifier.
     package func verifier(
@@ -120,7 +117,7 @@ extension RuntimeConfiguration {
             if case .introspection = issuer.settings.verification { true } else { false }
         }
         guard !hasSession, introspecting.count == 1, let issuer = introspecting.first else {
-            return .none(why: "it is no service token, and no JWT")
+            return .none(why: "it is neither a service token nor a JWT")
         }
         return .issuer(issuer)
     }

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateCore
-internal import GateHTTP
+package import GateHTTP
 internal import GateHeaders
 internal import GateProxy
-internal import GateRuntime
-internal import GateTracing
-internal import GateWire
-internal import NIOCore
+package import GateTracing
+package import GateWire
+package import NIOCore
 
 /// The spans of one request: that of the request itself, and one for each time an upstream is asked; confined to its event
 /// loop.
-final class RequestTrace {
+package final class RequestTrace {
     /// A request to an upstream in progress.
     private struct Attempt {
         let span: SpanID
@@ -21,7 +20,7 @@ final class RequestTrace {
     }
 
     /// The span of the request, for its children.
-    let context: TraceContext
+    package let context: TraceContext
     private let tracer: Tracer
     private let parent: TraceParent?
     private let keepsState: Bool
@@ -39,7 +38,7 @@ final class RequestTrace {
     ///   - tracer: Where the spans go.
     ///   - began: When the request arrived.
     ///   - isTrusted: Whether the client is a trusted proxy.
-    init(of request: RequestHead, _ tracer: Tracer, began: NIODeadline, isTrusted: Bool) {
+    package init(of request: RequestHead, _ tracer: Tracer, began: NIODeadline, isTrusted: Bool) {
         let parent = request.message.traceParent
         let trace = parent?.trace ?? .random()
         let isSampled = tracer.sampler.samples(trace, parent: parent, isTrusted: isTrusted)
@@ -55,25 +54,25 @@ final class RequestTrace {
     }
 
     /// The gateway responds with a failure.
-    func note(_ rejection: Response.Rejection) { self.rejection = rejection }
+    package func note(_ rejection: Response.Rejection) { self.rejection = rejection }
 }
 
 // MARK: To the app
 
 extension RequestTrace {
     /// The request without the client's trace context, as far as the app does not get it.
-    func forwarded(_ request: RequestHead) -> RequestHead {
+    package func forwarded(_ request: RequestHead) -> RequestHead {
         request.removing { $0.name == .traceParent || !self.keepsState && $0.name == .traceState }
     }
 
     /// The `traceparent` for the app: the span of the request to it.
-    var traceParent: String {
+    package var traceParent: String {
         let span = self.attempt?.span ?? self.context.span
         return TraceContext(trace: self.context.trace, span: span, isSampled: self.context.isSampled).traceParent
     }
 
     /// An upstream is asked for a connection.
-    func beginUpstream(at now: NIODeadline) {
+    package func beginUpstream(at now: NIODeadline) {
         self.attempt = Attempt(span: .random(), began: now, resends: self.resends)
         self.resends += 1
     }
@@ -86,8 +85,13 @@ extension RequestTrace {
     ///   - request: The request.
     ///   - status: The status of the response; 0 if no head has come.
     ///   - failure: Why it failed; nil for the client's own cancellation, and for a complete response.
-    func endUpstream(_ target: Int, of route: RuntimeRoute, _ request: RequestHead, status: Int, failure: String? = nil)
-    {
+    package func endUpstream(
+        _ target: Int,
+        of route: RuntimeRoute,
+        _ request: RequestHead,
+        status: Int,
+        failure: String? = nil
+    ) {
         guard let attempt = self.attempt.take(), self.context.isSampled else { return }
         var span = TraceSpan(
             RequestTrace.name(of: request.method),
@@ -130,7 +134,7 @@ extension RequestTrace {
     ///   - app: The app; nil for an endpoint.
     ///   - id: The id of the request.
     ///   - isSecure: Whether it was received over TLS.
-    func end(_ request: RequestHead, status: Int, place: String?, app: String?, id: RequestID, isSecure: Bool) {
+    package func end(_ request: RequestHead, status: Int, place: String?, app: String?, id: RequestID, isSecure: Bool) {
         guard self.context.isSampled else { return }
         var span = TraceSpan(
             RequestTrace.name(of: request.method, place),
