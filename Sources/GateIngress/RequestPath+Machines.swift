@@ -5,6 +5,7 @@ internal import GateHTTP
 internal import GateHeaders
 internal import GateOpenID
 internal import GatePolicy
+internal import GateProviders
 internal import GateRuntime
 internal import GateSessions
 internal import GateWire
@@ -15,7 +16,7 @@ enum FoundMachine {
     /// The request has no token of ours: its session counts.
     case none
     /// The token is valid, and counts like a session.
-    case valid(CachedSession, MachineCredential)
+    case valid(CachedSession, MachineCredential, ends: Instant?)
     /// It is not.
     case rejected(Failure)
     /// An issuer has to verify it first.
@@ -33,15 +34,18 @@ extension RequestPath {
         case .malformed(let why):
             return hasSession ? .none : .rejected(Failure(.tokenRejected, why))
         case .token(let credential):
-            return self.known(credential, on: route) ?? self.found(credential, on: route, hasSession: hasSession)
+            return self.known(credential, on: route, hasSession: hasSession)
+                ?? self.found(credential, on: route, hasSession: hasSession)
         }
     }
 
-    /// What became of a token that was verified before; a service token may have expired meanwhile.
-    private func known(_ credential: MachineCredential, on route: RuntimeRoute) -> FoundMachine? {
-        for issuer in route.route.issuers {
+    /// What became of a token that an issuer has verified before.
+    ///
+    /// Beside a session cookie only what the issuer is found for counts, as without the cache.
+    private func known(_ credential: MachineCredential, on route: RuntimeRoute, hasSession: Bool) -> FoundMachine? {
+        for issuer in self.runtime.issuers(of: route, for: credential, hasSession: hasSession) {
             switch self.loop.machines.entry(credential, at: issuer, now: self.loop.tick) {
-            case .valid(let session)?: return .valid(session, credential)
+            case .valid(let session, let ends)?: return .valid(session, credential, ends: ends)
             case .rejected(let failure)?: return .rejected(failure)
             case nil: continue
             }
@@ -59,9 +63,8 @@ extension RequestPath {
             switch self.runtime.profile(of: token, on: route, now: self.loop.now) {
             case .failure(let failure): return .rejected(failure)
             case .success(let profile):
-                let known = self.loop.machines.entry(credential, at: profile.provider, now: self.loop.tick)
-                if case .valid(let session)? = known { return .valid(session, credential) }
-                return .valid(self.loop.remember(profile, of: credential), credential)
+                let session = self.loop.session(of: profile, credential, ends: token?.expires)
+                return .valid(session, credential, ends: token?.expires)
             }
         }
     }
@@ -81,7 +84,7 @@ extension RequestPath {
             // The cache has let go of it since it was verified for this request.
             guard lookup == nil else { return .refused(Failure(.gatewayTooManyWaiting, "too many tokens at once")) }
             return .needsVerification(credential, issuer, route)
-        case .valid(let session, let credential):
+        case .valid(let session, let credential, _):
             if self.loop.access != nil { self.loop.found = session }
             if isRetry { session.dropAuthorization(on: route) }
             let verdict = self.verdict(
@@ -97,12 +100,33 @@ extension RequestPath {
         }
     }
 
-    /// The request without the token that was meant for the gateway; the app must not get what opens other apps.
+    /// When the token of a request that was admitted ends; nil if it has none, or if that is not known.
+    func tokenEnd(of request: RequestHead, on route: RuntimeRoute) -> Instant? {
+        guard case .valid(_, _, let ends) = self.machine(of: request, on: route) else { return nil }
+        return ends
+    }
+
+    /// The request without what is meant for the gateway: the app must not get what opens other apps.
+    ///
+    /// A service token is removed on every route, since clients send a password to all paths of a host; a preflight has
+    /// neither credentials nor what would make it another request for the app.
     func withoutCredential(_ request: RequestHead, on route: RuntimeRoute) -> RequestHead {
-        switch self.machine(of: request, on: route) {
-        case .none: request
-        case .valid, .rejected, .unverified: request.removing { $0.name == .authorization }
+        if self.isAdmittedPreflight(request, on: route) {
+            return request.removing { self.isNotOfPreflight($0, request) }
         }
+        guard route.takesMachines || self.runtime.hasServiceTokens, request.message.first(.authorization) != nil else {
+            return request
+        }
+        switch self.machine(of: request, on: route) {
+        case .none where !MachineCredential.hasServiceToken(request): return request
+        case .none, .valid, .rejected, .unverified: return request.removing { $0.name == .authorization }
+        }
+    }
+
+    private func isNotOfPreflight(_ field: FieldLine, _ request: RequestHead) -> Bool {
+        guard field.name != .cookie, field.name != .authorization else { return true }
+        return request.message.text(field.nameRange).lowercased().hasPrefix("x-http-method")
+            || request.message.spells(field.nameRange, "x-method-override")
     }
 
     /// Whether a request is the preflight of a call from a page that the app lets write.
@@ -115,7 +139,10 @@ extension RequestPath {
                 request.message.spells($0.nameRange, "access-control-request-method")
             })
         else { return false }
-        return self.admitsPage(of: origin, for: request, on: route)
+        let isDenied = request.path.withSpan(of: request.message) { path in
+            route.route.deniesEveryUser(method: request.method.rawValue, path, guardsSpellings: route.guardsSpellings)
+        }
+        return !isDenied && self.admitsPage(of: origin, for: request, on: route)
     }
 
     /// Whether pages of an origin may write to what a request is for, in every reading of its path.

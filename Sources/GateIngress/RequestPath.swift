@@ -274,11 +274,16 @@ extension RequestPath {
     func cachedSession(of request: RequestHead) -> CachedSession? {
         if let route = self.route(of: request), route.takesMachines {
             switch self.machine(of: request, on: route) {
-            case .valid(let session, _): return session
+            case .valid(let session, _, _): return session
             case .rejected, .unverified: return nil
             case .none: break
             }
         }
+        return self.browserSession(of: request)
+    }
+
+    /// The session of the cookie, whatever token is beside it.
+    func browserSession(of request: RequestHead) -> CachedSession? {
         guard case .found(let cached) = self.session(of: request, lookup: .done) else { return nil }
         return cached
     }

@@ -116,6 +116,12 @@ package struct AccessEntry: Sendable, Hashable {
             || self.role != nil || self.tenant != nil || !self.request.isEmpty || !self.nested.isEmpty
     }
 
+    /// Whether none of its own conditions is about the user.
+    var isAboutRequestsOnly: Bool {
+        self.provider == nil && self.user == nil && self.email == nil && self.emailDomain == nil && self.group == nil
+            && self.role == nil && self.tenant == nil
+    }
+
     /// What is left of the entry for a user.
     func condition(for profile: Profile) -> RuleCondition {
         guard self.hasCondition else { return .decided(.no) }

@@ -141,3 +141,27 @@ extension Route {
         return isCovered ? .openToNetwork(at: first.place) : nil
     }
 }
+
+extension Route {
+    /// Whether an entry of `deny` that names no user matches a request, in some reading of its path.
+    ///
+    /// For requests that are admitted without a user. An entry with entries inside it counts as if those matched.
+    package func deniesEveryUser(method: String, _ path: Span<UInt8>, guardsSpellings: Bool) -> Bool {
+        let entries = self.denied.filter(\.isAboutRequestsOnly)
+        guard !entries.isEmpty else { return false }
+        guard let views = PathView.all(of: path, guardsSpellings: guardsSpellings, folds: true) else { return true }
+        let facts = RequestFacts(method: method, client: nil, time: Instant(seconds: 0), authenticated: nil)
+        return entries.contains { entry in
+            views.contains { view in
+                entry.request.allSatisfy { condition in
+                    switch condition {
+                    // The time and the client are left aside: a preflight is not worth more.
+                    case .time, .network, .authenticated: true
+                    case .path, .method:
+                        RuleCondition.request([condition]).result(for: facts, view.path.span, as: view.spelling) != .no
+                    }
+                }
+            }
+        }
+    }
+}

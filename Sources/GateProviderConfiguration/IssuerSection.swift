@@ -244,11 +244,13 @@ extension IssuerDraft {
                 at: written.mark
             )
         }
-        if !written.has("audience"), type != .introspection || !written.has("require") {
+        let general: Set = ["active", "iss", "token_type", "exp", "iat", "nbf"]
+        let isLimited = (self.required ?? []).contains { !general.contains($0.name) }
+        if !written.has("audience"), type != .introspection || !isLimited {
             let risk = "or tokens for other APIs of the issuer would be accepted"
             reading.error("an issuer needs 'audience', \(risk)", at: written.mark)
         }
-        self.checkOwner(type, written, &reading)
+        self.checkOwner(written, &reading)
         if let symmetric = self.algorithms?.first(where: \.isSymmetric) {
             let mark = written.keys["algorithms"] ?? written.mark
             reading.error(
@@ -258,18 +260,27 @@ extension IssuerDraft {
         }
     }
 
-    /// Each repository at GitHub can get a token for any audience.
-    private func checkOwner(
-        _ type: IssuerType,
-        _ written: Mapping<IssuerDraft>.Written,
-        _ reading: inout DecodingContext
-    ) {
-        let names = ["repository_owner", "repository_owner_id", "repository", "repository_id", "sub", "enterprise_id"]
-        guard type == .gitHubActions, !(self.required ?? []).contains(where: { names.contains($0.name) }),
-            written.isSound
+    /// Claims that name an owner, of issuers that serve all the world: everyone with an account there can get a token for any
+    /// audience.
+    private static let owners = [
+        "https://token.actions.githubusercontent.com": [
+            "repository_owner", "repository_owner_id", "repository", "repository_id", "sub", "enterprise_id",
+        ],
+        "https://gitlab.com": ["namespace_path", "namespace_id", "project_path", "project_id", "sub"],
+        "https://accounts.google.com": ["sub", "email", "hd"],
+        "https://app.terraform.io": ["terraform_organization_id", "terraform_organization_name", "sub"],
+    ]
+
+    private func checkOwner(_ written: Mapping<IssuerDraft>.Written, _ reading: inout DecodingContext) {
+        guard written.isSound, let issuer = self.issuer, let owners = IssuerDraft.owners[issuer],
+            !(self.required ?? []).contains(where: { owners.contains($0.name) })
         else { return }
-        let message = "every repository of GitHub can get a token for this audience"
-        reading.error("\(message); write 'require: { repository_owner: NAME }' or another owner", at: written.mark)
+        let risk = "everyone with an account at \(issuer) can get a token for this audience"
+        let list = owners.joined(separator: ", ")
+        reading.error(
+            "\(risk); write 'require' with one of \(list), such as 'require: { \(owners[0]): NAME }'",
+            at: written.mark
+        )
     }
 }
 

@@ -8,12 +8,13 @@ extension Session {
     /// - Parameters:
     ///   - profile: The user of the token.
     ///   - id: A random id, which is the `sid` of assertions.
+    ///   - family: What is the same for each verification of one token.
     ///   - now: When the token was verified.
     /// - Returns: The session.
-    package static func machine(_ profile: Profile, id: String, now: Instant) -> Session {
+    package static func machine(_ profile: Profile, id: String, family: String, now: Instant) -> Session {
         Session(
             id: id,
-            family: id,
+            family: family,
             profile: profile,
             host: "",
             created: now,

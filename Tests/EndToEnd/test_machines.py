@@ -28,7 +28,7 @@ SPA, FOREIGN = "https://spa.example.com", "https://evil.example.com"
 class Issuer:
     """An issuer of JWTs with metadata, keys and an introspection endpoint."""
     def __init__(self):
-        self.keys, self.active, self.calls, self.down = [RSA, EC], {}, [], False
+        self.keys, self.active, self.calls, self.down, self.wait = [RSA, EC], {}, [], False, None
         issuer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -42,6 +42,8 @@ class Issuer:
             def do_POST(self):
                 form = parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
                 issuer.calls.append((form, self.headers["Authorization"]))
+                if issuer.wait:
+                    issuer.wait.wait(20)
                 self.respond({} if issuer.down else issuer.active.get(form["token"][0], {"active": False}))
 
             def respond(self, document):
@@ -102,12 +104,12 @@ def gateway(tmp_path_factory, provider_server, app, issuer):
 
     apps = {
         "wiki": entry("/", {"issuers": ["ci"], "service_tokens": ["bot", "old"], "basic": True}, public=["/open/"],
-                      origins=[SPA]),
+                      origins=[SPA], deny=[{"path": "/secret/**"}]),
         "strict": entry("/strict", {"issuers": ["ci"], "service_tokens": ["bot", "reader"]}, providers=[],
                         allow=[{"user": "ci:repo:acme/wiki"}, {"group": "deployers", "provider": "token"}],
                         deny=[{"path": "/strict/admin/**"}]),
         "opaque": entry("/opaque", {"issuers": ["legacy"]}),
-        "closed": {"path": "/closed", "upstream": app.address, "allow": "signed_in"},
+        "closed": {"path": "/closed", "upstream": app.address, "allow": "signed_in", "public": ["/closed/open/"]},
     }
     folder = tmp_path_factory.mktemp("machines")
     gateway = Gateway(folder, {"mock": oidc(provider_server.realm("mock").issuer)}, apps)
@@ -180,6 +182,13 @@ def test_the_app_never_gets_the_token(gateway, issuer, app):
             assert "authorization" not in received(call(gateway, path, authorization))
 
 
+def test_no_app_gets_a_service_token(gateway, provider_server):
+    cookie = signed_in(gateway, provider_server)
+    for authorization in (bearer(BOT), basic("u", BOT), basic(BOT, ""), basic("u", BOT + "x")):
+        assert "authorization" not in received(call(gateway, "/closed/open/x", authorization))
+        assert "authorization" not in received(call(gateway, "/closed/x", authorization, fields=[cookie]))
+
+
 def test_authorization_of_the_app_itself_reaches_it(gateway, provider_server):
     cookie = signed_in(gateway, provider_server)
     for authorization in (basic("ann", "secret"), "Bearer of-the-app", "Digest username=x", "Bearer", "Bearer  two"):
@@ -211,6 +220,7 @@ INVALID = {
     "no subject": {"sub": None},
     "a number as subject": {"sub": ["repo:acme/wiki"]},
     "expiry as text": {"exp": str(now() + 300)},
+    "bound to a key": {"cnf": {"jkt": "abc"}},
     "a logout token": {"events": {"http://schemas.openid.net/event/backchannel-logout": {}}},
 }
 
@@ -386,6 +396,40 @@ def test_opaque_tokens_are_described_by_the_issuer_once_and_not_for_long(gateway
     eventually(lambda: call(gateway, "/opaque/page", bearer("opaque-1")).status == 401, "the token is rejected", 5)
 
 
+def test_beside_a_session_an_opaque_token_is_the_app_s_own(gateway, issuer, provider_server):
+    cookie = signed_in(gateway, provider_server)
+    issuer.active["known"] = {"active": True, "sub": "machine-7", "aud": API}
+    for token in ("known", "never-seen"):
+        for _ in range(2):
+            fields = received(call(gateway, "/opaque/page", bearer(token), fields=[cookie]))
+            assert (fields["x-forwarded-user"], fields["authorization"]) == ("mock:ada", bearer(token))
+            # Known to the gateway now, which changes nothing.
+            assert call(gateway, "/opaque/page", bearer(token)).status == (200 if token == "known" else 401)
+
+
+def test_what_an_issuer_verified_under_another_configuration_is_forgotten(gateway, tmp_path, app):
+    own = Issuer()
+    own.active["slow"] = {"active": True, "sub": "m", "aud": API, "scope": "low"}
+    own.wait = threading.Event()
+    apps = {"opaque": {"upstream": app.address, "allow": "signed_in", "machines": {"issuers": ["legacy"]}}}
+    other = Gateway(tmp_path, gateway.configuration["providers"], apps)
+    entry = {**gateway.configuration["issuers"]["legacy"], "issuer": own.url, "cache": "1h",
+             "introspection_endpoint": f"{own.url}/introspect"}
+    other.configuration["issuers"] = {"legacy": entry}
+    with other:
+        first = threading.Thread(target=lambda: call(other, "/x", bearer("slow")))
+        first.start()
+        eventually(lambda: own.calls, "the issuer is asked")
+        entry["require"] = {"scope": "high"}
+        other.write()
+        other.reload()
+        eventually(lambda: other.metric("gatehouse_reloads_total") >= 1, "the file is in force")
+        own.wait.set()
+        first.join()
+        assert call(other, "/x", bearer("slow")).status == 401
+    own.server.shutdown()
+
+
 def test_an_issuer_that_is_down_lets_no_one_in(gateway, issuer, app):
     issuer.active["opaque-2"] = {"active": True, "sub": "machine-7", "aud": API}
     issuer.down = True
@@ -432,6 +476,11 @@ def test_a_preflight_and_a_call_of_a_listed_origin_pass(gateway, issuer):
     assert call(gateway, "/api", method="OPTIONS", fields=foreign).status == 401
     assert call(gateway, "/api", method="OPTIONS", fields=preflight[:1]).status == 401
     assert call(gateway, "/strict/api", method="OPTIONS", fields=preflight).status == 401
+    for path in ("/secret/x", "/SECRET/x", "/%73ecret/x"):
+        assert call(gateway, path, method="OPTIONS", fields=preflight).status == 401, path
+    more = [*preflight, ("X-HTTP-Method-Override", "DELETE"), ("Cookie", "a=b"), ("Authorization", "Bearer x")]
+    fields = received(call(gateway, "/api", method="OPTIONS", fields=more))
+    assert not {"x-http-method-override", "cookie", "authorization"} & set(fields)
     cross = [("Origin", SPA), ("Sec-Fetch-Site", "cross-site"), ("Sec-Fetch-Mode", "cors")]
     assert user(call(gateway, "/api", bearer(issuer.token()), "PUT", cross)) == "ci:repo:acme/wiki"
     rejected = call(gateway, "/api", fields=cross)
@@ -451,6 +500,22 @@ def test_a_websocket_with_a_token(gateway, app, issuer):
         with Wire(gateway.port) as wire:
             wire.send(handshake("/ws", f"gate.localhost:{gateway.port}", {"Authorization": authorization}))
             assert int(wire.until(b"\r\n\r\n").split(b" ")[1]) == status
+
+
+def test_a_websocket_ends_with_its_token(gateway, app, issuer):
+    def act(connection, asked):
+        connection.send(agrees(asked))
+        connection.more()
+        return False
+
+    app.script("/ending", act)
+    with Wire(gateway.port, timeout=20) as wire:
+        authorization = bearer(issuer.token(exp=now() + 3))
+        wire.send(handshake("/ending", f"gate.localhost:{gateway.port}", {"Authorization": authorization}))
+        assert wire.until(b"\r\n\r\n").split(b" ")[1] == b"101"
+        began = now()
+        wire.rest()
+        assert now() - began <= 8
 
 
 def test_forward_auth_decides_the_same(gateway, issuer, tmp_path, app):
@@ -476,7 +541,16 @@ BROKEN = {
     "a name of a provider": ({"issuers": {"mock": {"type": "jwt", "issuer": "https://x.example.com", "audience": "a"}}},
                              "'mock' is a provider"),
     "no audience": ({"issuers": {"ci": {"type": "jwt", "issuer": "https://x.example.com"}}}, "needs 'audience'"),
-    "any repository": ({"issuers": {"ci": {"type": "github_actions", "audience": "a"}}}, "every repository of GitHub"),
+    "any repository": ({"issuers": {"ci": {"type": "github_actions", "audience": "a"}}}, "everyone with an account at https://token.actions"),
+    "any project": (
+        {"issuers": {"ci": {"type": "jwt", "issuer": "https://gitlab.com", "audience": "a", "require": {"ref": "main"}}}},
+        "everyone with an account at https://gitlab.com"
+    ),
+    "no claim that limits": (
+        {"issuers": {"ci": {"type": "introspection", "issuer": "https://x.example.com", "client_id": "a",
+                            "client_secret": "${env:TEST_CLIENT_SECRET}", "require": {"active": "true"},
+                            "introspection_endpoint": "https://x.example.com/i"}}}, "needs 'audience'"
+    ),
     "a shared secret": (
         {"issuers": {"ci": {"type": "jwt", "issuer": "https://x.example.com", "audience": "a", "algorithms": ["HS256"]}}},
         "'HS256' needs a shared secret"

@@ -401,7 +401,7 @@ extension GatewayResponder {
             delegate: self,
             loop: self.loop,
             connection: connection,
-            request: route.takesMachines ? path.withoutCredential(request, on: route) : request,
+            request: path.withoutCredential(request, on: route),
             route: route,
             identity: identity,
             opening: opening,
@@ -817,7 +817,7 @@ extension GatewayResponder {
     }
 
     private func verify(_ credential: MachineCredential, at issuer: TokenIssuer) {
-        self.wait(counting: \.lookUps, upTo: GatewayResponder.maxLookUps) {
+        self.wait(counting: \.verifications, upTo: LoopState.maxVerifications) {
             await MachineVerifier.result(of: credential, at: issuer)
         } then: { responder, result in
             guard let request = responder.request else { return }

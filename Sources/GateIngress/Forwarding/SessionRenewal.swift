@@ -26,7 +26,7 @@ struct SessionRenewal {
     init?(of request: RequestHead, runtime: RuntimeConfiguration, loop: LoopState) {
         guard !runtime.sessions.keepsSessions else { return nil }
         let path = RequestPath(runtime: runtime, loop: loop)
-        guard let cached = path.cachedSession(of: request) else { return nil }
+        guard let cached = path.browserSession(of: request) else { return nil }
         self.cached = cached
         self.runtime = runtime
         self.loop = loop

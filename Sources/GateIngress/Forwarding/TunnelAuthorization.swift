@@ -33,6 +33,8 @@ final class TunnelAuthorization {
     private let session: Session?
     private let loop: LoopState
     private var isCancelled = false
+    /// When the token ends that the handshake brought; nil for a session.
+    private var tokenEnd: Instant?
 
     /// The authorization of a request.
     ///
@@ -57,6 +59,7 @@ final class TunnelAuthorization {
         self.client = client
         self.session = session
         self.loop = loop
+        self.tokenEnd = RequestPath(runtime: loop.runtime, loop: loop).tokenEnd(of: request, on: route)
     }
 
     /// The family of the session; nil on public paths.
@@ -80,7 +83,8 @@ final class TunnelAuthorization {
         let runtime = self.loop.runtime
         let whole = runtime.sessions.remaining(session, under: runtime.recheck(on: route), now: now)
         let left = route.sessionLimits.map { min(whole, $0.remaining(session, at: now)) } ?? whole
-        return min(TunnelAuthorization.interval, .seconds(max(0, left.components.seconds) + 1))
+        let token = self.tokenEnd.map { min(left, $0.since(now)) } ?? left
+        return min(TunnelAuthorization.interval, .seconds(max(0, token.components.seconds) + 1))
     }
 
     private func decide(lookup: SessionLookup?, then report: @escaping (TunnelDecision) -> Void) {
@@ -101,10 +105,18 @@ final class TunnelAuthorization {
         case .forwarded(let route, _) where route.name == self.route.name:
             guard let rule = route.webSocket, rule.admits(self.request) else { return report(.denied) }
             let session = self.session == nil ? nil : path.liveSession(of: self.request)
+            self.tokenEnd = path.tokenEnd(of: self.request, on: route)
             report(.allowed(self.nextCheck(for: session, on: route)))
+        case .refused(let failure) where failure.reason.entry.section == .provider:
+            report(self.unverified)
         default:
             report(.denied)
         }
+    }
+
+    /// The decision while the issuer of the token does not respond.
+    private var unverified: TunnelDecision {
+        self.tokenEnd.map { self.loop.clock.now >= $0 } ?? false ? .denied : .unknown
     }
 
     private func lookUp(
@@ -131,17 +143,20 @@ final class TunnelAuthorization {
         at issuer: TokenIssuer,
         then report: @escaping (TunnelDecision) -> Void
     ) {
+        guard self.loop.verifications < LoopState.maxVerifications else { return report(self.unverified) }
         let loop = self.loop.loop
         let bound = NIOLoopBound((self, report), eventLoop: loop)
-        self.loop.lookUps += 1
+        self.loop.verifications += 1
         Task(executorPreference: self.loop.executor) {
             let result = await MachineVerifier.result(of: credential, at: issuer)
             loop.execute {
                 let (authorization, report) = bound.value
                 let state = authorization.loop
-                state.lookUps -= 1
+                state.verifications -= 1
                 guard !authorization.isCancelled else { return }
-                if case .failure(let failure) = result, failure.reason != .tokenRejected { return report(.unknown) }
+                if case .failure(let failure) = result, failure.reason != .tokenRejected {
+                    return report(authorization.unverified)
+                }
                 state.advance(to: .now())
                 state.remember(result, of: credential, at: issuer)
                 authorization.decide(lookup: .done, then: report)

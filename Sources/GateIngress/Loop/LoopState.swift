@@ -45,6 +45,8 @@ final class LoopState {
     private var wallTick = NIODeadline.now()
     /// Requests that wait for the store.
     var lookUps = 0
+    /// Tokens that are being verified.
+    var verifications = 0
     /// Requests that wait at endpoints.
     var ownRequests = 0
     /// Requests between their head and the end of their response.

@@ -23,6 +23,10 @@ struct AccessTokenRules: Sendable {
         let leeway = self.definition.clockLeeway
         if isSigned || claims["iss"] != nil, let rejection = self.issuer(of: claims) { return rejection }
         if let rejection = self.audience(of: claims) { return rejection }
+        guard claims["cnf"] == nil else {
+            let detail = "it is bound to a key (cnf), which the gateway cannot have proved"
+            return TokenRejection(.idTokenType, "RFC 7800 §3.1", detail: detail)
+        }
         if isSigned || claims["exp"] != nil, let rejection = ExpiryRule(leeway: leeway).rejection(of: claims, at: now) {
             return rejection
         }

@@ -16,6 +16,9 @@ package final class TokenIssuer: Sendable {
         package let expires: Instant?
     }
 
+    /// How many tokens may wait to be described: less than what the connections to the issuer let wait.
+    private static let maxPending = 256
+
     /// The issuer as the file has it.
     package let settings: IssuerSettings
     /// Its name in the file.
@@ -110,8 +113,11 @@ package final class TokenIssuer: Sendable {
             throw self.rejection("it cannot be verified")
         }
         let key = ContentDigest.sha256(of: token.utf8)
-        let task = self.pending.withLock { pending in
+        let task = try self.pending.withLock { (pending) throws(Failure) in
             if let task = pending[key] { return task }
+            guard pending.count < TokenIssuer.maxPending else {
+                throw Failure(.providerBusy, "\(TokenIssuer.maxPending) tokens wait for issuers.\(self.settings.id)")
+            }
             let task = Task<Result<Verified, Failure>, Never> {
                 let result: Result<Verified, Failure>
                 do throws(Failure) {

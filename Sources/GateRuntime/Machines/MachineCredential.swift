@@ -54,6 +54,12 @@ package struct MachineCredential: Sendable {
         }
     }
 
+    /// Whether a request has a service token, valid or not, in a form that some app accepts.
+    package static func hasServiceToken(_ request: RequestHead) -> Bool {
+        guard case .token(let credential) = self.field(of: request, takesBasic: true) else { return false }
+        return ServiceToken.isOne(credential.text)
+    }
+
     private init(_ text: String, isAmbient: Bool) {
         self.text = text
         self.hash = ServiceToken.hash(of: text)
@@ -92,6 +98,17 @@ package enum MachineVerifier: Sendable {
 }
 
 extension RuntimeConfiguration {
+    /// Whether the file has service tokens.
+    package var hasServiceTokens: Bool { !self.serviceTokens.isEmpty }
+
+    /// The issuers of a route that may have verified a token: beside a session only that of its `iss`, or it is the app's own.
+    package func issuers(of route: RuntimeRoute, for credential: MachineCredential, hasSession: Bool) -> [TokenIssuer] {
+        let accepted = route.route.issuers.compactMap { self.issuers[$0] }
+        guard hasSession else { return accepted }
+        guard case .issuer(let issuer) = self.verifier(of: credential, on: route, hasSession: true) else { return [] }
+        return [issuer]
+    }
+
     /// Who has to verify a token on a route.
     ///
     /// - Parameters:
