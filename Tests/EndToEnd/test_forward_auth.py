@@ -3,7 +3,9 @@
 
 import ipaddress
 import re
+from pathlib import Path
 
+import grpc
 import jwt
 import pytest
 import requests
@@ -11,11 +13,11 @@ import requests
 from support.browser import Browser, trusting_context
 from support.fronts import Front
 from support.gateway import Gateway, oidc, run
-from support.processes import certificate, eventually
+from support.processes import certificate, eventually, free_port
 from support.raw import Wire, request
 from support.websockets import agrees, frame, handshake, unmasked
 
-DIALECTS = ["nginx", "caddy", "envoy"]
+DIALECTS = ["nginx", "caddy", "envoy", "envoy_grpc"]
 
 #: Names by which apps take a user, a client or a path: the gateway's own, and one of each family that it removes.
 MANAGED = [
@@ -203,7 +205,7 @@ def test_a_42_no_spelling_of_a_path_passes_for_a_public_one(front):
 def test_no_client_gets_a_decision_through_the_proxy(front, ada):
     lies = {
         "nginx": [("X-Original-URL", f"{front.origin}/page"), ("X-Original-Method", "GET")],
-        "caddy": [("X-Forwarded-Uri", "/page"), ("X-Forwarded-Method", "GET")], "envoy": [],
+        "caddy": [("X-Forwarded-Uri", "/page"), ("X-Forwarded-Method", "GET")], "envoy": [], "envoy_grpc": [],
     }[front.dialect]
     for host in (front.wiki, front.gate):
         for path in ("auth", "auth/", "auth/response", "auth/page", "%61uth", "./auth", "x/../auth", "/auth", "auth?x"):
@@ -222,7 +224,7 @@ def test_without_the_gateway_nothing_reaches_the_app(front, ada):
         assert not front.app.seen("/page") and not front.app.seen("/public/x")
     finally:
         front.gateway.start()
-    assert ask(front, fields=[cookie(front, ada)]).status == 200
+    eventually(lambda: ask(front, fields=[cookie(front, ada)]).status == 200, "the proxy asks again")
 
 
 # Without a proxy
@@ -272,3 +274,46 @@ def test_in_shadow_mode_each_request_passes_and_what_would_not_is_explained(aske
     found = re.search(r"incident\W+([A-Za-z0-9_-]{12})", line)[1]
     explained = run("explain", found, "--config", asked.path, cwd=asked.folder)
     assert explained.returncode == 0 and "/old/page" in explained.stdout, explained
+
+
+# Envoy's calls, without Envoy
+
+
+def test_k_07_a_malformed_call_gets_an_error_and_lets_nothing_pass(tmp_path, provider_server):
+    """K-07: of gRPC, so that Envoy takes it for a failure; over HTTP there are no decisions beside the calls."""
+    port, apps = free_port(), {"wiki": {"forward_auth": "enforce", "allow": "signed_in", "public": ["/public/"]}}
+    pem, key = certificate(tmp_path, "calls", "gate.localhost")
+    made = Gateway(
+        tmp_path, {"mock": oidc(provider_server.realm("mock").issuer)}, apps,
+        gateway={"forward_auth": {"dialect": "envoy_grpc", "from": ["127.0.0.1"]}},
+        listeners=[{"address": f"127.0.0.1:{port}", "tls": [{"certificate": pem, "private_key": key}]}],
+    )
+    options = [("grpc.ssl_target_name_override", "gate.localhost"), ("grpc.default_authority", "gate.localhost")]
+    credentials = grpc.ssl_channel_credentials(Path(pem).read_bytes())
+    with made, grpc.secure_channel(f"127.0.0.1:{port}", credentials, options) as channel:
+        call = channel.unary_unary("/envoy.service.auth.v3.Authorization/Check")
+        for message in (
+            b"", b"\x0a", b"\x0a\xff\xff\xff\xff\x0f", b"\x0b" * 50, b"\x0a\x02\x22\x00", b"a" * 60_000, b"\xff" * 200_000,
+        ):
+            with pytest.raises(grpc.RpcError) as error:
+                call(message, timeout=10)
+            assert error.value.code() in (grpc.StatusCode.INTERNAL, grpc.StatusCode.RESOURCE_EXHAUSTED), message[:9]
+        assert call(checked("/public/x"), timeout=10).startswith(b"\x0a\x00\x1a")
+        for target in ("/secret", "/secret?/public/", "/public/../secret", "public", "/public/x y"):
+            assert call(checked(target), timeout=10).startswith(b"\x0a\x02\x08\x07\x12"), target
+        fields = [("X-Original-Method", "GET"), ("X-Original-URL", f"{made.origin}/public/x")]
+        for path in ("/oauth2/auth", "/oauth2/auth/public/x"):
+            assert request(made.port, path, made.authority, fields=fields).status in (403, 404)
+
+
+def field(number, data):
+    """A field of protobuf with bytes, of at most 16 KiB."""
+    size = bytes([len(data)]) if len(data) < 128 else bytes([len(data) & 127 | 128, len(data) >> 7])
+    return bytes([number << 3 | 2]) + size + data
+
+
+def checked(target, host=b"gate.localhost"):
+    """A `CheckRequest` about a GET."""
+    header = field(1, b":path") + field(3, target.encode())
+    http = field(2, b"GET") + field(4, target.encode()) + field(5, host) + field(13, field(1, header))
+    return field(1, field(4, field(2, http)))

@@ -29,6 +29,8 @@ package enum ForwardAuthDialect: String, Sendable, CaseIterable {
     /// The request's own method and `Host`, and its path after `/oauth2/auth`, as the HTTP service of Envoy's `ext_authz`
     /// filter sends them.
     case envoy
+    /// A `CheckRequest`, as the gRPC service of the same filter sends it.
+    case envoyGRPC = "envoy_grpc"
 }
 
 /// `gateway.forward_auth` as the file has it.
@@ -57,7 +59,7 @@ extension Mapping<ForwardAuthDraft> {
                 .oneOf("a dialect"),
                 .init(isRequired: true, example: "nginx"),
                 "How the proxy describes the request: `nginx` (`auth_request`), `traefik` (`ForwardAuth`), `caddy` "
-                    + "(`forward_auth`) or `envoy` (`ext_authz` over HTTP). The fields of other dialects are never read."
+                    + "(`forward_auth`), `envoy` (`ext_authz` over HTTP) or `envoy_grpc` (`ext_authz` over gRPC). The fields of other dialects are never read."
             ),
             Key(
                 "from",

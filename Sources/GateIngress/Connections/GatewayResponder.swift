@@ -33,6 +33,8 @@ final class GatewayResponder: Responder {
     private var downstream: ForwardedHead.Downstream
     /// What a proxy asks, whose original request is then ``request``; nil unless one does.
     private var forwardAuth: ForwardAuthRequest?
+    /// The call in which Envoy asks over gRPC.
+    private var check = Check.none
     private var givenID: RequestID?
     /// Counts the requests, so that a late result is not taken for that of a later request.
     private var turn = 0
@@ -94,8 +96,11 @@ extension GatewayResponder {
         }
         if request.hasIrregularNames { self.runtime.metrics.irregularNames() }
         guard self.loop.inFlight <= self.loop.maxInFlight else { return self.refuseForLoad() }
-        if let settings = self.runtime.forwardAuth, ForwardAuthRequest.isAsked(by: request) {
-            return self.beginForwardAuth(request, settings)
+        if let settings = self.runtime.forwardAuth {
+            if self.isCheck(request) { return self.beginCheck(settings) }
+            if settings.dialect != .envoyGRPC, ForwardAuthRequest.isAsked(by: request) {
+                return self.beginForwardAuth(request, settings)
+            }
         }
         let path = RequestPath(runtime: self.runtime, loop: self.loop)
         self.carryOut(path.verdict(for: request, over: self.tls) { self.ruledClient(of: request) })
@@ -192,8 +197,10 @@ extension GatewayResponder {
         }
         guard self.connection != nil, self.forwardAuth == nil else { return }
         self.heldBytes += body.readableBytes
-        guard !self.isForEndpoint || self.heldBytes <= EndpointRequest.maxBody else {
-            let failure = Failure(.requestBodyTooLarge, "over \(EndpointRequest.maxBody) bytes")
+        let limit =
+            self.isForEndpoint ? EndpointRequest.maxBody : self.check == .receiving ? CheckRequest.maxBytes : Int.max
+        guard self.heldBytes <= limit else {
+            let failure = Failure(.requestBodyTooLarge, "over \(limit) bytes")
             self.respond(self.runtime.rendering.response(to: failure, for: self.clientKind))
             return
         }
@@ -206,6 +213,8 @@ extension GatewayResponder {
             exchange.finishRequest()
         } else if self.isForEndpoint {
             self.respondFromEndpoint()
+        } else if self.check == .receiving {
+            self.decideAboutCheck()
         }
     }
 
@@ -266,8 +275,10 @@ extension GatewayResponder {
         }
         response.head.headerFields[.requestID] = self.requestID.text
         if self.loop.access != nil { self.note(response) }
+        let isDecoded = self.check == .decoded
         self.finish(status: response.head.status.code)
-        connection.respond(response)
+        guard isDecoded else { return connection.respond(response) }
+        CheckResponse.send(response, over: connection)
     }
 
     /// Counts a request to which the gateway responds with a failure, or with the redirect to a sign-in.
@@ -333,7 +344,9 @@ extension GatewayResponder {
             guard let dialect = self.runtime.forwardAuth?.dialect else { return response }
             return ForwardAuthRequest.rendered(response, for: ForwardAuthRequest.use(request, dialect))
         }
-        return self.isCall(request) ? GRPC.response(for: response) : response
+        // Once its message is decoded, Envoy gets every decision as a message.
+        guard self.check != .decoded else { return response }
+        return self.isCheck(request) || self.isCall(request) ? GRPC.response(for: response) : response
     }
 
     /// Whether a request is a gRPC call of an app that speaks HTTP/2; the content type alone proves nothing.
@@ -359,6 +372,7 @@ extension GatewayResponder {
         self.task = nil
         self.exchange = nil
         self.forwardAuth = nil
+        self.check = .none
         self.request = nil
         self.connection = nil
         self.isForEndpoint = false
@@ -609,14 +623,46 @@ extension GatewayResponder {
 // MARK: Forward-auth
 
 extension GatewayResponder {
+    private func isListed(_ settings: ForwardAuthSettings) -> Bool {
+        self.peer.map { peer in settings.from.contains { $0.contains(peer) } } ?? self.isTrustedPeer
+    }
+
+    private func refusePeer() {
+        let help = "list it in 'from' of 'gateway.forward_auth' if it is your proxy"
+        self.refuseQuestion(Failure(.forwardAuthPeer, "\(self.peerText) asks for a decision; \(help)"))
+    }
+
+    private func isCheck(_ request: RequestHead) -> Bool {
+        self.runtime.forwardAuth?.dialect == .envoyGRPC && CheckRequest.isCarried(by: request)
+    }
+
+    /// Waits for the message in which Envoy asks.
+    private func beginCheck(_ settings: ForwardAuthSettings) {
+        guard self.isListed(settings) else { return self.refusePeer() }
+        self.check = .receiving
+        if self.isRequestComplete { self.decideAboutCheck() }
+    }
+
+    /// Decides about the request that a whole message describes.
+    ///
+    /// A message that cannot be decoded gets an error of gRPC; whatever is wrong with the client's request is a decision.
+    private func decideAboutCheck() {
+        guard let settings = self.runtime.forwardAuth else { return }
+        let body = self.held.flatMap { Array($0.readableBytesView) }
+        self.held.removeAll()
+        do throws(Failure) {
+            let message = try CheckRequest(body: body)
+            self.check = .decoded
+            let names = self.runtime.fieldNames
+            self.beginForwardAuth(try message.head(below: ForwardAuthRequest.path, names: names), settings)
+        } catch {
+            self.refuseQuestion(error)
+        }
+    }
+
     /// Puts the request that a proxy asks about in the place of the proxy's own, and decides about it.
     private func beginForwardAuth(_ request: RequestHead, _ settings: ForwardAuthSettings) {
-        let isListed = self.peer.map { peer in settings.from.contains { $0.contains(peer) } } ?? self.isTrustedPeer
-        guard isListed else {
-            let help = "list it in 'from' of 'gateway.forward_auth' if it is your proxy"
-            let failure = Failure(.forwardAuthPeer, "\(self.peerText) asks for a decision; \(help)")
-            return self.refuseQuestion(failure)
-        }
+        guard self.isListed(settings) else { return self.refusePeer() }
         let asked: ForwardAuthRequest
         do throws(Failure) {
             asked = try ForwardAuthRequest(of: request, in: settings.dialect, names: self.runtime.fieldNames)
@@ -1018,6 +1064,13 @@ extension GatewayResponder: UpstreamExchangeDelegate {
     func upstreamFailed(_ exchange: UpstreamExchange, _ failure: Failure) {
         self.runtime.log.upstreamFailed(failure, app: exchange.route.name, requestID: self.requestID.text)
     }
+}
+
+/// How far a call is in which Envoy asks over gRPC.
+private enum Check {
+    case none
+    case receiving
+    case decoded
 }
 
 /// Whether a request asks for a WebSocket.

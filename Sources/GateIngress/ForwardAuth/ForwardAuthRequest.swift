@@ -58,7 +58,7 @@ struct ForwardAuthRequest {
         // Below it a client may have chosen the path, which another proxy took for one of `/oauth2/`.
         // Caddy keeps the query of its client.
         let isExact = request.receivedTarget.prefix { $0 != 0x3F }.elementsEqual(ForwardAuthRequest.path.utf8)
-        guard isExact || dialect == .envoy || self.use == .rejection else {
+        guard isExact || [.envoy, .envoyGRPC].contains(dialect) || self.use == .rejection else {
             throw Failure(.forwardAuthRequest, "the path is not \(ForwardAuthRequest.path)")
         }
         self.asking = request
@@ -144,7 +144,7 @@ struct ForwardAuthRequest {
         case .nginx: (OriginalLine.nginxNames + ofConnection).contains(name)
         case .traefik: (OriginalLine.forwardedNames + ofConnection).contains(name)
         case .caddy: OriginalLine.forwardedNames.contains(name)
-        case .envoy: name.hasPrefix("x-envoy-")
+        case .envoy, .envoyGRPC: name.hasPrefix("x-envoy-")
         }
     }
 
@@ -190,7 +190,7 @@ private struct OriginalLine {
             guard ["https", "http", "wss", "ws"].contains(where: { scheme.elementsEqual($0.utf8) }) else {
                 throw Failure(.forwardAuthRequest, "X-Forwarded-Proto is neither http nor https")
             }
-        case .envoy:
+        case .envoy, .envoyGRPC:
             self.method = Array(request.method.rawValue.utf8)
             self.host = Array(request.authority.text.utf8)
             self.target = Array(request.receivedTarget.dropFirst(ForwardAuthRequest.path.utf8.count))

@@ -45,9 +45,14 @@ class Front(Service):
             "open": {**allow, "host": "open.localhost", "public": ["/"]},
         }
         settings = {"trusted_proxies": ["127.0.0.1"], "forward_auth": {"dialect": dialect, "from": ["127.0.0.1"]}}
+        # Calls of gRPC need HTTP/2, and so TLS.
+        self.grpc_port = free_port()
+        pem, key = certificate
+        calls = {"address": f"127.0.0.1:{self.grpc_port}", "tls": [{"certificate": pem, "private_key": key}]}
         self.gateway = Gateway(
             folder, {"mock": oidc(issuer)}, apps, host=self.gate, name=f"gateway-{dialect}",
-            public_url=f"https://{self.gate}:{self.port}", gateway=settings
+            public_url=f"https://{self.gate}:{self.port}", gateway=settings,
+            listeners=[calls] if dialect == "envoy_grpc" else []
         )
         self.process = None
 
@@ -90,10 +95,14 @@ class Front(Service):
         command = [program("caddy"), "run", "--config", path, "--adapter", "caddyfile"]
         return Process(command, self.folder, "caddy", home)
 
-    def envoy(self):
+    def envoy_grpc(self):
+        changes = {"127.0.0.1:8443": f"127.0.0.1:{self.grpc_port}", "/etc/ssl/certs/ca-certificates.crt": self.certificate[0]}
+        return self.envoy("envoy-grpc.yaml", changes)
+
+    def envoy(self, file="envoy.yaml", more=()):
         text = delivered(
-            "envoy.yaml", {
-                **self.changes, "address: 0.0.0.0, port_value: 443": f"address: 127.0.0.1, port_value: {self.port}",
+            file, {
+                **self.changes, **dict(more), "address: 0.0.0.0, port_value: 443": f"address: 127.0.0.1, port_value: {self.port}",
                 "port_value: 8080": f"port_value: {self.gateway.port}", "port_value: 3000": f"port_value: {self.app.port}",
             }
         )

@@ -198,6 +198,11 @@ func cookie(_ ticket: Ticket) -> String { "Cookie: __Host-gatehouse=\(ticket.tex
 extension GatewayFixture {
     /// What a client on a plain connection receives for these bytes.
     func received(_ text: String) throws -> String {
+        String(decoding: try self.received(Array(text.utf8)), as: UTF8.self)
+    }
+
+    /// The same, as bytes.
+    func received(_ bytes: [UInt8]) throws -> [UInt8] {
         let responder = GatewayResponder(
             loop: self.loop,
             peer: IPAddress("192.0.2.1"),
@@ -214,10 +219,10 @@ extension GatewayFixture {
         let connection = HTTP1Connection(environment: setting, peer: nil, tls: nil, responder: responder)
         let channel = EmbeddedChannel()
         try channel.pipeline.syncOperations.addHandler(connection)
-        try channel.writeInbound(ByteBuffer(string: text))
-        var received = ""
+        try channel.writeInbound(ByteBuffer(bytes: bytes))
+        var received: [UInt8] = []
         while let part = try channel.readOutbound(as: ByteBuffer.self) {
-            received += String(buffer: part)
+            received += part.readableBytesView
         }
         return received
     }
