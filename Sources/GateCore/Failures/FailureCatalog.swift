@@ -287,6 +287,7 @@ extension Failure {
         case transportUnsupportedLibrary
         case profilePayload
         case policyQuestion
+        case policyGuard
 
         // The demo
         case demoProvider
@@ -2257,6 +2258,17 @@ extension Failure.Reason {
                 documentation: """
                     `gatehouse policy` was asked about an app, a user or a path that does not exist, or got a file that is \
                     not a profile.
+                    """
+            )
+        case .policyGuard:
+            Entry(
+                "policy.guard",
+                .internalError,
+                .gateway,
+                shown: "reload",
+                documentation: """
+                    `serve --guard`: the new rules take access from too many users, or they could not be compared. See \
+                    [policy.md](policy.md#refuse-a-reload).
                     """
             )
         case .demoProvider:
