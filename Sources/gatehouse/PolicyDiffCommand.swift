@@ -184,7 +184,7 @@ struct ConfirmPolicy: ParsableCommand {
         let refused = policy["refused_reload"] ?? .null
         if self.json { return printLine(refused.pretty()) }
         guard let content = refused["content"]?.string else {
-            throw Failure(.policyGuard, "no reload waits to be confirmed")
+            throw Failure(.policyLoss, "no reload waits to be confirmed")
         }
         printLine(
             "refused   \(TimeArgument.text(refused["at"])), can be confirmed until \(TimeArgument.text(refused["expires"]))"
@@ -203,10 +203,10 @@ struct ConfirmPolicy: ParsableCommand {
             let policy = try client.get("/v1/policy", [])
             if policy["content"]?.string == content { return printLine("loaded") }
             guard policy["reloads"]?.integer == reloads else {
-                throw Failure(.policyGuard, policy["last_reload"]?["detail"]?.string ?? "the reload failed")
+                throw Failure(.policyLoss, policy["last_reload"]?["detail"]?.string ?? "the reload failed")
             }
             Thread.sleep(forTimeInterval: 0.1)
         }
-        throw Failure(.policyGuard, "the gateway has not loaded the files yet; see its log")
+        throw Failure(.policyLoss, "the gateway has not loaded the files yet; see its log")
     }
 }

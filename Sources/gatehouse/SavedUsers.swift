@@ -13,7 +13,7 @@ enum SavedUsers {
     /// - Parameters:
     ///   - path: The file; `-` is standard input.
     ///   - body: Called with each profile.
-    /// - Throws: `policy.question` for a line that is no profile, or what `body` throws.
+    /// - Throws: `policy.question` for a line that does not hold a profile, or what `body` throws.
     static func read(_ path: String, body: (Profile) throws(Failure) -> Void) throws(Failure) {
         let handle = path == "-" ? FileHandle.standardInput : FileHandle(forReadingAtPath: path)
         guard let handle else { throw Failure(.policyQuestion, "'\(path)' cannot be read") }

@@ -100,7 +100,7 @@ def changes(text):
     return found
 
 
-def test_three_edited_files_change_what_they_say_for_real_users(start, realm, sessions):
+def test_three_edited_files_have_the_changes_that_they_describe_for_real_users(start, realm, sessions):
     gateway = start(sessions)
     for name in USERS[:3]:
         signed_in(gateway, realm, name)
@@ -140,7 +140,7 @@ def test_three_edited_files_change_what_they_say_for_real_users(start, realm, se
     assert run(*command, "--guard", "50%", cwd=gateway.folder).returncode == 1
 
 
-def test_trouble_is_no_difference(start, tmp_path):
+def test_a_failure_is_not_reported_as_a_difference(start, tmp_path):
     """Exit codes: 2 for what cannot be compared."""
     gateway = start()
     broken = gateway.edited("broken.yaml", lambda apps: apps["wiki"].update(allow="anyone"))
@@ -155,8 +155,8 @@ def test_trouble_is_no_difference(start, tmp_path):
 
 def test_a_reload_that_takes_too_much_is_refused_until_it_is_confirmed(start, realm):
     gateway = start(more=("--guard", "50%"))
-    # Nobody has signed in: nobody can lose anything.
-    gateway.configuration["apps"]["docs"]["deny"] = [{"user": "mock:nobody"}]
+    # Before the first sign-in, no user can lose access.
+    gateway.configuration["apps"]["docs"]["deny"] = [{"user": "mock:absent"}]
     gateway.write()
     gateway.reload()
     eventually(lambda: gateway.reloads("ok") >= 2, "it is loaded")
@@ -185,12 +185,12 @@ def test_a_reload_that_takes_too_much_is_refused_until_it_is_confirmed(start, re
     assert shown.returncode == 0 and "wiki: 3 of 4 users lose access" in shown.stdout
     assert f"--content {refused['content']}" in shown.stdout
     assert gateway.policy("confirm", "--content", "abc").returncode == 1
-    # A signal is no confirmation.
+    # A signal does not confirm it.
     gateway.reload()
     eventually(lambda: gateway.reloads("refused") >= 2, "it is refused again")
 
     # The confirmation is for these files, not for what is written afterwards.
-    gateway.configuration["apps"]["wiki"]["allow"] = [{"user": "mock:nobody"}]
+    gateway.configuration["apps"]["wiki"]["allow"] = [{"user": "mock:absent"}]
     gateway.write()
     eventually(lambda: gateway.reloads("refused") >= 3, "other files are refused too")
     stale = gateway.policy("confirm", "--content", refused["content"])

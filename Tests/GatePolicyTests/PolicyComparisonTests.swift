@@ -114,9 +114,9 @@ import Testing
         #expect(difference.isEmpty && difference.sameApps == 1)
     }
 
-    @Test func `rules that are written in another way and decide the same are no difference`() throws {
+    @Test func `rules that are written in another way and decide the same have the same decisions`() throws {
         let old = try self.app(allow: [(3, { $0.group = "staff" })])
-        let new = try self.app(allow: [(3, { $0.group = "staff" }), (4, { $0.group = "nobody" })])
+        let new = try self.app(allow: [(3, { $0.group = "staff" }), (4, { $0.group = "absent" })])
         #expect(try self.difference([old], [new], self.staff(3)).isEmpty)
     }
 
@@ -192,7 +192,7 @@ import Testing
         #expect(app.losers == 1 && app.rows[0].request.text == "GET / at 2026-09-23T19:00:00Z")
     }
 
-    @Test func `a rule about the authentication makes users renew theirs, which is no loss`() throws {
+    @Test func `a rule about the authentication makes users renew theirs, and does not count as a loss`() throws {
         let new = try self.app(allow: [(5, { $0.request = [.authenticated(within: .seconds(3600))] })])
         let old = self.user("old") { $0.authTime = Self.now.advanced(by: .seconds(-7200)) }
         let app = try self.only(try self.app(), new, [self.user("fresh"), old])
@@ -204,7 +204,7 @@ import Testing
         let new = try self.app(allow: []) { $0.publicRules = [PublicRule(method: nil, path: "/open/")] }
         let app = try self.only(try self.app(allow: []), new, [])
         #expect(app.rows.map(\.isAnonymous) == [true] && app.rows[0].change == .gain && app.gainers == 0)
-        // Who may only see what is public is no holder, whose number would hide a loss.
+        // Who may only see what is public does not count as a holder: their number would hide a loss.
         let less = try self.app(allow: [(3, { $0.user = "google:other" })]) { $0.publicRules = new.route.publicRules }
         let more = try self.app(allow: [(3, { $0.group = "admins" })]) { $0.publicRules = new.route.publicRules }
         let losing = try self.only(more, less, self.staff(1, in: "admins") + self.staff(99))
@@ -233,7 +233,7 @@ import Testing
     }
 
     @Test(arguments: ["", "%", "101%", "5.%", "-1%", "1e1", "5.123%", "٥%", "100.01%", "1.2.3"])
-    func `what is no share is rejected`(text: String) {
+    func `what is not a share is rejected`(text: String) {
         #expect(AccessShare(text) == nil)
     }
 

@@ -287,7 +287,7 @@ extension Failure {
         case transportUnsupportedLibrary
         case profilePayload
         case policyQuestion
-        case policyGuard
+        case policyLoss
 
         // The demo
         case demoProvider
@@ -2260,9 +2260,9 @@ extension Failure.Reason {
                     not a profile.
                     """
             )
-        case .policyGuard:
+        case .policyLoss:
             Entry(
-                "policy.guard",
+                "policy.loss",
                 .internalError,
                 .gateway,
                 shown: "reload",

@@ -5,7 +5,7 @@ package import GateCore
 /// Compares what two configurations decide about users.
 ///
 /// Users are added one after the other, in any order; only their facts that a rule names are kept. Then each app whose rules
-/// differ is asked about one user of each class that it can tell apart, and about sample requests.
+/// differ is asked about one user of each class that it distinguishes, and about sample requests.
 package struct PolicyComparison: Sendable {
     /// The maximum number of users.
     package static let maxUsers = 1_000_000
@@ -57,9 +57,9 @@ package struct PolicyComparison: Sendable {
 
     /// The difference for the users that were added.
     ///
-    /// - Parameter isOver: Called before each app; true gives up.
-    /// - Returns: The difference; nil if it was given up.
-    package func difference(givingUp isOver: () -> Bool = { false }) -> PolicyDifference? {
+    /// - Parameter isOver: Called before each app; true ends the comparison.
+    /// - Returns: The difference; nil if it was ended before.
+    package func difference(until isOver: () -> Bool = { false }) -> PolicyDifference? {
         var difference = PolicyDifference()
         difference.users = self.users.count
         difference.sameApps = self.sameApps

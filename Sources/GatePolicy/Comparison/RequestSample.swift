@@ -3,7 +3,7 @@
 package import GateCore
 internal import GateWire
 
-/// A request that stands for all that the rules of an app cannot tell from it.
+/// A request as an example of all that the rules of an app cannot distinguish from it.
 package struct RequestSample: Sendable, Hashable {
     /// The path under the new rules; under the old ones it differs if the prefix of the app does.
     package let path: String

@@ -18,7 +18,7 @@ struct UserClasses: Sendable {
         fileprivate(set) var examples: [String] = []
     }
 
-    /// The classes of one app: those that it can tell apart.
+    /// The classes of one app: those that its rules distinguish.
     struct Partition: Sendable {
         /// For each class the number of its part.
         fileprivate(set) var partOf: [Int32]
@@ -118,7 +118,7 @@ struct UserClasses: Sendable {
         return (kept, facts)
     }
 
-    /// The users as the rules about some entries can tell them apart.
+    /// The users as some entries distinguish them.
     ///
     /// Costs time for the users who have one of the facts that the entries name, and a copy of one number for each class.
     func partition(for entries: some Sequence<AccessEntry>) -> Partition {

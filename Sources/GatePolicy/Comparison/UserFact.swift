@@ -2,7 +2,7 @@
 
 internal import GateCore
 
-/// A fact about a user that a rule can ask for, beside those that all rules tell apart (``FactBasis``).
+/// A fact about a user that a rule can ask for, beside those that all rules distinguish (``FactBasis``).
 enum UserFact: Sendable, Hashable {
     /// The user key.
     case user(ExactText)
@@ -47,7 +47,7 @@ struct ExactText: Sendable, Hashable {
     func hash(into hasher: inout Hasher) { hasher.combine(self.text) }
 }
 
-/// What all rules can tell apart about a user, whatever they name.
+/// What all rules can distinguish about a user, whatever they name.
 struct FactBasis: Sendable, Hashable {
     private let provider: String
     private let hasVerifiedEmail: Bool

@@ -65,7 +65,7 @@ package final class Gateway: Sendable {
         /// How many reloads there were.
         var reloads = 0
         /// The reload that was refused for what it takes from users.
-        var lossGuard = LossGuard()
+        var confirmation = ReloadConfirmation()
     }
 
     let options: GatewayOptions
@@ -538,7 +538,7 @@ extension Gateway {
                 state.digest = Gateway.digest(of: self.options.configurationFile)
                 state.content = content
                 state.reloads += 1
-                state.lossGuard = LossGuard()
+                state.confirmation = ReloadConfirmation()
             }
             self.certificates.adopt(plans, configuration)
             self.warnOfMemory()
@@ -546,19 +546,19 @@ extension Gateway {
             self.log.reloaded(configuration, by: cause)
             return true
         } catch {
-            let isRefused = error.reason == .policyGuard
+            let isRejected = error.reason == .policyLoss
             self.state.withLock { state in
                 state.lastReloadFailed = true
                 state.reloads += 1
                 // The files are others than those that were refused.
-                if !isRefused { state.lossGuard = LossGuard() }
+                if !isRejected { state.confirmation = ReloadConfirmation() }
                 state.lastReload = (WallClock.system.now, false, cause, error.detail)
                 state.files = files
             }
-            ServerMetrics.reloaded(ok: false, isRefused: isRefused)
+            ServerMetrics.reloaded(ok: false, isRejected: isRejected)
             // Its files are open, so nothing can fail.
             if let logs = self.options.logs { try? logs.configure(self.state.withLock(\.configuration).logs) }
-            if isRefused {
+            if isRejected {
                 self.log.reloadRefused(error, by: cause, content: content)
             } else {
                 self.log.reloadFailed(error, by: cause)
@@ -572,20 +572,20 @@ extension Gateway {
         guard let share = self.options.maxLoss else { return }
         let now = WallClock.system.now
         let (old, sessions, isConfirmed) = self.state.withLock { state in
-            (state.configuration, state.runtime.sessions, state.lossGuard.takeConfirmation(of: content, at: now))
+            (state.configuration, state.runtime.sessions, state.confirmation.takeConfirmation(of: content, at: now))
         }
         guard !isConfirmed else { return }
         let check = LossCheck(old: old.apps.map(\.rules), new: new.apps.map(\.rules), share: share)
         guard let loss = await check.loss(of: sessions, at: now) else { return }
-        let refusal = LossGuard.Refusal(content: content, at: now, loss: loss)
-        self.state.withLock { $0.lossGuard.refusal = refusal }
-        throw Failure(.policyGuard, refusal.detail)
+        let rejected = ReloadConfirmation.RejectedReload(content: content, at: now, loss: loss)
+        self.state.withLock { $0.confirmation.rejected = rejected }
+        throw Failure(.policyLoss, rejected.detail)
     }
 
     /// Loads the configuration that was refused, if its files still have the content that an operator names.
     private func confirmReload(_ content: String) throws(OperationsRejection) {
         try self.state.withLock { (state) throws(OperationsRejection) in
-            try state.lossGuard.confirm(content, at: WallClock.system.now)
+            try state.confirmation.confirm(content, at: WallClock.system.now)
         }
         _ = self.events.withLock { $0 }?.yield(.confirmed)
     }
@@ -598,7 +598,7 @@ extension Gateway {
             "configuration_hash": .string(state.digest), "reloads": .int(Int64(state.reloads)),
             "guard": self.options.maxLoss.map { .string("\($0)") } ?? .null,
             "last_reload": StatusReport.json(state.lastReload),
-            "refused_reload": state.lossGuard.refusal?.json ?? .null,
+            "refused_reload": state.confirmation.rejected?.json ?? .null,
         ]
     }
 

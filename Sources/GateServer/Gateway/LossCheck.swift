@@ -44,7 +44,7 @@ struct LossCheck: Sendable {
         } catch {
             return self.unknown("the users cannot be read: \(error.detail)")
         }
-        guard let difference = comparison.difference(givingUp: { ContinuousClock.now >= end }) else {
+        guard let difference = comparison.difference(until: { ContinuousClock.now >= end }) else {
             return self.unknown("it takes too long to compare")
         }
         let losses = difference.losses(above: self.share)

@@ -158,7 +158,7 @@ final class StatusReport: OperationsSource {
             "at": .int(WallClock.system.now.seconds),
             "operations": .string("\(configuration.gateway.operations)"),
             "last_reload": StatusReport.json(state.lastReload),
-            "refused_reload": state.lossGuard.refusal?.status ?? .null,
+            "refused_reload": state.confirmation.rejected?.status ?? .null,
             "history": self.history,
             "provider_states": .array(state.runtime.providers.map { self.json($0, state.runtime) }),
             "app_states": .array(targets.map { StatusReport.json($0.route, $0.targets) }),

@@ -305,8 +305,8 @@ enum ServerMetrics {
     }
 
     /// The configuration was loaded, could not be, or was refused for what it takes from users.
-    static func reloaded(ok: Bool, isRefused: Bool = false) {
-        self.reloads.counter(ok ? "ok" : isRefused ? "refused" : "failed").increment()
+    static func reloaded(ok: Bool, isRejected: Bool = false) {
+        self.reloads.counter(ok ? "ok" : isRejected ? "refused" : "failed").increment()
         self.lastReloadSuccess.gauge().record(ok ? 1 : 0)
     }
 }

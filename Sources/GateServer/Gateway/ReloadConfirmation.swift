@@ -5,9 +5,9 @@ internal import GateCore
 /// Which reload was refused for what it takes from users, and whether an operator has confirmed it.
 ///
 /// A confirmation is for the content of the refused files only, is used once and expires.
-struct LossGuard: Sendable {
+struct ReloadConfirmation: Sendable {
     /// A reload that was refused.
-    struct Refusal: Sendable {
+    struct RejectedReload: Sendable {
         /// Names the content of the files.
         let content: String
         /// When it was refused.
@@ -19,7 +19,7 @@ struct LossGuard: Sendable {
         static let lifetime = Duration.seconds(3600)
 
         /// When it cannot be confirmed any more.
-        var expires: Instant { self.at.advanced(by: Refusal.lifetime) }
+        var expires: Instant { self.at.advanced(by: RejectedReload.lifetime) }
 
         /// What it would take, and what to do.
         var detail: String {
@@ -41,7 +41,7 @@ struct LossGuard: Sendable {
     }
 
     /// The reload that was refused last, if none has succeeded since.
-    var refusal: Refusal?
+    var rejected: RejectedReload?
     private var confirmed: (content: String, until: Instant)?
 
     /// How long the reload may take to begin once it is confirmed.
@@ -49,14 +49,14 @@ struct LossGuard: Sendable {
 
     /// An operator wants the refused files in force.
     mutating func confirm(_ content: String, at now: Instant) throws(OperationsRejection) {
-        guard let refusal else { throw OperationsRejection(409, "no reload waits to be confirmed") }
-        guard refusal.content == content else {
+        guard let rejected else { throw OperationsRejection(409, "no reload waits to be confirmed") }
+        guard rejected.content == content else {
             throw OperationsRejection(409, "the refused files have changed since; see what they would take now")
         }
-        guard now < refusal.expires else {
+        guard now < rejected.expires else {
             throw OperationsRejection(409, "the reload was refused over an hour ago; reload again to compare again")
         }
-        self.confirmed = (content, now.advanced(by: LossGuard.confirmationTime))
+        self.confirmed = (content, now.advanced(by: ReloadConfirmation.confirmationTime))
     }
 
     /// Whether files with this content are confirmed; true once.

@@ -8,17 +8,17 @@ import Testing
 
 @testable import GateServer
 
-@Suite struct LossGuardTests {
+@Suite struct ReloadConfirmationTests {
     private static let now = Instant(seconds: 1_790_172_800)
 
-    private func refused(_ content: String = "abc") -> LossGuard {
-        var guarding = LossGuard()
-        guarding.refusal = LossGuard.Refusal(
+    private func refused(_ content: String = "abc") -> ReloadConfirmation {
+        var machine = ReloadConfirmation()
+        machine.rejected = ReloadConfirmation.RejectedReload(
             content: content,
             at: Self.now,
             loss: LossCheck.Loss(detail: "3 of 4 users of wiki would lose access", difference: .null)
         )
-        return guarding
+        return machine
     }
 
     private func status(_ work: () throws(OperationsRejection) -> Void) -> Int {
@@ -31,19 +31,19 @@ import Testing
     }
 
     @Test func `a confirmation is for the refused content only, and for one reload`() throws {
-        var guarding = self.refused()
-        try guarding.confirm("abc", at: Self.now)
-        let other = ["other", "abc"].map { guarding.takeConfirmation(of: $0, at: Self.now) }
+        var machine = self.refused()
+        try machine.confirm("abc", at: Self.now)
+        let other = ["other", "abc"].map { machine.takeConfirmation(of: $0, at: Self.now) }
         #expect(other == [false, false])
-        try guarding.confirm("abc", at: Self.now)
-        let same = ["abc", "abc"].map { guarding.takeConfirmation(of: $0, at: Self.now) }
+        try machine.confirm("abc", at: Self.now)
+        let same = ["abc", "abc"].map { machine.takeConfirmation(of: $0, at: Self.now) }
         #expect(same == [true, false])
     }
 
     @Test func `content that was not refused cannot be confirmed, nor what was refused over an hour ago`() {
         let late = Self.now.advanced(by: .seconds(3600))
-        let (none, guarding) = (LossGuard(), self.refused())
-        for (machine, content, time) in [(none, "abc", Self.now), (guarding, "abd", Self.now), (guarding, "abc", late)]
+        let (none, machine) = (ReloadConfirmation(), self.refused())
+        for (machine, content, time) in [(none, "abc", Self.now), (machine, "abd", Self.now), (machine, "abc", late)]
         {
             var machine = machine
             let status = self.status { () throws(OperationsRejection) in try machine.confirm(content, at: time) }
@@ -52,9 +52,9 @@ import Testing
     }
 
     @Test func `a confirmation that no reload has used expires`() throws {
-        var guarding = self.refused()
-        try guarding.confirm("abc", at: Self.now)
-        let isTaken = guarding.takeConfirmation(of: "abc", at: Self.now.advanced(by: .seconds(60)))
+        var machine = self.refused()
+        try machine.confirm("abc", at: Self.now)
+        let isTaken = machine.takeConfirmation(of: "abc", at: Self.now.advanced(by: .seconds(60)))
         #expect(!isTaken)
     }
 
@@ -86,13 +86,13 @@ import Testing
     @Test(arguments: [("30%", false), ("25%", false), ("24%", true), ("0%", true)])
     func `a loss is refused above the share, with the numbers, the app and the rule`(
         share: String,
-        isRefused: Bool
+        isRejected: Bool
     ) async throws {
         let share = try #require(AccessShare(share))
         let check = LossCheck(old: try self.rules(nil), new: try self.rules("staff"), share: share)
         let manager = try await self.manager(of: MemoryStore(), users: 4)
         let loss = await check.loss(of: manager, at: Self.now)
-        #expect((loss != nil) == isRefused)
+        #expect((loss != nil) == isRejected)
         guard let loss else { return }
         #expect(loss.detail.contains("1 of 4 users of wiki") && loss.detail.contains("providers.yaml:9"))
     }
