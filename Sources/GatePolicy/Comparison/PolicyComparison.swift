@@ -71,7 +71,7 @@ package struct PolicyComparison: Sendable {
             if app.isReported { difference.apps.append(app) } else { difference.sameApps += 1 }
         }
         difference.apps = difference.apps.filter { $0.losers > 0 } + difference.apps.filter { $0.losers == 0 }
-        difference.changedUsers = zip(isChanged, self.users.classes).reduce(0) { $0 + ($1.0 ? $1.1.count : 0) }
+        difference.changedUsers = self.users.count(of: isChanged)
         return difference
     }
 
@@ -128,7 +128,9 @@ package struct PolicyComparison: Sendable {
     /// Names some users in the rows of their parts, and marks the classes whose users gain or lose.
     private func addExamples(to tally: inout Tally, _ partition: UserClasses.Partition, isChanged: inout [Bool]) {
         guard tally.hasUsers else { return }
-        for (index, part) in partition.partOf.enumerated() where tally.isAffected(Int(part)) {
+        // By position: there are as many classes as users, and this is done for each app.
+        let isAffected = partition.counts.indices.map(tally.isAffected)
+        for (index, part) in partition.partOf.enumerated() where isAffected[Int(part)] {
             isChanged[index] = isChanged[index] || tally.isChanged(Int(part))
             tally.name(self.users.classes[index].examples, part: Int(part), limit: self.examples)
         }

@@ -12,8 +12,6 @@ struct UserClasses: Sendable {
     struct Class: Sendable {
         /// The profile of one of them, without names.
         let profile: Profile
-        /// How many they are.
-        fileprivate(set) var count = 0
         /// The user keys of some.
         fileprivate(set) var examples: [String] = []
     }
@@ -44,6 +42,8 @@ struct UserClasses: Sendable {
     private var indexes: [Key: Int32] = [:]
     /// The classes.
     private(set) var classes: [Class] = []
+    /// How many users each class has, apart from the classes since every partition looks at them.
+    private var sizes: [Int] = []
     /// By their bases only, as for an app that names nothing.
     private var byBasis = Partition(partOf: [], counts: [], samples: [])
     /// How many users there are.
@@ -61,6 +61,9 @@ struct UserClasses: Sendable {
         }
     }
 
+    /// How many users the classes have that `isChosen` is true for.
+    func count(of isChosen: [Bool]) -> Int { zip(isChosen, self.sizes).reduce(0) { $0 + ($1.0 ? $1.1 : 0) } }
+
     /// Adds a user.
     mutating func add(_ profile: Profile) {
         let (kept, facts) = self.reduced(profile)
@@ -71,6 +74,7 @@ struct UserClasses: Sendable {
         if Int(index) == self.classes.count {
             self.indexes[key] = index
             self.classes.append(Class(profile: kept))
+            self.sizes.append(0)
             for fact in key.facts { self.classesWith[Int(fact)].append(index) }
             if Int(base) == self.bases.count {
                 self.bases[basis] = base
@@ -81,7 +85,7 @@ struct UserClasses: Sendable {
         }
         self.count += 1
         self.byBasis.counts[Int(base)] += 1
-        self.classes[Int(index)].count += 1
+        self.sizes[Int(index)] += 1
         if self.classes[Int(index)].examples.count < self.maxExamples {
             self.classes[Int(index)].examples.append(profile.user)
         }
@@ -139,8 +143,8 @@ struct UserClasses: Sendable {
                 }
                 let half = halves[part]
                 result.partOf[Int(member)] = half
-                result.counts[part] -= self.classes[Int(member)].count
-                result.counts[Int(half)] += self.classes[Int(member)].count
+                result.counts[part] -= self.sizes[Int(member)]
+                result.counts[Int(half)] += self.sizes[Int(member)]
                 if result.samples[part] == Int(member) { result.samples[part] = -1 }
             }
         }

@@ -43,8 +43,7 @@ import Testing
     @Test func `content that was not refused cannot be confirmed, nor what was refused over an hour ago`() {
         let late = Self.now.advanced(by: .seconds(3600))
         let (none, machine) = (ReloadConfirmation(), self.refused())
-        for (machine, content, time) in [(none, "abc", Self.now), (machine, "abd", Self.now), (machine, "abc", late)]
-        {
+        for (machine, content, time) in [(none, "abc", Self.now), (machine, "abd", Self.now), (machine, "abc", late)] {
             var machine = machine
             let status = self.status { () throws(OperationsRejection) in try machine.confirm(content, at: time) }
             #expect(status == 409)
