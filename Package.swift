@@ -168,7 +168,7 @@ let moduleGraph: [(target: String, imports: [String])] = [
         "gatehouse",
         [
             "GateCommandLine", "GateImport", "GateServer", "GateDiagnostics", "GateOperations", "GateConfiguration",
-            "GateHTTP", "GateOpenID", "GateProviders", "GateCore",
+            "GateAppConfiguration", "GateHTTP", "GateOpenID", "GateProviders", "GatePolicy", "GateCore",
             "ArgumentParser", "Logging",
         ]
     ),

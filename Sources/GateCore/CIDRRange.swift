@@ -16,6 +16,11 @@ package struct IPAddress: Sendable, Hashable {
         self.number = bytes.reduce(0) { $0 << 8 | UInt128($1) }
     }
 
+    fileprivate init(_ number: UInt128) {
+        self.bytes = (0..<16).map { UInt8(truncatingIfNeeded: number >> (120 - 8 * $0)) }
+        self.number = number
+    }
+
     /// Whether it is an IPv4 address.
     package var isIPv4: Bool { self.bytes.starts(with: IPAddress.mappedPrefix) }
 
@@ -106,6 +111,13 @@ package struct CIDRRange: Sendable, Hashable {
 
     /// The length of the prefix, 0 for the network of all addresses.
     package var prefix: Int { self.isIPv4 ? self.prefixBits - 96 : self.prefixBits }
+
+    /// Some addresses in it: the first, one in the middle and the last.
+    package var addresses: [IPAddress] {
+        let last = self.first.number | ~self.mask
+        let middle = self.first.number | (~self.mask >> 1 &+ 1) & ~self.mask
+        return [self.first, IPAddress(middle), IPAddress(last)]
+    }
 
     /// Whether the address lies in the network.
     package func contains(_ address: IPAddress) -> Bool {

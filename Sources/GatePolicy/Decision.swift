@@ -91,11 +91,26 @@ extension Route {
         profile: Profile?,
         guardsSpellings: Bool = true
     ) -> Decision {
+        self.decision(
+            for: request,
+            path: path,
+            after: self.userDecision(for: profile),
+            guardsSpellings: guardsSpellings
+        )
+    }
+
+    /// The decision about a request of a user about whom as much as possible is decided already.
+    func decision(
+        for request: RequestFacts,
+        path: [UInt8],
+        after user: @autoclosure () -> UserDecision,
+        guardsSpellings: Bool
+    ) -> Decision {
         let readings = PathView.all(of: path.span, guardsSpellings: guardsSpellings)
         let isOpen = readings?.allSatisfy { self.isOpen(method: request.method, path: $0.path.span, as: $0.spelling) }
         if isOpen ?? false { return .openToAll }
         let decision: Decision
-        switch self.userDecision(for: profile) {
+        switch user() {
         case .final(let known): decision = known
         case .depends(let rules):
             decision = rules.decision(for: request, path.span, guardsSpellings: guardsSpellings)

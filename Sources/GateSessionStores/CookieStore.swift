@@ -4,10 +4,11 @@ package import GateCore
 package import GateSessions
 
 /// The store of gateways whose cookies are whole sessions: it keeps no session, only the single-use values that this
-/// process has seen.
+/// process has seen, and who has signed in.
 ///
 /// Whatever would need the sessions fails with `session.not_kept`, so that nothing seems to be listed or ended that is not.
 package final class CookieStore: SessionStore {
+    /// At most so many single-use values, and as many users.
     private let spent = MemoryStore(capacity: 100_000)
 
     /// A store without sessions.
@@ -83,24 +84,30 @@ package final class CookieStore: SessionStore {
         throw CookieStore.failure("revoked")
     }
 
-    /// Fails: a gateway that forgets it, or another one, would not know it.
-    package func put(_ entry: StoreEntry) async throws(Failure) { throw CookieStore.failure("revoked") }
+    /// Keeps a user in this process; fails for all else: a gateway that forgets it, or another one, would not know it.
+    package func put(_ entry: StoreEntry) async throws(Failure) {
+        guard entry.kind == .user else { throw CookieStore.failure("revoked") }
+        try await self.spent.put(entry)
+    }
 
-    /// There is no entry.
+    /// A user whom this process has seen; there is no other entry.
     package func entry(
         _ kind: StoreEntry.Kind,
         _ key: [UInt8],
         at now: Instant
-    ) async throws(Failure) -> StoreEntry? { nil }
+    ) async throws(Failure) -> StoreEntry? {
+        kind == .user ? try await self.spent.entry(kind, key, at: now) : nil
+    }
 
-    /// Fails.
+    /// The users whom this process has seen; fails for all else.
     package func entries(
         _ kind: StoreEntry.Kind,
         from cursor: [UInt8],
         limit: Int,
         at now: Instant
     ) async throws(Failure) -> StorePage<StoreEntry> {
-        throw CookieStore.failure("listed with their users")
+        guard kind == .user else { throw CookieStore.failure("listed") }
+        return try await self.spent.entries(kind, from: cursor, limit: limit, at: now)
     }
 
     /// Removes expired single-use values; there are no sessions.

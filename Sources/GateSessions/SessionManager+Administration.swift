@@ -62,7 +62,7 @@ extension SessionManager {
         try await self.notBefore.raise(to: time, user: user, until: expiry, in: self.store, now: now)
     }
 
-    /// Some users who have signed in during the last 400 days.
+    /// Some users who have signed in or were confirmed by their provider during the last 400 days.
     ///
     /// - Parameters:
     ///   - cursor: Where the page begins; empty for the first.
@@ -75,7 +75,37 @@ extension SessionManager {
         limit: Int,
         now: Instant
     ) async throws(Failure) -> StorePage<RegisteredUser> {
-        try await self.register.page(from: cursor, limit: limit, at: now)
+        guard self.keepsSessions else {
+            throw Failure(.sessionNotKept, "users cannot be listed with 'sessions.store: cookie:', which keeps none")
+        }
+        return try await self.register.page(from: cursor, limit: limit, at: now)
+    }
+
+    /// For how long users are compared by ``seenUsers(from:limit:now:)``, if no session lives longer.
+    package static let seenTime = Duration.seconds(30 * 86_400)
+
+    /// Some users who were seen during the last 30 days, or for as long as a session may live if that is longer: all who
+    /// can have a session.
+    ///
+    /// With sessions in cookies, only those whom this process has seen.
+    ///
+    /// - Parameters:
+    ///   - cursor: Where the page begins; empty for the first.
+    ///   - limit: The number of users to read, of which some may have been seen earlier.
+    ///   - now: The time.
+    /// - Returns: The users, in no particular order, and where the next page begins.
+    /// - Throws: If the store is unavailable.
+    package func seenUsers(
+        from cursor: [UInt8],
+        limit: Int,
+        now: Instant
+    ) async throws(Failure) -> StorePage<RegisteredUser> {
+        // Those of the last second too.
+        if cursor.isEmpty { await self.register.write() }
+        var page = try await self.register.page(from: cursor, limit: limit, at: now)
+        let time = max(SessionManager.seenTime, self.lifetimes.absolute)
+        page.items.removeAll { now.since($0.lastSeen) > time }
+        return page
     }
 
     /// The user of a user key who has signed in; nil if that is not known.

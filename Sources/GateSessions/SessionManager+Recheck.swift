@@ -126,6 +126,7 @@ extension SessionManager {
         session.replaceProfile(by: signIn.profile)
         session.idToken = signIn.idToken
         (session.confirmed, session.lastSeen) = (now, now)
+        self.register.note(session.profile, at: now, signedInAt: session.created)
         return .reissued(try self.issueWhole(session))
     }
 
@@ -154,6 +155,7 @@ extension SessionManager {
             try await self.store.replace(record.key, ifSealed: stored.sealed, by: record.sealed, card: record.card)
         else { return false }
         self.feed.publishChange(session.familyKey)
+        if let confirmed { self.register.note(session.profile, at: confirmed, signedInAt: session.created) }
         // The other gateways read the record again within the time that they cache it.
         try? await self.store.reportChange(ofFamily: session.familyKey)
         return true

@@ -102,7 +102,9 @@ package struct SessionManager: Sendable {
     ) async throws(Failure) -> IssuedSession? {
         guard self.keepsSessions else {
             guard try await self.spend(once) else { return nil }
-            return try self.issueWhole(self.session(after: signIn, host: host, now: now))
+            let issued = try self.issueWhole(self.session(after: signIn, host: host, now: now))
+            self.register.note(signIn.profile, at: now)
+            return issued
         }
         let fresh = try self.sealed(self.session(after: signIn, host: host, now: now))
         guard try await self.store.insert(fresh.record, spending: once.hash, until: once.expiry) else { return nil }

@@ -5,18 +5,27 @@ internal import Synchronization
 
 /// A user who has signed in.
 package struct RegisteredUser: Sendable, Hashable {
-    /// The profile of the last sign-in, without picture and with at most 100 groups and roles.
+    /// The profile of the last sign-in or re-check, without picture and with at most 100 groups and roles.
     package var profile: Profile
     /// When the user first signed in, as far as it is known.
     package var firstSignIn: Instant
     /// When the user last signed in.
     package var lastSignIn: Instant
+    /// When the user last signed in or was confirmed by the provider.
+    package var lastSeen: Instant
+
+    /// The profile as rules see it in a session: an authentication of unknown time is the sign-in.
+    package var facts: Profile {
+        var profile = self.profile
+        profile.authTime = profile.authTime ?? self.lastSignIn
+        return profile
+    }
 }
 
-/// The users who have signed in, kept in the store for 400 days after their last sign-in.
+/// The users who have signed in, kept in the store for 400 days after their last sign-in or re-check.
 ///
-/// A sign-in only adds the user to a bounded queue; the store is written a second later, so that several sign-ins of a
-/// user cost one write. What does not fit or cannot be written is left out until the next sign-in of the user.
+/// A sign-in or a re-check only adds the user to a bounded queue; the store is written a second later, so that several of
+/// a user cost one write. What does not fit or cannot be written is left out until the next sign-in or re-check of the user.
 final class UserRegister: Sendable {
     /// How long a user is kept after the last sign-in.
     static let lifetime = Duration.seconds(400 * 86_400)
@@ -30,6 +39,7 @@ final class UserRegister: Sendable {
     private struct Waiting: Sendable {
         let profile: Profile
         let time: Instant
+        let signIn: Instant
     }
 
     private struct State {
@@ -46,13 +56,19 @@ final class UserRegister: Sendable {
         self.sealer = sealer
     }
 
-    /// Notes a sign-in; never waits and never fails.
-    func note(_ profile: Profile, at now: Instant) {
+    /// Notes a sign-in, or a re-check of the session of one; never waits and never fails.
+    ///
+    /// - Parameters:
+    ///   - profile: The profile.
+    ///   - now: The time.
+    ///   - signIn: When the user signed in; nil for now.
+    func note(_ profile: Profile, at now: Instant, signedInAt signIn: Instant? = nil) {
         let isFirst = self.state.withLock { state in
             guard state.waiting[profile.user] != nil || state.waiting.count < UserRegister.maxWaiting else {
                 return false
             }
-            state.waiting[profile.user] = Waiting(profile: profile, time: now)
+            let latest = max(signIn ?? now, state.waiting[profile.user]?.signIn ?? .init(seconds: .min))
+            state.waiting[profile.user] = Waiting(profile: profile, time: now, signIn: latest)
             defer { state.isWriting = true }
             return !state.isWriting
         }
@@ -97,28 +113,31 @@ final class UserRegister: Sendable {
         let keys = signIns.map { UserRegister.key(of: $0.profile.user) }
         let known = Dictionary(try await self.store.entries(.user, under: keys, at: now).map { ($0.key, $0) }) { $1 }
         try await self.store.put(
-            zip(keys, signIns).map { self.entry($0, of: $1.profile, at: $1.time, after: known[$0].flatMap(self.user)) }
+            zip(keys, signIns).map { self.entry($0, of: $1, after: known[$0].flatMap(self.user)) }
         )
     }
 
     private func entry(
         _ key: [UInt8],
-        of profile: Profile,
-        at time: Instant,
+        of waiting: Waiting,
         after known: RegisteredUser?
     ) -> StoreEntry {
-        var profile = profile
+        var (profile, time) = (waiting.profile, waiting.time)
         profile.picture = nil
         // What is left out here is unknown to who asks for the profile later.
-        let isWhole = profile.groups.count <= UserRegister.maxElements && profile.groupsRequested == nil
+        let requested = profile.groupsRequested?.count ?? 0
+        let isWhole = max(profile.groups.count, requested) <= UserRegister.maxElements
         profile.groupsComplete = profile.groupsComplete && isWhole
+        if !isWhole { profile.groupsRequested = nil }
         profile.rolesComplete = profile.rolesComplete && profile.roles.count <= UserRegister.maxElements
         profile.groups = Array(profile.groups.prefix(UserRegister.maxElements))
         profile.roles = Array(profile.roles.prefix(UserRegister.maxElements))
-        profile.groupsRequested = nil
-        let first = min(known?.firstSignIn ?? time, time)
+        let first = min(known?.firstSignIn ?? waiting.signIn, waiting.signIn)
+        let last = max(known?.lastSignIn ?? waiting.signIn, waiting.signIn)
+        time = max(known?.lastSeen ?? time, time)
         let json: JSON = [
-            "v": 1, "profile": profile.sessionJSON, "first": .int(first.seconds), "last": .int(time.seconds),
+            "v": 1, "profile": profile.sessionJSON, "first": .int(first.seconds), "last": .int(last.seconds),
+            "seen": .int(time.seconds),
         ]
         return StoreEntry(
             kind: .user,
@@ -148,7 +167,9 @@ final class UserRegister: Sendable {
         return RegisteredUser(
             profile: profile,
             firstSignIn: Instant(seconds: first),
-            lastSignIn: Instant(seconds: last)
+            lastSignIn: Instant(seconds: last),
+            // A gateway of an earlier version notes sign-ins only.
+            lastSeen: Instant(seconds: max(json["seen"]?.integer ?? last, last))
         )
     }
 

@@ -50,9 +50,9 @@ struct TextTable {
         self.rows = [titles]
     }
 
-    /// Adds a row; text that a terminal would act on is escaped.
-    mutating func add(_ cells: [String?]) {
-        self.rows.append(cells.map { PrintableText.escaped($0 ?? "-", limit: 120) })
+    /// Adds a row; text that a terminal would act on is escaped, and cut after `limit` characters.
+    mutating func add(_ cells: [String?], limit: Int = 120) {
+        self.rows.append(cells.map { PrintableText.escaped($0 ?? "-", limit: limit) })
     }
 
     /// The lines, without spaces at their ends.

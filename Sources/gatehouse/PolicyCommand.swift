@@ -12,8 +12,8 @@ internal import GateOperations
 struct PolicyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "policy",
-        abstract: "Explains and tests the decisions of the rules.",
-        subcommands: [ExplainPolicy.self, TestPolicy.self]
+        abstract: "Explains, tests and compares the decisions of the rules.",
+        subcommands: [ExplainPolicy.self, TestPolicy.self, DiffPolicy.self, ConfirmPolicy.self]
     )
 }
 
@@ -181,7 +181,7 @@ struct TestPolicy: ParsableCommand {
 }
 
 /// Runs a piece of work; a failure is printed and ends the command with exit code 1.
-private func reportingFailure(_ work: () throws(Failure) -> Void) throws {
+func reportingFailure(_ work: () throws(Failure) -> Void) throws {
     do throws(Failure) {
         try work()
     } catch {

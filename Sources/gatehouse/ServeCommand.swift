@@ -34,6 +34,15 @@ struct ServeCommand: AsyncParsableCommand {
     @Flag(help: "Take the listening sockets that systemd hands over (LISTEN_FDS) instead of opening them.")
     var listenFds = false
 
+    @Option(
+        name: .customLong("guard"),
+        help: ArgumentHelp(
+            "Refuse a reload that takes access to an app from more than this share of its users, until it is confirmed.",
+            valueName: "5%"
+        )
+    )
+    var maxLoss: ShareArgument?
+
     @Option(help: "How much to log: debug, info, warning or error.")
     var logLevel = "info"
 
@@ -63,6 +72,7 @@ struct ServeCommand: AsyncParsableCommand {
         )
         options.version = BuildInfo.version
         options.logs = logRouter
+        options.maxLoss = self.maxLoss?.share
         options.drainDelay = self.drainDelay.map { .seconds($0) }
         if self.listenFds { options.inherited = try self.inherited(options.environment) }
         let logger = makeLogger(level: Logger.Level(rawValue: self.logLevel) ?? .info)

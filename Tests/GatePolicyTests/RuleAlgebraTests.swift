@@ -216,6 +216,42 @@ private struct Definition {
         }
     }
 
+    @Test func `users who are compared together gain and lose what each of them alone does`() throws {
+        var generator = Generator(seed: 17)
+        let now = Instant(seconds: 1_790_000_000)
+        func counts(_ apps: [PolicyDifference.App]) -> [Int] {
+            apps.reduce(into: [0, 0, 0, 0]) { counts, app in
+                counts[0] += app.losers
+                counts[1] += app.gainers
+                counts[2] += app.renewals
+                counts[3] += app.rows.isEmpty ? 0 : app.holders
+            }
+        }
+        var seen = [0, 0, 0, 0]
+        for _ in 0..<60 {
+            let (old, new) = (try generator.route(), try generator.route())
+            let users = (0..<25).map { _ in
+                var profile = generator.profile()
+                profile.subject = generator.pick(["1", "2"])
+                if generator.chance(2) { profile.authTime = now.advanced(by: .seconds(-generator.number(7200))) }
+                return profile
+            }
+            func apps(_ users: [Profile]) throws -> [PolicyDifference.App] {
+                let rules = [old, new].map { AppRules($0, guardsSpellings: true) }
+                var comparison = PolicyComparison(old: [rules[0]], new: [rules[1]], examples: 1, at: now)
+                for user in users { _ = comparison.add(user) }
+                return try #require(comparison.difference()).apps
+            }
+            let together = try apps(users)
+            // An app without any change is not reported, and neither are its holders.
+            let alone = try users.map { counts(try apps([$0])) }
+            let sums = (0..<3).map { column in alone.reduce(0) { $0 + $1[column] } }
+            #expect(Array(counts(together).prefix(3)) == sums, "\(old) \(new)")
+            seen = zip(seen, counts(together)).map { $0 + $1 }
+        }
+        #expect(seen.allSatisfy { $0 > 2 }, "\(seen)")
+    }
+
     @Test(arguments: UnknownFact.allCases)
     func `the opposite of what is unknown is unknown`(fact: UnknownFact) {
         let unknown = MatchResult.unknown(fact)

@@ -27,7 +27,7 @@ import Testing
             { _ = try await $0.records(from: [], limit: 10) },
             { _ = try await $0.count(at: noon, within: SessionLifetimes(idle: .seconds(60), absolute: .seconds(60))) },
             { _ = try await $0.families(labeled: [1]) },
-            { _ = try await $0.entries(.user, from: [], limit: 10, at: noon) },
+            { _ = try await $0.entries(.notBefore, from: [], limit: 10, at: noon) },
             { try await $0.put(entry) },
             { try await $0.removeFamily([1]) },
             { _ = try await $0.replace([1], ifSealed: [2], by: [3], card: []) },
@@ -40,6 +40,13 @@ import Testing
         }
         #expect(try await self.store.record(for: record(1).key) == nil)
         #expect(try await self.store.entry(.notBefore, [1], at: noon) == nil)
+    }
+
+    @Test func `users whom this process has seen are kept, for the comparison of rules`() async throws {
+        let entry = StoreEntry(kind: .user, key: [1], value: [1], expires: noon.plus(60))
+        try await self.store.put([entry])
+        #expect(try await self.store.entries(.user, from: [], limit: 10, at: noon).items == [entry])
+        #expect(try await self.store.entries(.user, from: [], limit: 10, at: noon.plus(60)).items.isEmpty)
     }
 
     @Test func `after its end every use of a single-use value fails`() async throws {

@@ -29,6 +29,47 @@ import Testing
         #expect(!String(decoding: entry.value, as: UTF8.self).contains("ada@example.com"))
     }
 
+    @Test func `which groups were looked for is kept, so that a missing one is known or not`() async throws {
+        let fixture = SessionFixture()
+        var profile = Profile.ada
+        (profile.groups, profile.groupsComplete, profile.groupsRequested) = (["staff"], true, ["staff", "guests"])
+        fixture.manager.register.note(profile, at: noon)
+        await fixture.manager.register.write()
+        let user = try #require(try await fixture.manager.user(profile.user, now: noon))
+        #expect(user.profile.groupsRequested == ["staff", "guests"] && user.profile.groupsComplete)
+        #expect(user.profile.isOutside(group: "guests") && !user.profile.isOutside(group: "board"))
+    }
+
+    @Test func `a re-check changes the profile and when the user was seen, not the sign-in`() async throws {
+        let fixture = SessionFixture()
+        let register = fixture.manager.register
+        register.note(.ada, at: noon)
+        await register.write()
+        var profile = Profile.ada
+        profile.roles = ["auditor"]
+        register.note(profile, at: noon.plus(7200), signedInAt: noon)
+        await register.write()
+        let user = try #require(try await fixture.manager.user(profile.user, now: noon))
+        #expect(user.profile.roles == ["auditor"] && user.lastSignIn == noon && user.lastSeen == noon.plus(7200))
+        #expect(user.facts.authTime == profile.authTime ?? noon)
+    }
+
+    @Test func `users count as seen for thirty days after their last sign-in or re-check`() async throws {
+        let fixture = SessionFixture()
+        let register = fixture.manager.register
+        register.note(.ada, at: noon)
+        await register.write()
+        let month = SessionManager.seenTime.components.seconds
+        func seen(at time: Instant) async throws -> Int {
+            try await fixture.manager.seenUsers(from: [], limit: 10, now: time).items.count
+        }
+        #expect(try await seen(at: noon.plus(month)) == 1)
+        #expect(try await seen(at: noon.plus(month + 1)) == 0)
+        register.note(.ada, at: noon.plus(86_400), signedInAt: noon)
+        await register.write()
+        #expect(try await seen(at: noon.plus(month + 1)) == 1)
+    }
+
     @Test func `a register that cannot be written fails no sign-in`() async throws {
         let fixture = SessionFixture()
         let register = UserRegister(store: fixture.store, sealer: fixture.sealer)

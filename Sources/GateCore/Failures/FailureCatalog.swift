@@ -288,6 +288,7 @@ extension Failure {
         case transportUnsupportedLibrary
         case profilePayload
         case policyQuestion
+        case policyLoss
 
         // The demo
         case demoProvider
@@ -2268,6 +2269,17 @@ extension Failure.Reason {
                 documentation: """
                     `gatehouse policy` was asked about an app, a user or a path that does not exist, or got a file that is \
                     not a profile.
+                    """
+            )
+        case .policyLoss:
+            Entry(
+                "policy.loss",
+                .internalError,
+                .gateway,
+                shown: "reload",
+                documentation: """
+                    `serve --guard`: the new rules take access from too many users, or they could not be compared. See \
+                    [policy.md](policy.md#refuse-a-reload).
                     """
             )
         case .demoProvider:

@@ -105,6 +105,7 @@ extension Profile {
         self.emailAuthoritative = json["email_authoritative"]?.bool ?? false
         self.groups = json["groups"]?.array?.compactMap(\.string) ?? []
         self.groupsComplete = json["groups_complete"]?.bool ?? false
+        self.groupsRequested = json["groups_requested"]?.array.map { Set($0.compactMap(\.string)) }
         self.roles = json["roles"]?.array?.compactMap(\.string) ?? []
         self.rolesComplete = json["roles_complete"]?.bool ?? true
         self.authTime = json["auth_time"]?.integer.map(Instant.init(seconds:))

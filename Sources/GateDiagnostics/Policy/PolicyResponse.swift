@@ -19,24 +19,7 @@ package struct PolicyResponse: Sendable {
     /// The decision in the words of the access log.
     package var word: PolicyWord { PolicyWord(self.decision) }
 
-    /// The reason in one sentence.
-    private var reason: String {
-        switch self.decision {
-        case .openToAll: "a public rule covers the request"
-        case .openToNetwork: "a public rule covers the request for the client's network; the app gets anonymous@network"
-        case .admitted(nil): "'allow: signed_in' admits every user of the accepted providers"
-        case .admitted: "an entry of 'allow' matches"
-        case .signInNeeded where self.question.profile == nil: "there is no session"
-        case .signInNeeded:
-            "the app needs a new sign-in, with a provider that it accepts or for a group that was not kept"
-        case .authenticationNeeded: "the rule asks for a more recent authentication"
-        case .denied(.notAllowed): "no entry of 'allow' matches"
-        case .denied(.emailNotAuthoritative): "'allow' asks for a provider that is the authority for the email address"
-        case .denied(.denyEntry): "an entry of 'deny' matches"
-        case .denied(.unknown(let fact, _)): "an entry of 'deny' asks for \(fact.words)"
-        case .denied(.ambiguousPath): "a server could read the path as one for which another decision holds"
-        }
-    }
+    private var reason: String { self.decision.reason(hasSession: self.question.profile != nil) }
 
     /// The explanation for a terminal.
     ///
@@ -88,27 +71,6 @@ package struct PolicyResponse: Sendable {
         }
         members["rules"] = .array(rules)
         return .object(members)
-    }
-}
-
-/// A decision in the words of the access log, and of the cases that `gatehouse policy test` reads.
-package enum PolicyWord: String, Sendable, CaseIterable {
-    /// Forwarded without a session.
-    case open = "public"
-    /// Forwarded for the user.
-    case allowed
-    /// The user must sign in, or authenticate again.
-    case signIn = "sign_in"
-    /// The user may not access the app.
-    case denied
-
-    init(_ decision: Decision) {
-        switch decision {
-        case .openToAll, .openToNetwork: self = .open
-        case .admitted: self = .allowed
-        case .signInNeeded, .authenticationNeeded: self = .signIn
-        case .denied: self = .denied
-        }
     }
 }
 

@@ -40,7 +40,10 @@ package struct StatusWarnings {
 
     private mutating func lookAtGateway() {
         if self.status["draining"]?.bool == true { self.add(.notice, "the gateway is shutting down", nil) }
-        if self.status["last_reload_failed"]?.bool == true {
+        if self.status["refused_reload"]?["content"] != nil {
+            let text = "a reload was refused for what it takes from users: gatehouse policy confirm, or revert the file"
+            self.add(.warning, text, .reloadFailed)
+        } else if self.status["last_reload_failed"]?.bool == true {
             self.add(.warning, "the last reload failed, the old configuration stays in force", .reloadFailed)
         }
         if let word = self.status["store_fault"]?.string {

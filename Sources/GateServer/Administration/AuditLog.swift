@@ -66,6 +66,11 @@ struct AuditLog: Sendable {
         return Revocation(logger: self.logger, operation: operation, caller: caller)
     }
 
+    /// An operator has confirmed a reload that was refused.
+    func confirmed(reloadOf content: String, by caller: OperationsCaller) {
+        self.logger.notice("reload confirmed", metadata: ["content": "\(content)", "by": "\(caller)"])
+    }
+
     /// A client may not use the operations API.
     func rejected(_ rejection: Rejection, from client: String, _ detail: String) {
         ServerMetrics.operationsRejections.counter(rejection.rawValue).increment()

@@ -27,6 +27,10 @@ struct OperationsAPI: Sendable {
         let times: @Sendable () -> (started: Instant, loaded: Instant)
         /// Called when there is a new key.
         let keysChanged: @Sendable () -> Void
+        /// The configuration in force, and the reload that was refused.
+        let policy: @Sendable () -> JSON
+        /// Loads the configuration that was refused, by the name of its content.
+        let confirmReload: @Sendable (String) throws(OperationsRejection) -> Void
         /// The log of what operators change.
         let logger: Logger
         /// The wall clock.
@@ -38,7 +42,7 @@ struct OperationsAPI: Sendable {
     /// The number of records that one request reads.
     static let maxRecords = 1000
     /// The number of sessions or users in a response without a limit.
-    private static let standardLimit: Int64 = 100
+    static let standardLimit: Int64 = 100
 
     let environment: Environment
     let audit: AuditLog
@@ -83,12 +87,17 @@ struct OperationsAPI: Sendable {
         case ("/v1/incidents", .get): try self.incidents(&parameters)
         case ("/v1/keys", .get): try self.keys(parameters)
         case ("/v1/keys/rotate", .post): try self.rotateKeys(&parameters, by: caller)
-        case ("/v1/sessions", _), ("/v1/users", _), ("/v1/incidents", _), ("/v1/keys", _):
+        case ("/v1/policy", .get): try self.policy(parameters)
+        case ("/v1/policy/users", .get): try await self.policyUsers(&parameters)
+        case ("/v1/policy/confirm", .post): try self.confirm(&parameters, by: caller)
+        case ("/v1/policy/confirm", _): throw OperationsRejection(405, "only POST works here")
+        case ("/v1/sessions", _), ("/v1/users", _), ("/v1/incidents", _), ("/v1/keys", _), ("/v1/policy", _),
+            ("/v1/policy/users", _):
             throw OperationsRejection(405, "only GET works here")
         case ("/v1/sessions/revoke", _), ("/v1/keys/rotate", _): throw OperationsRejection(405, "only POST works here")
         default:
             let paths = "/v1/sessions /v1/sessions/revoke /v1/users /v1/incidents /v1/keys /v1/keys/rotate"
-            throw OperationsRejection(404, "there are \(paths) here")
+            throw OperationsRejection(404, "there are \(paths) /v1/policy /v1/policy/users /v1/policy/confirm here")
         }
     }
 }
@@ -201,7 +210,7 @@ extension OperationsAPI {
         return .object(members)
     }
 
-    private static func json(_ cursor: [UInt8]?) -> JSON { cursor.map { .string(Base64URL.encode($0)) } ?? .null }
+    static func json(_ cursor: [UInt8]?) -> JSON { cursor.map { .string(Base64URL.encode($0)) } ?? .null }
 
     /// A short name of a sign-in, which all of its sessions share.
     private static func id(of family: [UInt8]) -> String { Base64URL.encode(family.prefix(9)) }
@@ -227,12 +236,18 @@ extension OperationsAPI {
 
     private static func json(_ user: RegisteredUser) -> JSON {
         let profile = user.profile
-        var members: [String: JSON] = [
-            "user": .string(profile.user), "provider": .string(profile.provider),
-            "first_sign_in": .int(user.firstSignIn.seconds), "last_sign_in": .int(user.lastSignIn.seconds),
-        ]
+        var members = self.facts(of: profile)
+        members["first_sign_in"] = .int(user.firstSignIn.seconds)
+        members["last_sign_in"] = .int(user.lastSignIn.seconds)
+        members["last_seen"] = .int(user.lastSeen.seconds)
         members["name"] = profile.name.map(JSON.string)
         members["preferred_username"] = profile.username.map(JSON.string)
+        return .object(members)
+    }
+
+    /// What rules can ask for.
+    static func facts(of profile: Profile) -> [String: JSON] {
+        var members: [String: JSON] = ["user": .string(profile.user), "provider": .string(profile.provider)]
         members["email"] = profile.email.map(JSON.string)
         members["email_verified"] = profile.email.map { _ in .bool(profile.emailVerified) }
         members["email_authoritative"] = profile.email.map { _ in .bool(profile.emailAuthoritative) }
@@ -240,9 +255,10 @@ extension OperationsAPI {
         members["groups"] = profile.groups.isEmpty ? nil : .array(profile.groups.map(JSON.string))
         members["groups_complete"] = .bool(profile.groupsComplete)
         members["roles"] = profile.roles.isEmpty ? nil : .array(profile.roles.map(JSON.string))
+        members["groups_requested"] = profile.groupsRequested.map { .array($0.sorted().map(JSON.string)) }
         members["roles_complete"] = .bool(profile.rolesComplete)
         members["auth_time"] = profile.authTime.map { .int($0.seconds) }
-        return .object(members)
+        return members
     }
 }
 

@@ -22,6 +22,16 @@ extension Gateway {
         (try? Data(contentsOf: URL(filePath: path))).map { ContentDigest.name(of: Array($0)) } ?? ""
     }
 
+    /// Names the content of all files of a configuration, whose order does not matter.
+    static func digest(ofAll paths: [String]) -> String {
+        var bytes: [UInt8] = []
+        for path in Set(paths).sorted() {
+            let content = (try? Data(contentsOf: URL(filePath: path))).map { Array($0) } ?? []
+            bytes += Array("\(path.utf8.count) \(path) \(content.count) ".utf8) + content
+        }
+        return ContentDigest.name(of: bytes)
+    }
+
     /// Each C library with its version at run time; these are of the system and may be newer than at build time.
     package static var libraryVersions: [(name: String, version: String)] {
         let transport = CurlTransport.libraryVersions.split(separator: " ").prefix(2).map { part in

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
+internal import GateAppConfiguration
 package import GateConfiguration
 package import GateCore
 package import GateHTTP
 internal import GateIngress
 internal import GateNet
 package import GateOperations
-internal import GatePolicy
+package import GatePolicy
 internal import GateProxy
 internal import GateRuntime
 internal import GateSessions
@@ -33,6 +34,8 @@ package struct GatewayOptions: Sendable {
     package var version = "unknown"
     /// The log, which takes the settings of the file; nil if another program owns it.
     package var logs: LogRouter?
+    /// From how many users of an app a reload may take access without being confirmed; nil for any number.
+    package var maxLoss: AccessShare?
 
     /// Options with the default times.
     package init(configurationFile: String, environment: [String: String]) {
@@ -57,6 +60,12 @@ package final class Gateway: Sendable {
         var hasStarted = false
         /// Names the content of the configuration file.
         var digest: String
+        /// Names the content of all files of the configuration.
+        var content: String
+        /// How many reloads there were.
+        var reloads = 0
+        /// The reload that was refused for what it takes from users.
+        var confirmation = ReloadConfirmation()
     }
 
     let options: GatewayOptions
@@ -202,7 +211,8 @@ package final class Gateway: Sendable {
                 files: files,
                 runtime: runtime,
                 loadedAt: now,
-                digest: Gateway.digest(of: options.configurationFile)
+                digest: Gateway.digest(of: options.configurationFile),
+                content: Gateway.digest(ofAll: result.files + [options.configurationFile])
             ),
             loops: loops,
             tracing: tracing
@@ -275,6 +285,10 @@ package final class Gateway: Sendable {
             incidents: self.builder.incidents,
             times: { [unowned self] in (self.startedAt, self.state.withLock(\.loadedAt)) },
             keysChanged: { [unowned self] in _ = self.events.withLock { $0 }?.yield(.lookAtKeys) },
+            policy: { [unowned self] in self.policyState },
+            confirmReload: { [unowned self] (content) throws(OperationsRejection) in
+                try self.confirmReload(content)
+            },
             logger: self.logger,
             clock: .system,
             owner: geteuid()
@@ -375,6 +389,7 @@ extension Gateway {
     /// What happens to a running gateway from outside its connections.
     private enum Event: Sendable {
         case reload
+        case confirmed
         case lookAtKeys
         case stop
         case stopNow
@@ -396,6 +411,9 @@ extension Gateway {
                 self.options.logs?.reopen()
                 guard !isDraining, await self.reload(by: cause, show: show) else { continue }
                 // Beside the next event, which may be the end.
+                Task { await self.survey() }
+            case .confirmed:
+                guard !isDraining, await self.reload(by: "confirm", show: show) else { continue }
                 Task { await self.survey() }
             case .lookAtKeys:
                 await self.lookAtKeys()
@@ -497,11 +515,13 @@ extension Gateway {
             environment: self.options.environment
         )
         let files = before.extended(to: result.files + [self.options.configurationFile], readSince: began)
+        let content = Gateway.digest(ofAll: result.files + [self.options.configurationFile])
         show(result.diagnostics)
         do throws(Failure) {
             guard let configuration = result.configuration else {
                 throw Failure(.gatewayConfiguration, result.firstError)
             }
+            try await self.checkLoss(by: configuration, content: content)
             let plans = try RuntimeBuilder.plans(for: configuration)
             try self.options.logs?.configure(configuration.logs)
             let runtime = try await self.builder.runtime(for: configuration)
@@ -516,6 +536,9 @@ extension Gateway {
                 state.lastReloadFailed = false
                 state.lastReload = (state.loadedAt, true, cause, "")
                 state.digest = Gateway.digest(of: self.options.configurationFile)
+                state.content = content
+                state.reloads += 1
+                state.confirmation = ReloadConfirmation()
             }
             self.certificates.adopt(plans, configuration)
             self.warnOfMemory()
@@ -523,17 +546,60 @@ extension Gateway {
             self.log.reloaded(configuration, by: cause)
             return true
         } catch {
+            let isRejected = error.reason == .policyLoss
             self.state.withLock { state in
                 state.lastReloadFailed = true
+                state.reloads += 1
+                // The files are others than those that were refused.
+                if !isRejected { state.confirmation = ReloadConfirmation() }
                 state.lastReload = (WallClock.system.now, false, cause, error.detail)
                 state.files = files
             }
-            ServerMetrics.reloaded(ok: false)
+            ServerMetrics.reloaded(ok: false, isRejected: isRejected)
             // Its files are open, so nothing can fail.
             if let logs = self.options.logs { try? logs.configure(self.state.withLock(\.configuration).logs) }
-            self.log.reloadFailed(error, by: cause)
+            if isRejected {
+                self.log.reloadRefused(error, by: cause, content: content)
+            } else {
+                self.log.reloadFailed(error, by: cause)
+            }
             return false
         }
+    }
+
+    /// Refuses a configuration that takes access from too many users, unless an operator has confirmed it.
+    private func checkLoss(by new: Configuration, content: String) async throws(Failure) {
+        guard let share = self.options.maxLoss else { return }
+        let now = WallClock.system.now
+        let (old, sessions, isConfirmed) = self.state.withLock { state in
+            (state.configuration, state.runtime.sessions, state.confirmation.takeConfirmation(of: content, at: now))
+        }
+        guard !isConfirmed else { return }
+        let check = LossCheck(old: old.apps.map(\.rules), new: new.apps.map(\.rules), share: share)
+        guard let loss = await check.loss(of: sessions, at: now) else { return }
+        let rejected = ReloadConfirmation.RejectedReload(content: content, at: now, loss: loss)
+        self.state.withLock { $0.confirmation.rejected = rejected }
+        throw Failure(.policyLoss, rejected.detail)
+    }
+
+    /// Loads the configuration that was refused, if its files still have the content that an operator names.
+    private func confirmReload(_ content: String) throws(OperationsRejection) {
+        try self.state.withLock { (state) throws(OperationsRejection) in
+            try state.confirmation.confirm(content, at: WallClock.system.now)
+        }
+        _ = self.events.withLock { $0 }?.yield(.confirmed)
+    }
+
+    /// What the operations API reports about the configuration in force and a refused one.
+    private var policyState: JSON {
+        let state = self.state.withLock { $0 }
+        return [
+            "configuration": .string(self.options.configurationFile), "content": .string(state.content),
+            "configuration_hash": .string(state.digest), "reloads": .int(Int64(state.reloads)),
+            "guard": self.options.maxLoss.map { .string("\($0)") } ?? .null,
+            "last_reload": StatusReport.json(state.lastReload),
+            "refused_reload": state.confirmation.rejected?.json ?? .null,
+        ]
     }
 
     private func adopt(_ runtime: RuntimeConfiguration) async {

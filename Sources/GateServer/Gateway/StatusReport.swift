@@ -158,6 +158,7 @@ final class StatusReport: OperationsSource {
             "at": .int(WallClock.system.now.seconds),
             "operations": .string("\(configuration.gateway.operations)"),
             "last_reload": StatusReport.json(state.lastReload),
+            "refused_reload": state.confirmation.rejected?.status ?? .null,
             "history": self.history,
             "provider_states": .array(state.runtime.providers.map { self.json($0, state.runtime) }),
             "app_states": .array(targets.map { StatusReport.json($0.route, $0.targets) }),
@@ -197,7 +198,7 @@ final class StatusReport: OperationsSource {
         return .object(Dictionary(zip(names, lists)) { first, _ in first })
     }
 
-    private static func json(_ reload: (at: Instant, isGood: Bool, cause: String, detail: String)?) -> JSON {
+    static func json(_ reload: (at: Instant, isGood: Bool, cause: String, detail: String)?) -> JSON {
         guard let reload else { return .null }
         return [
             "at": .int(reload.at.seconds), "ok": .bool(reload.isGood), "by": .string(reload.cause),

@@ -78,6 +78,7 @@ extension StatusSchema {
             "Whether the last reload failed, so that an older configuration is in force."
         ),
         Member("last_reload", orNull(reload), "The last reload since the start; null before the first."),
+        Member("refused_reload", orNull(refusedReload), "The reload that `--guard` has refused; null if it has not."),
         Member("draining", flag, "Whether the gateway is shutting down."),
         Member("public_url", string, "`gateway.public_url`."),
         Member("listeners", list(string), "The addresses for clients."),
@@ -111,8 +112,15 @@ extension StatusSchema {
     private static let reload = object(
         Member("at", time, "When it was."),
         Member("ok", flag, "Whether the new configuration is in force."),
-        Member("by", string, "What has caused it: `file` or `signal`."),
+        Member("by", string, "What has caused it: `file`, `signal` or `confirm`."),
         Member("detail", string, "Why it failed; empty if it succeeded.")
+    )
+
+    private static let refusedReload = object(
+        Member("content", string, "Names the content of the refused files."),
+        Member("at", time, "When it was refused."),
+        Member("expires", time, "Until when it can be confirmed."),
+        Member("detail", string, "What it would take from which users.")
     )
 
     private static let provider = object(

@@ -175,6 +175,18 @@ struct ServerLog: Sendable {
         )
     }
 
+    /// A configuration without errors was not put in force, since it takes access from too many users.
+    func reloadRefused(_ failure: Failure, by cause: String, content: String) {
+        self.logger.of(.audit).error(
+            "reload refused, the old configuration stays in force",
+            metadata: [
+                "code": "\(failure.code)", "detail": "\(PrintableText.escaped(failure.detail, limit: 2000))",
+                "by": "\(cause)",
+                "content": "\(content)",
+            ]
+        )
+    }
+
     /// The socket of the operations API, which the configuration does not name, cannot be opened.
     func operationsSocketFailed(_ failure: Failure) {
         self.logger.warning(

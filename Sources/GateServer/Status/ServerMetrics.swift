@@ -165,7 +165,7 @@ enum ServerMetrics {
         "gatehouse_reloads_total",
         labels: ["result"],
         unit: "reloads",
-        help: "Reloads of the configuration, by result: ok or failed"
+        help: "Reloads of the configuration, by result: ok, failed, or refused by --guard"
     )
     static let lastReloadSuccess = MetricSeries.gauge(
         "gatehouse_config_last_reload_success",
@@ -304,9 +304,9 @@ enum ServerMetrics {
         return Dictionary(all) { first, _ in first }
     }
 
-    /// The configuration was loaded, or could not be.
-    static func reloaded(ok: Bool) {
-        self.reloads.counter(ok ? "ok" : "failed").increment()
+    /// The configuration was loaded, could not be, or was refused for what it takes from users.
+    static func reloaded(ok: Bool, isRejected: Bool = false) {
+        self.reloads.counter(ok ? "ok" : isRejected ? "refused" : "failed").increment()
         self.lastReloadSuccess.gauge().record(ok ? 1 : 0)
     }
 }

@@ -54,6 +54,10 @@ import Testing
                 incidents: self.incidents,
                 times: { (Instant(seconds: 1_799_000_000), Instant(seconds: 1_799_500_000)) },
                 keysChanged: {},
+                policy: { ["content": "abc"] },
+                confirmReload: { content throws(OperationsRejection) in
+                    guard content == "abc" else { throw OperationsRejection(409, "other content") }
+                },
                 logger: self.lines.logger,
                 clock: .fixed(Instant(seconds: 1_800_000_000)),
                 owner: 1234
@@ -101,6 +105,19 @@ import Testing
     @Test func `a revocation that only counts changes nothing, and logs nothing`() async throws {
         #expect(try await self.revoke(#"{"all": true, "dry_run": true}"#, at: try self.api()) == 200)
         #expect(self.lines.all.isEmpty)
+    }
+
+    @Test func `a confirmation is logged with who gave it, and no other content is confirmed`() async throws {
+        let api = try self.api()
+        for (content, status) in [("abc", 200), ("abd", 409), ("", 400)] {
+            let body = #"{"content": "\#(content)"}"#
+            let type = "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n"
+            let head = try self.head("POST /v1/policy/confirm", type)
+            let response = await api.response(to: head, body: Array(body.utf8), from: .user(7))
+            #expect(response.head.status.code == status)
+        }
+        #expect(self.lines.all.map(\.message) == ["reload confirmed"])
+        #expect(self.lines.all.first?.values["by"] == "uid 7" && self.lines.all.first?.values["content"] == "abc")
     }
 
     @Test(arguments: [0, 1234] as [UInt32])

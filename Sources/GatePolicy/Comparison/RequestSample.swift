@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import GateCore
+internal import GateWire
+
+/// A request as an example of all that the rules of an app cannot distinguish from it.
+package struct RequestSample: Sendable, Hashable {
+    /// The path under the new rules; under the old ones it differs if the prefix of the app does.
+    package let path: String
+    let oldPath: String
+    /// The method.
+    package let method: String
+    /// The client IP; nil where no rule asks for it.
+    package let client: IPAddress?
+    /// The time; nil for now.
+    package let time: Instant?
+}
+
+/// The requests on which the decisions of two versions of an app's rules are compared.
+///
+/// One for the path of the app, and for each path pattern, method, network and time window that one of the versions names one
+/// that it covers and one that it does not; all of these combined.
+struct RequestSamples: Sendable {
+    /// The maximum number of requests; beyond it, only those that differ from the first one in two respects at most.
+    static let limit = 1024
+    private static let maxPaths = 256
+    private static let maxOthers = 64
+
+    /// The requests, that for the path of the app first.
+    let all: [RequestSample]
+    /// Whether there were too many combinations for all of them.
+    let isPartial: Bool
+
+    /// The requests for two versions of an app, of which one may be absent.
+    ///
+    /// - Parameters:
+    ///   - versions: The old and the new rules.
+    ///   - times: The times of requests.
+    ///   - isElsewhere: Whether a path leads to another app.
+    init(
+        of versions: (old: Route?, new: Route?),
+        times: inout WindowTimes,
+        isElsewhere: (String) -> Bool
+    ) {
+        let routes = [versions.old, versions.new].compactMap(\.self)
+        let terms = RequestTerms(of: routes)
+        let prefixes = routes.map { $0.path }
+        let base = (old: prefixes.first ?? "/", new: prefixes.last ?? "/")
+        let further = terms.paths(inside: prefixes).filter { $0 != base.new && !isElsewhere($0) }
+        let paths = [base] + further.prefix(Self.maxPaths - 1).map { (old: $0, new: $0) }
+        let methods = terms.sampleMethods
+        let clients = terms.sampleClients
+        let moments = times.samples(for: terms.windows)
+        let sizes = [paths.count, methods.count, clients.count, moments.count]
+        let isLimited = further.count >= Self.maxPaths || sizes.dropFirst().contains { $0 > Self.maxOthers }
+        let bounded = [sizes[0]] + sizes.dropFirst().map { min($0, Self.maxOthers) }
+        let combinations = bounded.reduce(1, *)
+        let maxDistance = combinations > Self.limit ? 2 : 4
+        var all: [RequestSample] = []
+        for time in 0..<bounded[3] {
+            for client in 0..<bounded[2] {
+                for method in 0..<bounded[1] {
+                    for path in 0..<bounded[0] where all.count < Self.limit {
+                        let distance = [path, method, client, time].count { $0 > 0 }
+                        guard distance <= maxDistance else { continue }
+                        all.append(
+                            RequestSample(
+                                path: paths[path].new,
+                                oldPath: paths[path].old,
+                                method: methods[method],
+                                client: clients[client],
+                                time: moments[time]
+                            )
+                        )
+                    }
+                }
+            }
+        }
+        self.all = all
+        self.isPartial = isLimited || all.count < combinations
+    }
+}
+
+/// What the rules of an app name of requests.
+private struct RequestTerms {
+    private var patterns: [PathPattern] = []
+    private var methods: [String] = []
+    private var networks: [CIDRRange] = []
+    private(set) var windows: [TimeWindow] = []
+
+    init(of routes: [Route]) {
+        for route in routes {
+            for condition in (route.denied + route.access.entries).flatMap(\.withNested).flatMap(\.request) {
+                switch condition {
+                case .network(let ranges): self.networks += ranges
+                case .method(let names): self.methods += names
+                case .path(let patterns): self.patterns += patterns
+                case .time(let window): self.windows.append(window)
+                case .authenticated: break
+                }
+            }
+            for rule in route.publicRules {
+                self.patterns.append(rule.pattern)
+                self.networks += rule.networks
+                if let method = rule.method { self.methods.append(method) }
+            }
+        }
+        self.patterns = self.patterns.unique
+        self.methods = self.methods.unique
+        self.networks = self.networks.unique
+        self.windows = self.windows.unique
+    }
+
+    /// For each pattern a path that it covers, below all prefixes.
+    func paths(inside prefixes: [String]) -> [String] {
+        let segments = Set(self.patterns.flatMap { $0.text.split(separator: "/").map(String.init) })
+        var name = "x"
+        while segments.contains(name) { name += "x" }
+        let found = self.patterns.compactMap { pattern -> String? in
+            let path = pattern.example(for: name)
+            let candidates = [path] + prefixes.map { "\($0)\(path)" }
+            return candidates.first { candidate in
+                let bytes = Array(candidate.utf8)
+                return prefixes.allSatisfy { candidate.isBelow($0) } && pattern.covers(bytes.span)
+                    && CanonicalPath.matched(ofReference: bytes) == bytes
+            }
+        }
+        return found.unique
+    }
+
+    /// `GET`, the methods that rules name, and one that they do not.
+    var sampleMethods: [String] {
+        guard !self.methods.isEmpty else { return ["GET"] }
+        let other = ["GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"].first { !self.methods.contains($0) }
+        return (["GET"] + [other].compactMap(\.self) + self.methods).unique
+    }
+
+    /// A client of no network that rules name, and one of each.
+    var sampleClients: [IPAddress?] {
+        guard !self.networks.isEmpty else { return [nil] }
+        let outside = ["203.0.113.1", "198.51.100.1", "192.0.2.1", "2001:db8::1", "9.9.9.9"].compactMap {
+            IPAddress($0)
+        }
+        let stranger = outside.first { address in !self.networks.contains { $0.contains(address) } }
+        let members = self.networks.compactMap { network in
+            // Not in a smaller network inside, if possible.
+            network.addresses.min { self.depth(of: $0) < self.depth(of: $1) }
+        }
+        return ([stranger].compactMap(\.self) + members).unique
+    }
+
+    private func depth(of address: IPAddress) -> Int { self.networks.count { $0.contains(address) } }
+}
+
+/// Times inside and outside of time windows, each looked for once.
+struct WindowTimes: Sendable {
+    private let now: Instant
+    private var known: [TimeWindow: [Instant]] = [:]
+
+    init(now: Instant) {
+        self.now = now
+    }
+
+    /// Now, and for each window the next minute inside and the next one outside of it.
+    mutating func samples(for windows: [TimeWindow]) -> [Instant?] {
+        let times = windows.flatMap { window -> [Instant] in
+            if let known = self.known[window] { return known }
+            let found = [true, false].compactMap { self.next(in: window, $0) }
+            self.known[window] = found
+            return found
+        }
+        return [nil] + times.unique
+    }
+
+    /// The next minute that is in a window or is not; nil if that is now, or never within the days of a week.
+    private func next(in window: TimeWindow, _ isInside: Bool) -> Instant? {
+        guard window.contains(self.now) != isInside else { return nil }
+        let start = self.now.seconds - self.now.seconds % 60
+        for minute in 1...(8 * 1440) {
+            let time = Instant(seconds: start + Int64(minute) * 60)
+            if window.contains(time) == isInside { return time }
+        }
+        return nil
+    }
+}
+
+extension PathPattern {
+    /// A path that the pattern covers.
+    fileprivate func example(for name: String) -> String {
+        let path = self.text.replacing("**", with: name).replacing("*", with: name)
+        return path.hasSuffix("/") && !self.isExact ? path + name : path
+    }
+}
+
+extension String {
+    /// Whether a path is a prefix, or below it by whole segments.
+    fileprivate func isBelow(_ prefix: String) -> Bool {
+        prefix == "/" || self == prefix || self.hasPrefix(prefix.hasSuffix("/") ? prefix : "\(prefix)/")
+    }
+}
+
+extension Array where Element: Hashable {
+    /// The elements in order, each once.
+    fileprivate var unique: [Element] {
+        var seen: Set<Element> = []
+        return self.filter { seen.insert($0).inserted }
+    }
+}
