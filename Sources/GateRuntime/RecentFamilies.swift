@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import NIOCore
+package import NIOCore
 
 /// Families of sessions to which something has happened lately; confined to one event loop.
 ///
 /// A look-up in the store that began before must not bring back what was. Each family is remembered for a time at least,
 /// and twice that at most; unless something happens to very many: then for as long as it takes 65,536, which is still longer
 /// than a look-up may take.
-struct RecentFamilies {
+package struct RecentFamilies {
     private static let most = 65_536
 
     private let time: TimeAmount
@@ -17,19 +17,19 @@ struct RecentFamilies {
     private var since = NIODeadline.distantPast
 
     /// None yet.
-    init(for time: TimeAmount) {
+    package init(for time: TimeAmount) {
         self.time = time
     }
 
     /// Whether a family is remembered.
-    func contains(_ family: [UInt8], now: NIODeadline) -> Bool {
+    package func contains(_ family: [UInt8], now: NIODeadline) -> Bool {
         let age = now - self.since
         return (age < self.time * 2 && self.latest.contains(family))
             || (age < self.time && self.earlier.contains(family))
     }
 
     /// Takes note of one.
-    mutating func insert(_ family: [UInt8], now: NIODeadline) {
+    package mutating func insert(_ family: [UInt8], now: NIODeadline) {
         if self.latest.count >= RecentFamilies.most || self.since < now - self.time {
             self.earlier = self.latest
             self.latest = []
