@@ -66,7 +66,7 @@ class RuledGateway(Gateway):
         found = []
 
         def is_written():
-            lines = (self.folder / "access.log").read_text().splitlines()
+            lines = (self.folder / "access.log").read_text().split("\n")[:-1]
             found[:] = [line for line in map(json.loads, lines) if line.get("path") == path]
             return found
 

@@ -222,7 +222,8 @@ import Testing
         let began = ContinuousClock.now
         let failure = await #expect(throws: Failure.self) { try await store.check() }
         #expect(failure?.reason == .sessionStoreUnavailable)
-        #expect(ContinuousClock.now - began < .seconds(20))
+        // Not for ever: the other tests of this process share its threads, so the wait can be far longer than two seconds.
+        #expect(ContinuousClock.now - began < .seconds(120))
         // Asked on the connection whose server will reply to all of it later.
         async let lost = try? store.record(for: record(1).key)
         server.resume()
