@@ -8,27 +8,24 @@
     policy_diff.py --check                      exits with 1 if it takes more than 10 seconds
 
 Each app has ten rules, about its own groups, about one that most users have, and about a path; the other file has another
-group in each of them, so that no app can be skipped. The users come from a gateway whose SQLite store was filled with them,
-sealed as the gateway seals them. All listens on 127.0.0.1 and is stopped at the end.
+group in each of them, so that no app can be skipped. The users come from a saved list, as `--users` reads it; nothing listens.
 """
 import argparse
 import json
 import os
 import random
 import resource
-import signal
 import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPOSITORY / "Tests/EndToEnd"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from processes import Trouble, eventually, free_ports  # noqa: E402
+from processes import Trouble, free_ports  # noqa: E402
 
 SECRET = "0123456789abcdefghijklmnopqrstuvwxyz"
 LIMIT = 10.0

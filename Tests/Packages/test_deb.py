@@ -78,6 +78,15 @@ def test_the_version_of_the_package_is_that_of_the_program(release, packages):
     assert "-" not in release.version or later.returncode == 0, "a pre-release sorts before its release"
 
 
+def test_the_examples_that_the_documents_name_are_in_the_package(packages, tmp_path):
+    subprocess.run(["dpkg-deb", "--extract", packages[0], tmp_path], check=True)
+    examples = tmp_path / "usr/share/doc/gatehouse/examples"
+    sources = {name: deb.REPOSITORY / source for source, name in deb.EXAMPLES.items()}
+    sources |= {f"forward-auth/{path.name}": path for path in (deb.DEPLOY / "forward-auth").iterdir()}
+    assert {path.relative_to(examples).as_posix() for path in examples.rglob("*") if path.is_file()} == set(sources)
+    assert all((examples / name).read_bytes() == path.read_bytes() for name, path in sources.items())
+
+
 @pytest.mark.parametrize("unit", deb.UNITS)
 def test_the_packaged_units_are_those_of_deploy(unit):
     """What hardens one hardens the other: only the path of the program and the kind of user differ."""

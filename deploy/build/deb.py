@@ -80,6 +80,7 @@ def fill(folder, release, revision):
     (folder / "examples").mkdir()
     for source, name in EXAMPLES.items():
         shutil.copy(REPOSITORY / source, folder / "examples" / name)
+    shutil.copytree(DEPLOY / "forward-auth", folder / "examples/forward-auth")
     for path in folder.rglob("*"):
         os.utime(path, (release.epoch, release.epoch))
 

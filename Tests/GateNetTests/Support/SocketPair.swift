@@ -10,7 +10,7 @@ final class Recorder: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
     private let wanted: Int
-    private var text = ByteBuffer()
+    private(set) var text = ByteBuffer()
     private let arrived: EventLoopPromise<ByteBuffer>
     private let ended: EventLoopPromise<Void>
     var whenWritable: (() -> Void)?
