@@ -3,6 +3,7 @@
 
 import http.server
 import json
+import os
 import re
 import subprocess
 import threading
@@ -35,7 +36,7 @@ def blocks(name, language):
 @pytest.mark.parametrize(
     "name", [
         "README.md", "docs/start.md", "docs/profile.md", "docs/pinning.md", "docs/headers.md", "docs/policy.md", "docs/machines.md", *PAGES,
-        *(page for page in APPS if page != "docs/apps/node.md")
+        *(page for page in APPS if page not in {"docs/apps/node.md", "docs/apps/go.md"})
     ]
 )
 def test_the_files_in_the_documents_pass_the_check(name, tmp_path):
@@ -185,11 +186,55 @@ for (const assertion of JSON.parse(process.argv[2])) {
 """
 
 
-def test_the_verifier_for_node_accepts_what_is_valid_only(gateway, key, tmp_path):
+def node(gateway, folder):
     source = next(block for block in blocks("docs/apps/node.md", "js") if "function user" in block)
     assert len(source.splitlines()) <= 30
-    (tmp_path / "verifier.mjs").write_text(source.replace("https://gate.example.com", gateway))
-    (tmp_path / "main.mjs").write_text(NODE)
+    (folder / "verifier.mjs").write_text(source.replace("https://gate.example.com", gateway))
+    (folder / "main.mjs").write_text(NODE)
+    return ["node", folder / "main.mjs"]
+
+
+GO = """package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+)
+
+func main() {
+	var assertions []string
+	json.Unmarshal([]byte(os.Args[1]), &assertions)
+	for _, assertion := range assertions {
+		request := http.Request{Header: http.Header{"X-Gatehouse-Assertion": {assertion}}}
+		if claims, err := User(&request); err == nil {
+			fmt.Println(claims.Sub)
+		} else {
+			fmt.Println("Error", err)
+		}
+	}
+}
+"""
+
+
+def go(gateway, folder):
+    verifier, keys, _ = blocks("docs/apps/go.md", "go")
+    code = verifier[verifier.index("const "):]
+    assert len([line for line in code.splitlines() if line]) <= 30
+    sources = {"verifier.go": verifier.replace("https://gate.example.com", gateway), "keys.go": keys, "main.go": GO}
+    for name, text in sources.items():
+        (folder / name).write_text(text)
+    files = [folder / name for name in sources]
+    assert subprocess.run(["gofmt", "-l", *files], capture_output=True, text=True, check=True).stdout == ""
+    environment = {**os.environ, "GOCACHE": str(folder / "cache"), "HOME": str(folder)}
+    subprocess.run(["go", "build", "-o", folder / "main", *files], env=environment, check=True, timeout=300)
+    return [folder / "main"]
+
+
+@pytest.mark.parametrize("program", [node, go])
+def test_the_verifier_of_an_app_accepts_what_is_valid_only(gateway, key, tmp_path, program):
+    command = program(gateway, tmp_path)
     good = headers(gateway, key)["X-Gatehouse-Assertion"]
     head, body, signature = good.split(".")
     none = jwt.encode({"iss": gateway, "aud": APP, "sub": "x"}, None, "none", headers={"kid": "one"})
@@ -204,7 +249,7 @@ def test_the_verifier_for_node_accepts_what_is_valid_only(gateway, key, tmp_path
         ),
     ]
     done = subprocess.run(
-        ["node", tmp_path / "main.mjs", json.dumps([good, *bad, good])], capture_output=True, text=True, timeout=60, check=True
+        [*command, json.dumps([good, *bad, good])], capture_output=True, text=True, timeout=60, check=True
     )
     first, *others, last = done.stdout.splitlines()
     assert first == last == "google:1"
