@@ -216,6 +216,7 @@ let testImports: [String: [String]] = [
     "GateSessionStores": ["GateProxy", "GateRedis", "GateTestSupport"],
     "GateRedis": ["GateSessionStores", "GateTestSupport", "NIOEmbedded"],
     "GateHTTP": ["Crypto", "NIOEmbedded", "X509"],
+    "GateProviderHTTP": ["GateTestSupport"],
     "GateProxy": ["NIOEmbedded", "NIOPosix"],
     "GateIngress": [
         "Crypto", "GateAppConfiguration", "GateProviderHTTP", "GateSessionStores", "GateTestSupport", "Logging",

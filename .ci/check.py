@@ -54,6 +54,7 @@ UNSAFE = {
     "Sources/GateWire/FieldScanner.swift": "looks at eight bytes of a field value at a time",
     "Sources/GateWire/HTTP2/FieldLineWriter.swift": "writes a field line in one step",
     "Sources/GateWire/HTTP2/FieldLineReader.swift": "compares names with literals",
+    "Tests/GateTestSupport/ChildProcess.swift": "calls posix_spawn and waitpid",
     "Tests/FuzzDriver/main.swift": "is called by libFuzzer with a pointer to bytes",
     "Tests/GateNetTests/Support/SocketPair.swift": "makes the close of a socket a reset",
 }

@@ -2,6 +2,7 @@
 
 import Foundation
 import GateCore
+import GateTestSupport
 import Synchronization
 
 @testable import GateProviderHTTP
@@ -13,28 +14,23 @@ final class LocalProvider: Sendable {
 
     let folder: String
     let ports: [String: Int]
-    private let input: Pipe
+    private let process: ChildProcess
 
     private init() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "provider-\(UUID().uuidString)").path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         try localServer.write(toFile: folder + "/server.py", atomically: true, encoding: .utf8)
-        let process = Process()
-        let output = Pipe()
-        let input = Pipe()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = ["python3", "-W", "ignore", folder + "/server.py", folder]
-        process.standardOutput = output
-        process.standardInput = input
-        try process.run()
+        let arguments = ["python3", "-W", "ignore", folder + "/server.py", folder]
+        let process = try ChildProcess("/usr/bin/env", arguments, joinsErrors: false)
+        let output = process.output
         var line: [UInt8] = []
-        while line.last != UInt8(ascii: "\n"), let next = try output.fileHandleForReading.read(upToCount: 1) {
+        while line.last != UInt8(ascii: "\n"), let next = try output.read(upToCount: 1) {
             line += next
         }
         let ports = try JSON(parsing: line).object ?? [:]
         self.folder = folder
         self.ports = ports.compactMapValues { $0.integer.map(Int.init) }
-        self.input = input
+        self.process = process
     }
 
     /// An address on one of its ports.

@@ -25,24 +25,17 @@ package struct RedisProbe {
     /// The lines of the reply to a command.
     @discardableResult
     package func run(_ words: [any Sendable]) throws -> [String] {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/redis-cli")
         // Quoted as redis-cli reads commands from its input.
         let line = words.map { word in
             let bytes = word as? [UInt8] ?? Array("\(word)".utf8)
             return "\"" + bytes.map { "\\x" + String(format: "%02x", $0) }.joined() + "\""
         }
-        process.arguments = self.arguments + ["--raw"]
-        let (input, output) = (Pipe(), Pipe())
-        process.standardInput = input
-        process.standardOutput = output
-        process.standardError = output
-        try process.run()
-        try input.fileHandleForWriting.write(contentsOf: Data((line.joined(separator: " ") + "\n").utf8))
-        try input.fileHandleForWriting.close()
-        let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else { throw Failed(output: text) }
+        let process = try ChildProcess("/usr/bin/redis-cli", self.arguments + ["--raw"])
+        let input = process.input
+        try input.write(contentsOf: Data((line.joined(separator: " ") + "\n").utf8))
+        try input.close()
+        let text = String(decoding: try process.output.readToEnd() ?? Data(), as: UTF8.self)
+        guard process.exitStatus() == 0 else { throw Failed(output: text) }
         return text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).dropLast().map(String.init)
     }
 }

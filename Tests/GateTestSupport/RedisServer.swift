@@ -23,7 +23,7 @@ package final class RedisServer: Sendable {
     package let port: Int?
     private let folder: TemporaryFolder
     private let arguments: (file: [String], options: [String])
-    private let process: Mutex<Process>
+    private let process: Mutex<ChildProcess>
 
     /// Starts a server and waits until it accepts connections.
     ///
@@ -57,20 +57,8 @@ package final class RedisServer: Sendable {
         throw NotStarted(output: "no free port")
     }
 
-    deinit {
-        self.process.withLock { RedisServer.end($0) }
-    }
-
     /// Stops the server; connections to it break.
-    package func stop() {
-        self.process.withLock { process in
-            RedisServer.end(process)
-            process.waitUntilExit()
-        }
-    }
-
-    /// A thread of the tests may block SIGTERM, and its children with it.
-    private static func end(_ process: Process) { kill(process.processIdentifier, SIGKILL) }
+    package func stop() { self.process.withLock { $0.end() } }
 
     /// Stops the server and starts another one, which is empty, at the same place.
     package func restart() throws {
@@ -81,35 +69,30 @@ package final class RedisServer: Sendable {
     }
 
     /// Suspends the server: connections stay open without a response; ``resume()`` ends that.
-    package func suspend() { self.process.withLock { _ = $0.suspend() } }
+    package func suspend() { self.process.withLock { $0.send(SIGSTOP) } }
 
     /// Continues a suspended server.
-    package func resume() { self.process.withLock { _ = $0.resume() } }
+    package func resume() { self.process.withLock { $0.send(SIGCONT) } }
 
     private static func started(
         _ socket: String,
         in folder: String,
         _ file: [String],
         _ options: [String]
-    ) throws -> sending Process {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/redis-server")
-        process.arguments = file + ["--port", "0", "--unixsocket", socket, "--dir", folder, "--logfile", ""]
-        if file.isEmpty { process.arguments? += ["--save", "", "--appendonly", "no"] }
-        process.arguments? += options
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        process.standardError = pipe
-        try process.run()
+    ) throws -> ChildProcess {
+        var arguments = file + ["--port", "0", "--unixsocket", socket, "--dir", folder, "--logfile", ""]
+        if file.isEmpty { arguments += ["--save", "", "--appendonly", "no"] }
+        let process = try ChildProcess("/usr/bin/redis-server", arguments + options)
+        let printed = process.output
         var output = ""
         let isReady = file.isEmpty ? "eady to accept connections" : "+monitor master"
         while !output.contains(isReady) {
-            let bytes = pipe.fileHandleForReading.availableData
+            let bytes = printed.availableData
             guard !bytes.isEmpty else { throw NotStarted(output: output) }
             output += String(decoding: bytes, as: UTF8.self)
         }
         // What is not read would stop the server at some time.
-        pipe.fileHandleForReading.readabilityHandler = { handle in
+        printed.readabilityHandler = { handle in
             if handle.availableData.isEmpty { handle.readabilityHandler = nil }
         }
         return process
