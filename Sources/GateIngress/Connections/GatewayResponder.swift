@@ -431,16 +431,16 @@ extension GatewayResponder {
             route = RequestPath(runtime: self.runtime, loop: self.loop).route(of: request)
             self.record.decision = failure.kind == .forbidden ? .denied : .rejected
         }
-        self.record.app = route?.name
-        self.record.route = route?.route.path
+        let session = self.loop.found.take()
         if let rule = self.loop.networkRule.take() {
-            (self.record.user, self.record.rule) = (NetworkIdentity.user, rule)
+            self.record.rule = rule
+            self.record.subject = AccessSubject(app: route?.name, route: route?.route.path, user: NetworkIdentity.user)
+        } else if let session, self.record.subject?.user == nil {
+            self.record.subject = session.subject(on: route)
+            self.record.rule = session.rule
+        } else if self.record.subject == nil, let route {
+            self.record.subject = AccessSubject(app: route.name, route: route.route.path)
         }
-        guard let session = self.loop.found.take() else { return }
-        guard self.record.user == nil else { return }
-        self.record.user = session.session.profile.user
-        self.record.provider = session.session.profile.provider
-        self.record.rule = session.rule
     }
 
     func note(_ response: Response) {

@@ -2,6 +2,7 @@
 
 internal import GateCore
 internal import GateHeaders
+internal import GateOperations
 internal import GatePolicy
 internal import GateProxy
 internal import GateRuntime
@@ -139,7 +140,8 @@ final class CachedSession {
     /// The last authorization used; a user stays in one app for many requests.
     private var last: Known?
     private typealias Known = (
-        route: RuntimeRoute, authorization: RouteAuthorization, refreshAt: Instant, rule: RulePlace?
+        route: RuntimeRoute, authorization: RouteAuthorization, refreshAt: Instant, rule: RulePlace?,
+        subject: AccessSubject?
     )
     /// When its cookie was last renewed, where the cookie is the session.
     var renewedAt: Instant?
@@ -190,7 +192,7 @@ final class CachedSession {
         if self.authorizations.count >= CachedSession.maxAuthorizations {
             self.authorizations.removeAll(keepingCapacity: true)
         }
-        let known: Known = (route, authorization, now.advanced(by: runtime.identity.halfLife), rule)
+        let known: Known = (route, authorization, now.advanced(by: runtime.identity.halfLife), rule, nil)
         self.authorizations[route.index] = known
         self.last = known
         return authorization
@@ -209,6 +211,15 @@ final class CachedSession {
 
     /// Notes the rule that has decided about the request at hand.
     func note(rule: RulePlace?) { self.last?.rule = rule }
+
+    /// The user on a route, for access lines.
+    func subject(on route: RuntimeRoute?) -> AccessSubject {
+        if let last, last.route === route, let subject = last.subject { return subject }
+        let (user, provider) = (self.session.profile.user, self.session.profile.provider)
+        let subject = AccessSubject(app: route?.name, route: route?.route.path, user: user, provider: provider)
+        if last?.route === route { self.last?.subject = subject }
+        return subject
+    }
 
     /// Drops the authorization on one route.
     func dropAuthorization(on route: RuntimeRoute) {

@@ -32,14 +32,8 @@ package struct AccessLogSettings: Sendable {
 
 /// What is collected about a request for its access line.
 package struct AccessRecord {
-    /// The user key.
-    package var user: String?
-    /// The provider of the session.
-    package var provider: String?
-    /// The name of the app.
-    package var app: String?
-    /// The path prefix of the app.
-    package var route: String?
+    /// The user and the app.
+    package var subject: AccessSubject?
     /// What was decided.
     package var decision: AccessDecision?
     /// The rule that decided.
@@ -70,6 +64,8 @@ package final class AccessLog {
     /// The line before, whose storage the next one uses.
     private var line: LogLine
     private var hashes: [String: String] = [:]
+    /// Distinguishes this log from others, whose settings differ.
+    private let mark = UInt64.random(in: 1 ... .max)
     /// The state of the generator that chooses the sample: xorshift, since nothing depends on it but the choice.
     private var random = UInt64.random(in: 1 ... .max)
 
@@ -106,7 +102,7 @@ package final class AccessLog {
     }
 
     /// Whether a request is written: all that failed, and the sample of the others.
-    package func takes(_ record: AccessRecord, status: Int) -> Bool {
+    package func takes(_ record: borrowing AccessRecord, status: Int) -> Bool {
         guard self.settings.sample < 1, status < 400 else { return true }
         guard record.decision != .denied, record.decision != .rejected else { return true }
         self.random ^= self.random << 13
@@ -127,7 +123,7 @@ package final class AccessLog {
     ///   - began: When the request arrived.
     ///   - ended: When the response had been given to the connection.
     package func write(
-        _ record: AccessRecord,
+        _ record: borrowing AccessRecord,
         of request: RequestHead?,
         id: RequestID,
         trace: TraceID?,
@@ -152,10 +148,7 @@ package final class AccessLog {
                 self.line.add(AccessLog.upstream, milliseconds: responded - forwarded)
             }
         }
-        if let app = record.app { self.line.add(AccessLog.app, app) }
-        if let route = record.route { self.line.add(AccessLog.route, route) }
-        if let user = record.user { self.line.add(AccessLog.user, self.shown(user)) }
-        if let provider = record.provider { self.line.add(AccessLog.provider, provider) }
+        if let subject = record.subject { self.line.add(self.values(of: subject)) }
         if let decision = record.decision { self.line.add(AccessLog.decision, decision.rawValue) }
         if let rule = record.rule {
             self.line.add(AccessLog.rule, rule.line)
@@ -165,6 +158,17 @@ package final class AccessLog {
         if let incident = record.incident { self.line.add(AccessLog.incident, incident) }
         self.line.end()
         self.settings.writer.append(self.line, to: .access, severity: 6)
+    }
+
+    private func values(of subject: AccessSubject) -> [UInt8] {
+        guard subject.values.mark != self.mark else { return subject.values.bytes }
+        var line = LogLine(self.settings.format)
+        if let app = subject.app { line.add(AccessLog.app, app) }
+        if let route = subject.route { line.add(AccessLog.route, route) }
+        if let user = subject.user { line.add(AccessLog.user, self.shown(user)) }
+        if let provider = subject.provider { line.add(AccessLog.provider, provider) }
+        subject.values = (line.values, self.mark)
+        return subject.values.bytes
     }
 
     private func add(_ request: RequestHead) {

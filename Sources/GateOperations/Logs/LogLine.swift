@@ -131,15 +131,13 @@ package struct LogLine {
 
     /// Adds a text.
     package mutating func add(_ key: LogKey, _ value: String) {
-        guard self.begins(key) else { return }
-        guard !self.copyPlain(value.utf8Span.span) else { return }
+        guard !self.addPlain(key, value.utf8Span.span), self.begins(key) else { return }
         self.writeEscaped(value)
     }
 
     /// Adds bytes that were received.
     package mutating func add(_ key: LogKey, bytes value: Span<UInt8>) {
-        guard self.begins(key) else { return }
-        guard !self.copyPlain(value) else { return }
+        guard !self.addPlain(key, value), self.begins(key) else { return }
         var copy: [UInt8] = []
         for position in value.indices { copy.append(value[position]) }
         let text = String(decoding: copy, as: UTF8.self)
@@ -156,6 +154,15 @@ package struct LogLine {
         if self.isJSON { self.put(UInt8(ascii: "\"")) }
     }
 
+    /// Adds values that ``values`` has returned.
+    mutating func add(_ values: [UInt8]) {
+        guard self.count < LogLine.maxBytes else { return }
+        self.copy(values.span)
+    }
+
+    /// What was added to a line that was not begun, for lines of the same format that have it too.
+    var values: [UInt8] { Array(self.written) }
+
     /// Adds a number.
     package mutating func add(_ key: LogKey, _ value: Int) {
         guard self.begins(key) else { return }
@@ -164,11 +171,15 @@ package struct LogLine {
 
     /// Adds a time in milliseconds, with three decimals.
     package mutating func add(_ key: LogKey, milliseconds time: TimeAmount) {
-        guard self.begins(key) else { return }
         let microseconds = max(0, Int(time.nanoseconds / 1000))
-        self.put(microseconds / 1000)
-        self.put(UInt8(ascii: "."))
-        self.put(decimals: microseconds % 1000)
+        let decimals = LogLine.decimals(of: microseconds % 1000) << 8 | UInt64(UInt8(ascii: "."))
+        guard self.begins(key) else { return }
+        if let whole = LogLine.digits(of: microseconds / 1000), whole.length <= 4 {
+            self.put(whole.word | decimals << UInt64(8 * whole.length), length: whole.length + 4)
+        } else {
+            self.put(microseconds / 1000)
+            self.put(decimals, length: 4)
+        }
     }
 
     /// Ends the line.
@@ -225,27 +236,31 @@ extension LogLine {
 
     /// Writes the last three digits of a number; only where the margin is known to be there.
     private mutating func put(decimals number: Int) {
-        self.put(UInt8(truncatingIfNeeded: 0x30 + number / 100 % 10))
-        self.put(UInt8(truncatingIfNeeded: 0x30 + number / 10 % 10))
-        self.put(UInt8(truncatingIfNeeded: 0x30 + number % 10))
+        self.put(LogLine.decimals(of: number), length: 3)
     }
 
     /// Writes a number; only where the margin is known to be there.
     private mutating func put(_ number: Int) {
-        guard number >= 10 else {
-            if number >= 0 { self.put(UInt8(truncatingIfNeeded: 0x30 + number)) } else { self.copy("\(number)") }
-            return
-        }
-        var (length, rest) = (0, number)
-        while rest > 0 { (length, rest) = (length + 1, rest / 10) }
-        self.count += length
-        var position = self.count
-        rest = number
+        guard let digits = LogLine.digits(of: number) else { return self.copy("\(number)") }
+        self.put(digits.word, length: digits.length)
+    }
+
+    /// The digits of a number in a word, the first in the lowest byte; nil for a negative one and one of more than seven digits.
+    private static func digits(of number: Int) -> (word: UInt64, length: Int)? {
+        guard number >= 0, number < 10_000_000 else { return nil }
+        var (word, length, rest) = (0x30 + UInt64(number % 10), 1, number / 10)
         while rest > 0 {
-            position -= 1
-            self.storage[position] = UInt8(truncatingIfNeeded: 0x30 + rest % 10)
+            word = word << 8 | (0x30 + UInt64(rest % 10))
+            length += 1
             rest /= 10
         }
+        return (word, length)
+    }
+
+    /// The last three digits of a number in a word, the first in the lowest byte.
+    private static func decimals(of number: Int) -> UInt64 {
+        let (tens, ones) = (UInt64(number / 10 % 10), UInt64(number % 10))
+        return 0x30 + UInt64(number / 100 % 10) | (0x30 + tens) << 8 | (0x30 + ones) << 16
     }
 
     private mutating func copy(_ text: String) { self.copy(text.utf8Span.span) }
@@ -255,36 +270,82 @@ extension LogLine {
         let begin = self.count
         self.count += bytes.count
         var storage = self.storage.mutableSpan
-        for position in bytes.indices { storage[begin + position] = bytes[position] }
+        var target = unsafe storage.mutableBytes
+        LogLine.copy(bytes, to: &target, at: begin)
     }
 
-    /// Writes a value that is the same in both formats but for the quotation marks.
+    /// Copies bytes, eight at a time; those at the end overlap others.
+    private static func copy(_ bytes: Span<UInt8>, to target: inout MutableRawSpan, at place: Int) {
+        let source = unsafe bytes.bytes
+        guard bytes.count >= 8 else {
+            for index in bytes.indices {
+                target.storeBytes(of: bytes[index], toByteOffset: place + index, as: UInt8.self)
+            }
+            return
+        }
+        let last = bytes.count - 8
+        for index in stride(from: 0, to: last, by: 8) {
+            let word = unsafe source.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self)
+            target.storeBytes(of: word, toByteOffset: place + index, as: UInt64.self)
+        }
+        let word = unsafe source.unsafeLoadUnaligned(fromByteOffset: last, as: UInt64.self)
+        target.storeBytes(of: word, toByteOffset: place + last, as: UInt64.self)
+    }
+
+    /// Adds a value that is the same in both formats but for the quotation marks.
     ///
     /// - Returns: Whether it is such a value; otherwise nothing is written.
-    private mutating func copyPlain(_ value: Span<UInt8>) -> Bool {
-        guard !value.isEmpty, value.count <= LogLine.maxValue else { return false }
+    private mutating func addPlain(_ key: LogKey, _ value: Span<UInt8>) -> Bool {
+        guard self.count < LogLine.maxBytes, value.count <= LogLine.maxValue, LogLine.isPlain(value) else {
+            return false
+        }
+        if self.isJSON { self.put(key.json) } else { self.put(key.text) }
         self.reserve(value.count)
         let isQuoted = self.isJSON
         var end = self.count
+        self.count += value.count + (isQuoted ? 2 : 0)
         var storage = self.storage.mutableSpan
+        var target = unsafe storage.mutableBytes
         if isQuoted {
-            storage[end] = UInt8(ascii: "\"")
+            target.storeBytes(of: UInt8(ascii: "\""), toByteOffset: end, as: UInt8.self)
             end += 1
         }
-        for position in value.indices {
-            let byte = value[position]
-            guard byte > 0x20, byte < 0x7F, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\"),
-                byte != UInt8(ascii: "=")
-            else { return false }
-            storage[end] = byte
-            end += 1
-        }
+        LogLine.copy(value, to: &target, at: end)
         if isQuoted {
-            storage[end] = UInt8(ascii: "\"")
-            end += 1
+            target.storeBytes(of: UInt8(ascii: "\""), toByteOffset: end + value.count, as: UInt8.self)
         }
-        self.count = end
         return true
+    }
+
+    /// Whether there are bytes, of which none has a meaning in a format; looks at eight at a time.
+    private static func isPlain(_ value: Span<UInt8>) -> Bool {
+        let bytes = unsafe value.bytes
+        guard value.count >= 8 else {
+            var word: UInt64 = 0x4141_4141_4141_4141
+            for index in value.indices { word = word << 8 | UInt64(value[index]) }
+            return !value.isEmpty && LogLine.isPlain(word)
+        }
+        let last = value.count - 8
+        for index in stride(from: 0, to: last, by: 8) {
+            guard LogLine.isPlain(unsafe bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self)) else {
+                return false
+            }
+        }
+        return LogLine.isPlain(unsafe bytes.unsafeLoadUnaligned(fromByteOffset: last, as: UInt64.self))
+    }
+
+    /// Whether all bytes of a word are from `!` to `~`, and none is `"`, `\` or `=`.
+    private static func isPlain(_ word: UInt64) -> Bool {
+        let (ones, tops) = (0x0101_0101_0101_0101 as UInt64, 0x8080_8080_8080_8080 as UInt64)
+        // The top bit of a byte is set where it is less than `!`, or where it is zero after the exclusive or.
+        let isLow = (word &- 0x21 &* ones) & ~word
+        let delete = word ^ 0x7F &* ones
+        let quote = word ^ 0x22 &* ones
+        let backslash = word ^ 0x5C &* ones
+        let equals = word ^ 0x3D &* ones
+        let isOther = (delete &- ones) & ~delete | (quote &- ones) & ~quote
+        let isSign = (backslash &- ones) & ~backslash | (equals &- ones) & ~equals
+        return (word | isLow | isOther | isSign) & tops == 0
     }
 
     private mutating func writeEscaped(_ value: String) {

@@ -23,9 +23,9 @@ import Testing
             let end = NIODeadline.now() + .milliseconds(300)
             while .now() < end {}
         }.get()
-        var iterator = reports.makeAsyncIterator()
-        let reported = try #require(await iterator.next())
-        #expect(reported >= .milliseconds(150))
+        // A busy machine may hold the loop up before.
+        let reported = await reports.first { $0 >= .milliseconds(150) }
+        #expect(reported != nil)
         try await loop.shutdownGracefully()
     }
 }

@@ -50,6 +50,28 @@ import Testing
         #expect(read["end"] as? Int == 7)
     }
 
+    /// Values are looked at eight bytes at a time, of which the last overlap others.
+    @Test(arguments: 1...26) func `an ASCII character is read back wherever it is in a value`(length: Int) throws {
+        for place in 0..<length {
+            for byte in UInt8(0x20)...0x7E {
+                var bytes = (0..<length).map { UInt8(0x61 + $0) }
+                bytes[place] = byte
+                let value = String(decoding: bytes, as: UTF8.self)
+                let json = self.line(.json, value)
+                let read = try #require(try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any])
+                #expect(read["value"] as? String == value)
+                #expect(read["end"] as? Int == 7)
+                let isPlain = !["\"", "=", " "].contains(Character(Unicode.Scalar(byte)))
+                #expect(self.line(.text, value).contains(" value=\(value) end=7") == isPlain)
+            }
+            for byte in [0x00, 0x0A, 0x1F, 0x7F] as [UInt8] {
+                var bytes = (0..<length).map { UInt8(0x61 + $0) }
+                bytes[place] = byte
+                #expect(PrintableText.isPrintable(self.line(.text, String(decoding: bytes, as: UTF8.self)).dropLast()))
+            }
+        }
+    }
+
     @Test func `bytes that are not UTF-8 are replaced`() throws {
         var (time, line) = (LogTime(), LogLine(.json))
         line.begin(&time, level: "info", stream: .access, message: "request")
@@ -67,7 +89,7 @@ import Testing
         #expect(line.bytes.readableBytes < 65_536)
     }
 
-    @Test(arguments: [0, 7, 10, 99, 100, 65_535, .max, -1, .min])
+    @Test(arguments: [0, 7, 10, 99, 100, 65_535, 9_999_999, 10_000_000, .max, -1, .min])
     func `a number has its digits`(number: Int) {
         var line = LogLine(.text)
         line.add(LogKey("n"), number)

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateCore
-internal import GateProxy
+package import GateCore
 internal import GateWire
 
 extension Failure {
     /// The failure of a request whose target failed.
-    init(_ cause: UpstreamFailure, of app: String, at target: UpstreamTarget) {
+    ///
+    /// - Parameters:
+    ///   - cause: What became of the request.
+    ///   - app: The name of the app.
+    ///   - target: The target.
+    package init(_ cause: UpstreamFailure, of app: String, at target: UpstreamTarget) {
         let place = "\(app) at \(target)"
         switch cause {
         case .unreachable(let why):
