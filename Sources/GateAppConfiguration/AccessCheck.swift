@@ -23,6 +23,7 @@ struct AccessCheck {
     mutating func rule(_ reading: inout DecodingContext) -> (providers: Set<String>, rule: AccessRule) {
         let accepted = self.accepted(&reading)
         self.callers = accepted.union(self.machines(&reading))
+        self.checkAuthorization(accepted, &reading)
         guard let allow = self.app.value.allow else { return (accepted, .entries([])) }
         switch allow.value {
         case .signedIn:
@@ -105,6 +106,25 @@ struct AccessCheck {
         return Set((machines.issuers ?? []).map(\.value)).union(tokens.isEmpty ? [] : [Profile.serviceTokenProvider])
     }
 
+    /// A token of the provider that the app would never get.
+    private func checkAuthorization(_ accepted: Set<String>, _ reading: inout DecodingContext) {
+        guard let token = self.app.value.providerToken else { return }
+        let written = "'authorization: \(token.value)'"
+        if let providers = self.app.value.providers?.value, providers.isEmpty {
+            let reason = "only users who signed in with a provider have one, and 'providers' is empty"
+            return reading.error("\(written) would never be sent: \(reason); remove it", at: token.mark)
+        }
+        guard token.value == "id_token", !self.known.isUnreadable else { return }
+        let silent = self.known.names.filter { accepted.contains($0) && !self.known.issuesIDTokens($0) }
+        guard !silent.isEmpty else { return }
+        let list = silent.prefix(5).joined(separator: ", ")
+        guard silent.count < accepted.count else {
+            let help = "choose 'access_token' or 'assertion'"
+            return reading.error("\(written) would never be sent: \(list) issues no ID tokens; \(help)", at: token.mark)
+        }
+        reading.warning("\(written) is not sent for users of \(list), which issues no ID tokens", at: token.mark)
+    }
+
     private func isKnown(_ provider: Located<String>, _ reading: inout DecodingContext) -> Bool {
         guard !self.known.all.contains(provider.value), !self.callers.contains(provider.value),
             !self.known.isUnreadable
@@ -149,6 +169,7 @@ struct AccessCheck {
         entry.group = draft.group?.value
         entry.role = draft.role?.value
         entry.tenant = draft.tenant?.value
+        entry.organization = draft.organization?.value
         if entry.role != nil { entry.rolesFrom = self.known.rolesFrom.intersection(accepted) }
         if entry.tenant != nil || entry.organization != nil {
             entry.tenantsFrom = self.known.tenantsFrom.intersection(accepted)
@@ -174,7 +195,6 @@ struct AccessCheck {
         if let not = draft.not { entry.nested += inner(not.value, isNegated: !isNegated).map { .not($0) } }
         if let any = draft.any { entry.nested.append(.any(inner(any.value, isNegated: isNegated))) }
         if let all = draft.all { entry.nested.append(.all(inner(all.value, isNegated: isNegated))) }
-        entry.organization = draft.organization?.value
         // Whether an entry can match does not matter where it must not.
         if !isNegated || draft.provider != nil || draft.user != nil {
             self.check(draft, accepted, isAllowing: isAllowing, isInside: isInside, &reading)

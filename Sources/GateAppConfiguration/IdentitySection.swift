@@ -61,8 +61,18 @@ package enum SignatureScope: String, Sendable, CaseIterable {
 package enum AppAuthorization: Sendable, Hashable {
     /// The assertion as a bearer token.
     case assertion
+    /// A token that the provider issued to the gateway for the user, as a bearer token.
+    case providerToken(ProviderTokenKind)
     /// A fixed user name and password, the same for every user.
     case basic(username: String, password: Secret)
+}
+
+/// Which of the provider's tokens an app gets.
+package enum ProviderTokenKind: String, Sendable {
+    /// The access token, for calls of the app to the provider's API.
+    case accessToken = "access_token"
+    /// The ID token, whose audience is the gateway's client.
+    case idToken = "id_token"
 }
 
 /// The headers that a well-known app or gateway expects.
@@ -153,6 +163,14 @@ struct IdentityDraft: Sendable {
 /// Which token an app gets as a bearer token.
 enum BearerChoice: String, Sendable, CaseIterable {
     case assertion
+    case accessToken = "access_token"
+    case idToken = "id_token"
+
+    /// The provider's token that it is; nil for the assertion.
+    var providerToken: ProviderTokenKind? { ProviderTokenKind(rawValue: self.rawValue) }
+
+    /// What the app gets.
+    var authorization: AppAuthorization { self.providerToken.map(AppAuthorization.providerToken) ?? .assertion }
 }
 
 /// `basic` as the file has it.
@@ -223,9 +241,11 @@ extension Mapping<IdentityDraft> {
                 "authorization",
                 located: \.authorization,
                 .oneOf("a token for the app"),
-                .init(default: .words("the client's value is forwarded")),
-                "With `assertion` the app gets the assertion as `Authorization: Bearer` too. The client's `Authorization` is "
-                    + "removed, on public paths as well."
+                .init(default: .words("the client's value is forwarded"), example: "assertion"),
+                "With `assertion` the app gets the assertion as `Authorization: Bearer` too; with `access_token` or `id_token` "
+                    + "the provider's token of the user, as long as it has not expired: "
+                    + "[headers.md](headers.md#tokens-of-the-provider). The client's `Authorization` is removed, on public "
+                    + "paths as well."
             ),
             Key(
                 "basic",
@@ -283,7 +303,7 @@ extension IdentityDraft {
         settings.encoding = self.effectiveEncoding
         settings.groupSeparator = self.groupSeparator ?? self.preset?.groupSeparator ?? settings.groupSeparator
         settings.maxBytes = self.maxBytes ?? settings.maxBytes
-        if self.authorization != nil { settings.authorization = .assertion }
+        settings.authorization = self.authorization?.value.authorization
         if let username = self.basic?.value.username, let password = self.basic?.value.password {
             settings.authorization = .basic(username: username, password: password)
         }
@@ -294,7 +314,7 @@ extension IdentityDraft {
     /// Whether it asks for what another proxy would not copy into the request to the app.
     var isForUpstream: Bool {
         let settings = self.settings
-        return settings.signature != nil || settings.authorization != nil || settings.encoding == .plain
+        return settings.signature != nil || self.basic != nil || settings.encoding == .plain
     }
 
     private var effectiveEncoding: HeaderEncoding { self.encoding?.value ?? self.preset?.encoding ?? .percent }

@@ -75,6 +75,9 @@ package struct KnownProviders: Sendable {
     /// Whether the users of a provider can have an email address.
     package func returnsEmail(_ name: String) -> Bool { !self.withoutEmail.contains(name) }
 
+    /// Whether a provider issues ID tokens.
+    package func issuesIDTokens(_ name: String) -> Bool { self.drafts[name]?.type?.isOpenID ?? true }
+
     /// Whether every user with a Google account can sign in, with any email address that is verified there.
     package func isOpenGoogle(_ name: String) -> Bool {
         self.drafts[name]?.type == .google && self.openProviders.contains(name)
@@ -100,9 +103,6 @@ package struct KnownProviders: Sendable {
         return "groups: [\(first)]"
     }
 
-    /// Whether a user of this provider can have groups.
-    package func bringsGroups(_ name: String) -> Bool {
-        guard let draft = self.drafts[name], let type = draft.type, !type.listsGroups else { return true }
     /// The key that makes a provider return the organizations of its users, as it could be written; nil without such a key.
     package func organizationLookup(of name: String) -> String? {
         guard self.drafts[name]?.type == .github else { return nil }
@@ -117,14 +117,14 @@ package struct KnownProviders: Sendable {
         self.withTenants.contains(name) || !organization.contains("/") && self.organizationsFrom.contains(name)
     }
 
+    /// Whether a user of this provider can have groups.
+    package func bringsGroups(_ name: String) -> Bool {
+        guard let draft = self.drafts[name], let type = draft.type, !type.listsGroups else { return true }
         return !(draft.groups?.value ?? []).isEmpty || draft.profile?.contains { $0.name == "groups" } ?? false
     }
 }
 
 extension ProviderDraft {
-    /// Whether anyone can get an account with the provider and sign in.
-    fileprivate var acceptsAnyAccount: Bool {
-        // Also for an incomplete provider: whom it accepts does not depend on what is missing.
     /// Whether those of its groups that have no slash are the organizations of a user.
     fileprivate var sendsOrganizations: Bool {
         guard !(self.profile?.contains { $0.name == "groups" } ?? false) else { return false }
@@ -132,6 +132,9 @@ extension ProviderDraft {
         return self.groups?.value.contains { $0.value == "organizations" } ?? false
     }
 
+    /// Whether anyone can get an account with the provider and sign in.
+    fileprivate var acceptsAnyAccount: Bool {
+        // Also for an incomplete provider: whom it accepts does not depend on what is missing.
         guard let type = self.type else { return false }
         return type.acceptsAnyAccount(self.settings(id: "", type: type, clientID: self.clientID ?? ""))
     }

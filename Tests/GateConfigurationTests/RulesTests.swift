@@ -77,6 +77,22 @@ import Testing
         #expect(window.contains(Instant(seconds: 1_783_369_800)) && !window.contains(Instant(seconds: 1_783_366_200)))
     }
 
+    @Test func `an ID token goes to no app whose providers issue none, and is missing where some do not`() {
+        let alone = self.messages(
+            "    allow: signed_in\n    providers: [github]\n    identity: { authorization: id_token }"
+        )
+        let reason = "github issues no ID tokens; choose 'access_token' or 'assertion'"
+        #expect(
+            alone.contains { $0.hasSuffix("error: 'authorization: id_token' would never be sent: \(reason)") },
+            "\(alone)"
+        )
+        let both = self.messages("    allow: signed_in\n    identity: { authorization: id_token }")
+        let warning = "warning: 'authorization: id_token' is not sent for users of github, which issues no ID tokens"
+        #expect(both.contains { $0.hasSuffix(warning) } && !both.contains { $0.contains("error:") }, "\(both)")
+        let access = self.messages("    allow: signed_in\n    identity: { authorization: access_token }")
+        #expect(!access.contains { $0.contains("authorization") }, "\(access)")
+    }
+
     private static let organizations = """
         gateway:
           public_url: https://gate.example.com

@@ -241,6 +241,28 @@ package struct RequestLog: Sendable {
 
     /// Who has to act decides.
     private static func level(of kind: Failure.Kind) -> Logger.Level {
+    /// An app does not get the provider's token of a session.
+    ///
+    /// - Parameters:
+    ///   - token: Which one, by its name in the file.
+    ///   - reason: `absent` or `expired`.
+    ///   - app: The app.
+    ///   - user: The user.
+    ///   - session: The session.
+    package func tokenOmitted(_ token: String, _ reason: String, app: String, user: String, session: String) {
+        guard let hidden = self.limiter.admit(LogLimiter.Key(kind: "token", isPage: false)) else { return }
+        let advice =
+            reason == "expired"
+            ? "it is refreshed at re-checks, if the provider issued a refresh token: look at 'scopes' and 'recheck'"
+            : "a new sign-in helps if the app gets tokens since a short time; those over a size limit are not kept"
+        var metadata: Logger.Metadata = [
+            "app": "\(app)", "token": "\(token)", "reason": "\(reason)", "user": "\(RequestLog.plain(user))",
+            "session": "\(session)", "advice": "\(advice)",
+        ]
+        if hidden > 0 { metadata["suppressed"] = "\(hidden)" }
+        self.logger.warning("token of the provider not sent", metadata: metadata)
+    }
+
         switch kind {
         case .signInRequired, .noSuchRoute, .malformedRequest, .forbidden, .methodNotAllowed, .tooLarge, .tooMany: .info
         case .providerFailed, .upstreamFailed, .upstreamTimedOut, .overloaded: .warning

@@ -135,6 +135,15 @@ package struct IngressMetrics: Sendable {
             "Tokens of machines that an issuer's keys or its introspection have verified, by result: ok or the code of the failure"
     ).only(when: "a machine brought a token of an issuer")
 
+    private static let omittedTokens = MetricSeries.counter(
+        "gatehouse_identity_tokens_omitted_total",
+        labels: ["app", "token", "reason"],
+        unit: "identities",
+        help:
+            "Identities for an app with 'authorization: access_token' or 'id_token' that were made without the token, by "
+            + "reason: absent or expired"
+    ).only(when: "a token was left out")
+
     private static let shadowed = MetricSeries.counter(
         "gatehouse_forward_auth_shadow_total",
         labels: ["app", "decision", "reason"],
@@ -149,6 +158,7 @@ package struct IngressMetrics: Sendable {
         signInDuration,
         sessionStarts, sessionEnds, rejected, irregularHeaderNames, signIns, signOuts, providerLogouts, rechecks,
         staleSessions, revocations, droppedGroups, shadowed, verifications,
+        omittedTokens,
     ]
 
     /// How many sign-ins succeeded, how many failed, how many requests were rejected, without redirects to the sign-in, and
@@ -222,6 +232,11 @@ package struct IngressMetrics: Sendable {
     /// The provider was asked to revoke the tokens of a session.
     func tokensRevoked(provider: String, result: String) {
         IngressMetrics.revocations.counter(provider, result).increment()
+    }
+
+    /// The identity of a user for an app was made without the provider's token.
+    func tokenOmitted(app: String, token: String, reason: String) {
+        IngressMetrics.omittedTokens.counter(app, token, reason).increment()
     }
 
     /// A request may pass only because the app has `forward_auth: shadow`.
