@@ -52,26 +52,36 @@ package struct RequestLog: Sendable {
         }
     }
 
-    /// A request may pass only because the app has `forward_auth: shadow`.
+    /// A request of an app with `forward_auth: shadow` may pass only because of that, or may pass although the proxy in front
+    /// rejected it.
     ///
     /// - Parameters:
     ///   - failure: Why.
-    ///   - decision: What was decided.
+    ///   - decision: What the gateway decided.
     ///   - incident: By which `gatehouse explain` finds the request.
     ///   - request: The request, as far as it is known.
-    package func shadowed(_ failure: Failure, _ decision: AccessDecision, incident: String, of request: IncidentRequest)
-    {
+    ///   - other: The status with which the proxy decided itself; nil if that is not known.
+    package func shadowed(
+        _ failure: Failure,
+        _ decision: AccessDecision,
+        incident: String,
+        of request: IncidentRequest,
+        other: Int? = nil
+    ) {
         self.incidents.add(failure.reason, detail: failure.detail, id: incident, of: request)
-        guard let hidden = self.limiter.admit(LogLimiter.Key(kind: "shadow", isPage: false)) else { return }
+        let isAdmission = [.allowed, .open].contains(decision)
+        let key = LogLimiter.Key(kind: isAdmission ? "shadow admission" : "shadow", isPage: false)
+        guard let hidden = self.limiter.admit(key) else { return }
         var metadata = RequestLog.metadata(failure)
         metadata["decision"] = "\(decision.rawValue)"
+        metadata["other"] = other.map { "\($0)" }
         metadata["incident"] = "\(incident)"
         metadata["app"] = request.app.map { "\($0)" }
         metadata["user"] = request.user.map { "\(RequestLog.plain($0))" }
         metadata["rule"] = request.rule.map { "\($0)" }
         metadata["request"] = request.id.map { "\($0)" }
         if hidden > 0 { metadata["suppressed"] = "\(hidden)" }
-        self.audit.info("forward-auth would reject", metadata: metadata)
+        self.audit.info(isAdmission ? "forward-auth would admit" : "forward-auth would reject", metadata: metadata)
     }
 
     /// Bytes that are not a valid request were rejected.
@@ -231,16 +241,6 @@ package struct RequestLog: Sendable {
         )
     }
 
-    /// The code and the detail of a failure, beside what else its line has.
-    private static func metadata(_ failure: Failure, _ others: Logger.Metadata = [:]) -> Logger.Metadata {
-        var metadata = others
-        metadata["code"] = "\(failure.code)"
-        metadata["detail"] = "\(self.plain(failure.detail))"
-        return metadata
-    }
-
-    /// Who has to act decides.
-    private static func level(of kind: Failure.Kind) -> Logger.Level {
     /// An app does not get the provider's token of a session.
     ///
     /// - Parameters:
@@ -263,6 +263,16 @@ package struct RequestLog: Sendable {
         self.logger.warning("token of the provider not sent", metadata: metadata)
     }
 
+    /// The code and the detail of a failure, beside what else its line has.
+    private static func metadata(_ failure: Failure, _ others: Logger.Metadata = [:]) -> Logger.Metadata {
+        var metadata = others
+        metadata["code"] = "\(failure.code)"
+        metadata["detail"] = "\(self.plain(failure.detail))"
+        return metadata
+    }
+
+    /// Who has to act decides.
+    private static func level(of kind: Failure.Kind) -> Logger.Level {
         switch kind {
         case .signInRequired, .noSuchRoute, .malformedRequest, .forbidden, .methodNotAllowed, .tooLarge, .tooMany: .info
         case .providerFailed, .upstreamFailed, .upstreamTimedOut, .overloaded: .warning
