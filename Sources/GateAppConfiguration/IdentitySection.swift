@@ -191,10 +191,7 @@ extension Mapping<IdentityDraft> {
             Key(
                 "preset",
                 \.preset,
-                .oneOf(
-                    "a preset",
-                    otherwise: ["opensearch": "kibana", "authelia": "remote-user", "remote_user": "remote-user"]
-                ),
+                .preset,
                 .init(default: .words("none"), example: "grafana"),
                 "The further headers, the encoding and the separator of groups that an app expects: `grafana`, `jenkins`, `kibana` "
                     + "(OpenSearch), or those of another gateway: `pomerium`, `iap` (Google), `cloudflare`, `remote-user` "
@@ -333,6 +330,27 @@ extension IdentityDraft {
 extension IdentityField {
     /// The fields that have a standard header.
     static let standard = IdentityField.allCases.filter { $0 != .assertion }
+}
+
+extension Shape<IdentityPreset> {
+    /// The preset of an app; for an app that reads no identity headers the error describes what to do instead.
+    fileprivate static let preset: Shape = {
+        let names = Shape.oneOf(
+            "a preset",
+            otherwise: ["opensearch": "kibana", "authelia": "remote-user", "remote_user": "remote-user"]
+        )
+        return Shape(names.kind, schema: names.schema) { node, reading in
+            guard case .scalar = node.content, let scalar = reading.scalar(node, kind: names.kind),
+                scalar.text.lowercased() == "gitlab"
+            else { return names.read(node, &reading) }
+            let help =
+                "remove 'preset'; the gateway decides who reaches it, and users sign in to GitLab with its own OpenID Connect "
+                + "(docs/apps/gitlab.md)"
+            reading.error("there is no preset for GitLab, which reads no identity headers: \(help)", at: scalar.mark)
+            return nil
+        }
+        .written { .string($0.rawValue) }
+    }()
 }
 
 extension Shape<String> {

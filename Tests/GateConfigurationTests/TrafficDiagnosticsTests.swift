@@ -51,7 +51,11 @@ import Testing
                 "identity: { preset: grafana }\n    request_headers: { remove: [X-WEBAUTH-NAME] }",
                 "error: 'X-WEBAUTH-NAME' carries identity"
             ),
-            ("identity: { preset: gitlab }", "error: 'gitlab' is not a preset"),
+            ("identity: { preset: authentik }", "error: 'authentik' is not a preset"),
+            (
+                "identity: { preset: gitlab }",
+                "error: there is no preset for GitLab, which reads no identity headers: remove 'preset'"
+            ),
             ("identity: { authorization: refresh_token }", "error: 'refresh_token' is not a token for the app"),
             (
                 "identity: { authorization: access_token }\n    public: [/**]",
