@@ -3,6 +3,7 @@
 import GateAppConfiguration
 import GateCore
 import GateHeaders
+import GateOperations
 import GatePolicy
 import GateSessions
 import GateTestSupport
@@ -160,6 +161,23 @@ import Testing
         let token = try #require(first.idToken?.withText { $0 })
         #expect(session.id != first.id)
         #expect(try self.sent(gateway, session, to: "shop").value == "Bearer \(token)")
+    }
+
+    @Test func `a token that is left out is logged once for a session, and never for a machine`() async throws {
+        let lines = LogLines()
+        let gateway = try GatewayFixture(
+            log: RequestLog(logger: lines.logger),
+            app: { app in if app.route.app == "wiki" { app.identity.authorization = .providerToken(.accessToken) } }
+        )
+        let now = gateway.clock.now
+        let session = Session.machine(.staff(), id: "m", family: "m", now: now)
+        var robot = Profile(provider: "token", issuer: "gatehouse", subject: "robot")
+        robot.name = "Robot"
+        let service = Session.machine(robot, id: "s", family: "s", now: now)
+        #expect(try self.sent(gateway, service).value == nil && lines.all.isEmpty)
+        for _ in 0..<3 { #expect(try self.sent(gateway, session).value == nil) }
+        #expect(lines.all.map(\.message) == ["token of the provider not sent"])
+        #expect(lines.all.first?.values["reason"] == "absent" && lines.all.first?.values["user"] == "staff:ada")
     }
 
     @Test func `a token that is not visible ASCII is not sent`() async throws {
