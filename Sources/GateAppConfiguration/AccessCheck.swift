@@ -23,6 +23,7 @@ struct AccessCheck {
     mutating func rule(_ reading: inout DecodingContext) -> (providers: Set<String>, rule: AccessRule) {
         let accepted = self.accepted(&reading)
         self.callers = accepted.union(self.machines(&reading))
+        self.checkAuthorization(accepted, &reading)
         guard let allow = self.app.value.allow else { return (accepted, .entries([])) }
         switch allow.value {
         case .signedIn:
@@ -105,6 +106,25 @@ struct AccessCheck {
         return Set((machines.issuers ?? []).map(\.value)).union(tokens.isEmpty ? [] : [Profile.serviceTokenProvider])
     }
 
+    /// A token of the provider that the app would never get.
+    private func checkAuthorization(_ accepted: Set<String>, _ reading: inout DecodingContext) {
+        guard let token = self.app.value.providerToken else { return }
+        let written = "'authorization: \(token.value)'"
+        if let providers = self.app.value.providers?.value, providers.isEmpty {
+            let reason = "only users who signed in with a provider have one, and 'providers' is empty"
+            return reading.error("\(written) would never be sent: \(reason); remove it", at: token.mark)
+        }
+        guard token.value == "id_token", !self.known.isUnreadable else { return }
+        let silent = self.known.names.filter { accepted.contains($0) && !self.known.issuesIDTokens($0) }
+        guard !silent.isEmpty else { return }
+        let list = silent.prefix(5).joined(separator: ", ")
+        guard silent.count < accepted.count else {
+            let help = "choose 'access_token' or 'assertion'"
+            return reading.error("\(written) would never be sent: \(list) issues no ID tokens; \(help)", at: token.mark)
+        }
+        reading.warning("\(written) is not sent for users of \(list), which issues no ID tokens", at: token.mark)
+    }
+
     private func isKnown(_ provider: Located<String>, _ reading: inout DecodingContext) -> Bool {
         guard !self.known.all.contains(provider.value), !self.callers.contains(provider.value),
             !self.known.isUnreadable
@@ -149,8 +169,14 @@ struct AccessCheck {
         entry.group = draft.group?.value
         entry.role = draft.role?.value
         entry.tenant = draft.tenant?.value
+        entry.organization = draft.organization?.value
         if entry.role != nil { entry.rolesFrom = self.known.rolesFrom.intersection(accepted) }
-        if entry.tenant != nil { entry.tenantsFrom = self.known.tenantsFrom.intersection(accepted) }
+        if entry.tenant != nil || entry.organization != nil {
+            entry.tenantsFrom = self.known.tenantsFrom.intersection(accepted)
+        }
+        if entry.organization != nil {
+            entry.organizationsFrom = self.known.organizationsFrom.intersection(accepted)
+        }
         // An address that is not proven admits no user, and does not except one from a denial.
         if isAllowing != isNegated || isAllowing, entry.email != nil || entry.emailDomain != nil,
             draft.authoritative?.value ?? true
@@ -224,13 +250,19 @@ struct AccessCheck {
                 at: email.mark
             )
         }
-        if let group = draft.group { self.checkGroup(group, draft, accepted, isAllowing: isAllowing, &reading) }
+        if let group = draft.group {
+            self.checkMembership(.group, group, draft, accepted, isAllowing: isAllowing, &reading)
+        }
+        if let organization = draft.organization {
+            self.checkMembership(.organization, organization, draft, accepted, isAllowing: isAllowing, &reading)
+        }
         self.checkAuthority(draft, accepted, isAllowing: isAllowing, &reading)
         self.checkFields(draft, accepted, &reading)
         guard isAllowing, !isInside else { return }
         let isBare =
             draft.user == nil && draft.email == nil && draft.emailDomain == nil && draft.group == nil
-            && draft.role == nil && draft.tenant == nil && draft.nested.isEmpty && draft.use == nil
+            && draft.role == nil && draft.tenant == nil && draft.organization == nil && draft.nested.isEmpty
+            && draft.use == nil
         guard isBare, let provider = draft.provider, self.known.openProviders.contains(provider.value) else { return }
         self.warnOfOpenProviders([provider.value], "provider: \(provider.value)", at: provider.mark, &reading)
     }
@@ -296,8 +328,37 @@ struct AccessCheck {
         )
     }
 
-    private func checkGroup(
-        _ group: Located<String>,
+    /// What a user belongs to at a provider, as an entry asks for it.
+    private enum Membership: String {
+        case group
+        case organization
+
+        /// Whether users of a provider can have it, as the file is.
+        func isSent(by provider: String, _ value: String, _ known: KnownProviders) -> Bool {
+            switch self {
+            case .group: known.bringsGroups(provider)
+            case .organization: known.bringsOrganization(value, provider)
+            }
+        }
+
+        /// What makes a provider send it, as it could be written.
+        func remedy(in provider: String, _ known: KnownProviders) -> String? {
+            switch self {
+            case .group: known.lookup(of: provider)
+            case .organization: known.organizationLookup(of: provider)
+            }
+        }
+
+        /// The field of the profile that it can be mapped to.
+        var field: String { self == .group ? "groups" : "tenant" }
+
+        /// It with its article.
+        var withArticle: String { self == .group ? "a group" : "an organization" }
+    }
+
+    private func checkMembership(
+        _ kind: Membership,
+        _ value: Located<String>,
         _ draft: EntryDraft,
         _ accepted: Set<String>,
         isAllowing: Bool,
@@ -306,25 +367,38 @@ struct AccessCheck {
         let user = draft.user.map { String($0.value.prefix { $0 != ":" }) }
         let named = draft.provider.map { [$0.value] } ?? user.map { [$0] }
         let sources = named ?? self.named(accepted)
-        let bringing = sources.filter(self.known.bringsGroups)
+        let sending = sources.filter { kind.isSent(by: $0, value.value, self.known) }
         guard !sources.isEmpty, !self.known.isUnreadable else { return }
-        guard let first = bringing.first else {
+        guard let first = sending.first else {
             let list = sources.prefix(5).joined(separator: ", ")
-            let lookups = sources.compactMap { name in self.known.lookup(of: name).map { "'\($0)' in '\(name)'" } }
-            let help = lookups.isEmpty ? "'profile' maps 'groups'" : "\(lookups[0]) has them looked up"
-            let reason = "no groups come from \(list), unless \(help)"
-            return reading.error("this entry can never match; \(reason)", at: group.mark)
+            if kind == .organization, value.value.contains("/"),
+                sources.contains(where: self.known.organizationsFrom.contains)
+            {
+                let help = "write 'group: \(value.value)'"
+                return reading.error(
+                    "this entry can never match; an organization of \(list) has no '/', \(help)",
+                    at: value.mark
+                )
+            }
+            let lookups = sources.compactMap { name in kind.remedy(in: name, self.known).map { "'\($0)' in '\(name)'" }
+            }
+            let help = lookups.isEmpty ? "'profile' maps '\(kind.field)'" : "\(lookups[0]) has them looked up"
+            let reason = "no \(kind.rawValue)s come from \(list), unless \(help)"
+            return reading.error("this entry can never match; \(reason)", at: value.mark)
         }
-        if isAllowing, bringing.count > 1 {
-            let list = bringing.prefix(5).joined(separator: ", ")
-            let message = "every user who can create a group at any of \(list) is allowed"
-            reading.warning("\(message); name the provider of the group: 'provider: \(first)'", at: group.mark)
+        if isAllowing, sending.count > 1 {
+            let list = sending.prefix(5).joined(separator: ", ")
+            let message = "every user who can create \(kind.withArticle) at any of \(list) is allowed"
+            reading.warning(
+                "\(message); name the provider of the \(kind.rawValue): 'provider: \(first)'",
+                at: value.mark
+            )
         }
-        let silent = sources.filter { !self.known.bringsGroups($0) }
+        let silent = sources.filter { !kind.isSent(by: $0, value.value, self.known) }
         if !isAllowing, !silent.isEmpty {
             let list = silent.prefix(5).joined(separator: ", ")
-            let message = "every user of \(list) is denied, since their groups are not known"
-            reading.warning("\(message); if that is not meant, add 'provider: \(first)'", at: group.mark)
+            let message = "every user of \(list) is denied, since their \(kind.rawValue)s are not known"
+            reading.warning("\(message); if that is not meant, add 'provider: \(first)'", at: value.mark)
         }
     }
 }

@@ -21,7 +21,7 @@ package struct EntryDraft: Sendable {
     var group: Located<String>?
     var role: Located<String>?
     var tenant: Located<String>?
-    var organization: Bool?
+    var organization: Located<String>?
     var authoritative: Located<Bool>?
     var network: [CIDRRange]?
     var method: [String]?
@@ -56,8 +56,9 @@ package struct EntryDraft: Sendable {
     /// Whether it has nothing but `use`.
     var isUse: Bool {
         self.use != nil && self.provider == nil && self.user == nil && self.email == nil && self.emailDomain == nil
-            && self.group == nil && self.role == nil && self.tenant == nil && self.network == nil && self.method == nil
-            && self.path == nil && self.time == nil && self.authenticated == nil && self.nested.isEmpty
+            && self.group == nil && self.role == nil && self.tenant == nil && self.organization == nil
+            && self.network == nil && self.method == nil && self.path == nil && self.time == nil
+            && self.authenticated == nil && self.nested.isEmpty
     }
 }
 
@@ -129,10 +130,11 @@ extension Mapping<EntryDraft> {
             ),
             Key(
                 "organization",
-                \.organization,
-                .unsupportedOrganization,
-                .init(),
-                "Not supported yet. Organizations of GitHub and GitLab are groups."
+                located: \.organization,
+                .text,
+                .init(example: "acme"),
+                "An organization of the user: the `tenant` of the profile, or an organization of GitHub (with "
+                    + "`groups: [organizations]`) or a top-level group of GitLab."
             ),
             Key(
                 "authoritative",
@@ -206,14 +208,6 @@ extension Shape<[Named<[EntryDraft]>]> {
         named: "a mapping of names to lists of entries",
         rule: .ruleSetName
     )
-}
-
-extension Shape<Bool> {
-    /// A key that profiles have no field for.
-    fileprivate static let unsupportedOrganization = Shape("(not supported yet)", schema: false) { node, reading in
-        reading.error("'organization' is not supported yet; an organization of GitHub is a 'group'", at: node.owner)
-        return nil
-    }
 }
 
 extension Mapping<EntryDraft> {

@@ -232,6 +232,12 @@ extension AppDraft {
         return own + (self.identity?.preset?.headers ?? []).filter { !names.contains($0.name.lowercased()) }
     }
 
+    /// The provider's token that the app gets, as the file names it; nil for none.
+    package var providerToken: Located<String>? {
+        guard let choice = self.identity?.authorization, let token = choice.value.providerToken else { return nil }
+        return Located(value: token.rawValue, mark: choice.mark)
+    }
+
     private func checkPublicRules(_ reading: inout DecodingContext) {
         let prefix = self.path?.value ?? "/"
         for rule in self.publicRules ?? [] {
@@ -244,6 +250,9 @@ extension AppDraft {
                 ["/", "\(prefix)/", "\(prefix == "/" ? "" : prefix)/**"].contains(path)
             {
                 reading.warning("'\(path)' makes the whole app public", at: rule.mark)
+                guard let token = self.providerToken else { continue }
+                let reason = "requests of a public path have no user, and '\(path)' makes the whole app public"
+                reading.error("'authorization: \(token.value)' would never be sent: \(reason)", at: token.mark)
             }
         }
     }

@@ -220,7 +220,7 @@ extension AppDraft {
         }
         if let forwardAuth = self.forwardAuth, self.identity?.isForUpstream == true {
             let help =
-                "'signature', 'authorization', 'basic' and 'encoding: plain' of 'identity' are for apps with 'upstream'"
+                "'signature', 'basic' and 'encoding: plain' of 'identity' are for apps with 'upstream'"
             reading.error("another proxy forwards the requests of this app: \(help)", at: forwardAuth.mark)
         }
         if let signature = self.identity?.signature, self.traffic.strictness.irregularNames == .forward {

@@ -61,8 +61,18 @@ package enum SignatureScope: String, Sendable, CaseIterable {
 package enum AppAuthorization: Sendable, Hashable {
     /// The assertion as a bearer token.
     case assertion
+    /// A token that the provider issued to the gateway for the user, as a bearer token.
+    case providerToken(ProviderTokenKind)
     /// A fixed user name and password, the same for every user.
     case basic(username: String, password: Secret)
+}
+
+/// Which of the provider's tokens an app gets.
+package enum ProviderTokenKind: String, Sendable {
+    /// The access token, for calls of the app to the provider's API.
+    case accessToken = "access_token"
+    /// The ID token, whose audience is the gateway's client.
+    case idToken = "id_token"
 }
 
 /// The headers that a well-known app or gateway expects.
@@ -153,6 +163,14 @@ struct IdentityDraft: Sendable {
 /// Which token an app gets as a bearer token.
 enum BearerChoice: String, Sendable, CaseIterable {
     case assertion
+    case accessToken = "access_token"
+    case idToken = "id_token"
+
+    /// The provider's token that it is; nil for the assertion.
+    var providerToken: ProviderTokenKind? { ProviderTokenKind(rawValue: self.rawValue) }
+
+    /// What the app gets.
+    var authorization: AppAuthorization { self.providerToken.map(AppAuthorization.providerToken) ?? .assertion }
 }
 
 /// `basic` as the file has it.
@@ -173,10 +191,7 @@ extension Mapping<IdentityDraft> {
             Key(
                 "preset",
                 \.preset,
-                .oneOf(
-                    "a preset",
-                    otherwise: ["opensearch": "kibana", "authelia": "remote-user", "remote_user": "remote-user"]
-                ),
+                .preset,
                 .init(default: .words("none"), example: "grafana"),
                 "The further headers, the encoding and the separator of groups that an app expects: `grafana`, `jenkins`, `kibana` "
                     + "(OpenSearch), or those of another gateway: `pomerium`, `iap` (Google), `cloudflare`, `remote-user` "
@@ -223,9 +238,11 @@ extension Mapping<IdentityDraft> {
                 "authorization",
                 located: \.authorization,
                 .oneOf("a token for the app"),
-                .init(default: .words("the client's value is forwarded")),
-                "With `assertion` the app gets the assertion as `Authorization: Bearer` too. The client's `Authorization` is "
-                    + "removed, on public paths as well."
+                .init(default: .words("the client's value is forwarded"), example: "assertion"),
+                "With `assertion` the app gets the assertion as `Authorization: Bearer` too; with `access_token` or `id_token` "
+                    + "the provider's token of the user, as long as it has not expired: "
+                    + "[headers.md](headers.md#tokens-of-the-provider). The client's `Authorization` is removed, on public "
+                    + "paths as well."
             ),
             Key(
                 "basic",
@@ -283,7 +300,7 @@ extension IdentityDraft {
         settings.encoding = self.effectiveEncoding
         settings.groupSeparator = self.groupSeparator ?? self.preset?.groupSeparator ?? settings.groupSeparator
         settings.maxBytes = self.maxBytes ?? settings.maxBytes
-        if self.authorization != nil { settings.authorization = .assertion }
+        settings.authorization = self.authorization?.value.authorization
         if let username = self.basic?.value.username, let password = self.basic?.value.password {
             settings.authorization = .basic(username: username, password: password)
         }
@@ -294,7 +311,7 @@ extension IdentityDraft {
     /// Whether it asks for what another proxy would not copy into the request to the app.
     var isForUpstream: Bool {
         let settings = self.settings
-        return settings.signature != nil || settings.authorization != nil || settings.encoding == .plain
+        return settings.signature != nil || self.basic != nil || settings.encoding == .plain
     }
 
     private var effectiveEncoding: HeaderEncoding { self.encoding?.value ?? self.preset?.encoding ?? .percent }
@@ -313,6 +330,27 @@ extension IdentityDraft {
 extension IdentityField {
     /// The fields that have a standard header.
     static let standard = IdentityField.allCases.filter { $0 != .assertion }
+}
+
+extension Shape<IdentityPreset> {
+    /// The preset of an app; for an app that reads no identity headers the error describes what to do instead.
+    fileprivate static let preset: Shape = {
+        let names = Shape.oneOf(
+            "a preset",
+            otherwise: ["opensearch": "kibana", "authelia": "remote-user", "remote_user": "remote-user"]
+        )
+        return Shape(names.kind, schema: names.schema) { node, reading in
+            guard case .scalar = node.content, let scalar = reading.scalar(node, kind: names.kind),
+                scalar.text.lowercased() == "gitlab"
+            else { return names.read(node, &reading) }
+            let help =
+                "remove 'preset'; the gateway decides who reaches it, and users sign in to GitLab with its own OpenID Connect "
+                + "(docs/apps/gitlab.md)"
+            reading.error("there is no preset for GitLab, which reads no identity headers: \(help)", at: scalar.mark)
+            return nil
+        }
+        .written { .string($0.rawValue) }
+    }()
 }
 
 extension Shape<String> {

@@ -85,7 +85,8 @@ extension AccessEntry {
             return false
         }
         guard self.group == nil || self.group == other.group, self.role == nil || self.role == other.role,
-            self.tenant == nil || self.tenant == other.tenant
+            self.tenant == nil || self.tenant == other.tenant,
+            self.organization == nil || self.organization == other.organization
         else { return false }
         return self.request.allSatisfy { own in other.request.contains { own.includes($0) } }
             && self.nested.allSatisfy(other.nested.contains)

@@ -2,9 +2,10 @@
 
 /// What a provider granted at a sign-in, kept to ask it again whether the user may still sign in.
 ///
-/// It is stored in the sealed session record only, and never leaves the gateway for anyone but the provider.
+/// It is stored in the sealed session record only. It goes to the provider and, if its configuration asks for it, the access
+/// token to an app.
 package struct ProviderGrant: Sendable, Hashable {
-    /// The access token, kept only where there is no refresh token; nil if it is over ``maxTokenBytes``.
+    /// The access token, kept where there is no refresh token or where an app gets it; nil if it is over ``maxTokenBytes``.
     package var accessToken: Secret?
     /// The refresh token; nil if the provider issued none.
     package var refreshToken: Secret?
@@ -24,10 +25,22 @@ package struct ProviderGrant: Sendable, Hashable {
     /// A grant without tokens.
     package init() {}
 
+    /// What a session keeps: beside a refresh token, the access token only if some app gets it.
+    package func kept(withAccessToken isSent: Bool) -> ProviderGrant {
+        guard !isSent, self.refreshToken != nil else { return self }
+        var grant = self
+        grant.accessToken = nil
+        return grant
+    }
+
+    /// Whether the access token is there, and has not expired as far as is known.
+    package func hasCurrentAccessToken(at now: Instant) -> Bool {
+        self.accessToken != nil && self.accessExpiry.map { now < $0 } ?? true
+    }
+
     /// Whether the provider can be asked without the user: there is a refresh token, or an access token that has not
     /// expired.
     package func isUsable(at now: Instant) -> Bool {
-        guard self.refreshToken == nil else { return true }
-        return self.accessToken != nil && self.accessExpiry.map { now < $0 } ?? true
+        self.refreshToken != nil || self.hasCurrentAccessToken(at: now)
     }
 }

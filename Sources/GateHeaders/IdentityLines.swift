@@ -14,6 +14,8 @@ package struct AppIdentity: Sendable {
     package let further: [HeaderSetting]
     /// Whether each request has a signature of its own.
     package let signsRequests: Bool
+    /// The provider's token that the app gets; nil for none.
+    package let providerToken: ProviderTokenKind?
     fileprivate let headers: [HeaderSetting]
     fileprivate let settings: IdentitySettings
     /// What the app sees as `Host`, where that is not the host under which browsers reach it.
@@ -26,6 +28,11 @@ package struct AppIdentity: Sendable {
         self.further = app.headers
         self.settings = app.identity
         self.signsRequests = app.identity.signature == .request
+        if case .providerToken(let kind) = app.identity.authorization {
+            self.providerToken = kind
+        } else {
+            self.providerToken = nil
+        }
         self.headers = AppIdentity.standard.filter { app.identity.fields.contains($0.field) } + app.headers
         self.host = app.traffic.upstreamHost
         self.prefixLength = app.strippedPrefix.utf8.count
@@ -97,13 +104,15 @@ package struct IdentityLines: Sendable {
         profile.groups = route.sharedGroups(of: profile)
         let claims = AssertionClaims(about: profile, session: session.id, for: route.audience)
         let assertion = try self.signer.sign(claims, at: now)
-        return try self.lines(assertion, as: identity, about: profile.user, now: now) { header in
+        let token = identity.providerToken.flatMap { ProviderToken($0, of: session, at: now).text }
+        return try self.lines(assertion, token, as: identity, about: profile.user, now: now) { header in
             IdentityLines.value(header, of: profile, assertion, identity.settings)
         }
     }
 
     private func lines(
         _ assertion: [UInt8],
+        _ token: String?,
         as identity: AppIdentity,
         about user: String,
         now: Instant,
@@ -116,6 +125,8 @@ package struct IdentityLines: Sendable {
         }
         switch identity.settings.authorization {
         case .assertion: IdentityLines.write("Authorization", Array("Bearer ".utf8) + assertion, to: &lines)
+        case .providerToken:
+            if let token { IdentityLines.write("Authorization", Array("Bearer \(token)".utf8), to: &lines) }
         case .basic(let username, let password):
             let credential = Array("\(username):".utf8) + password.withBytes { Array($0) }
             IdentityLines.write("Authorization", Array("Basic \(Base64URL.padded(credential))".utf8), to: &lines)
@@ -148,7 +159,7 @@ package struct IdentityLines: Sendable {
     ) throws(Failure) -> ByteBuffer {
         let assertion = try self.signer.sign(AssertionClaims(networkFor: route.audience), at: now)
         let user = identity.settings.encoding.bytes(of: NetworkIdentity.user)
-        return try self.lines(assertion, as: identity, about: NetworkIdentity.user, now: now) { header in
+        return try self.lines(assertion, nil, as: identity, about: NetworkIdentity.user, now: now) { header in
             switch header.field {
             case .user: user
             case .assertion: assertion

@@ -16,7 +16,8 @@ package struct IdentityResponse: Sendable {
     /// The responses about an app: with all standard names, also those that it does not receive.
     package init(_ app: AppSettings) {
         var fields = HTTPFields()
-        let names = IdentityLines.names + app.headers.map(\.name)
+        let authorization = app.identity.authorization == nil ? [] : ["Authorization"]
+        let names = IdentityLines.names + app.headers.map(\.name) + authorization
         for name in names + IdentityLines.names.compactMap(IdentityResponse.alias) {
             guard let name = HTTPField.Name(name) else { continue }
             fields[name] = ""

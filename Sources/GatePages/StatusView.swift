@@ -38,7 +38,7 @@ struct StatusView {
             "warnings": warnings, "hasWarnings": !warnings.isEmpty,
             "plots": [self.signIns, self.rejections],
             "tables": [
-                self.providers, self.apps, self.load, self.certificates, self.pins, self.configuration,
+                self.providers, self.apps, self.denials, self.load, self.certificates, self.pins, self.configuration,
             ],
         ]
     }
@@ -160,6 +160,27 @@ extension StatusView {
         guard let target else { return Cell("ok", "ok") }
         guard target["healthy"]?.bool == true else { return Cell("gets no requests", "critical") }
         return target["checked"]?.bool == true ? Cell("healthy", "ok") : Cell("in use, not checked", "unknown")
+    }
+
+    private var denials: [String: Any] {
+        let rows = self.list("denials").map { denial -> [Cell] in
+            [
+                Cell(
+                    denial["at"]?.integer.map { self.stamp(Instant(seconds: $0)) },
+                    note: denial["at"]?.integer.map { self.distance($0) }
+                ),
+                Cell(self.text(denial["app"])), Cell(self.text(denial["user"])),
+                Cell(self.text(denial["code"])), Cell(self.text(denial["rule"]) ?? "no entry of 'allow'"),
+                Cell(self.text(denial["incident"])),
+            ]
+        }
+        return self.table(
+            "denials",
+            "Latest denials",
+            ["Time", "App", "User", "Code", "Rule", "Incident"],
+            rows,
+            empty: "No rule has denied a user since the start."
+        )
     }
 
     private var load: [String: Any] {
@@ -296,11 +317,13 @@ extension StatusView {
 
     /// A time with how long ago it is, or how far away.
     private func time(_ value: JSON?) -> String? {
-        guard let seconds = value?.integer else { return nil }
+        value?.integer.map { "\(self.stamp(Instant(seconds: $0))) (\(self.distance($0)))" }
+    }
+
+    /// How long ago a time is, or how far away.
+    private func distance(_ seconds: Int64) -> String {
         let distance = self.now.seconds - seconds
-        let relative =
-            distance < 0 ? "in \(self.span(-distance))" : distance == 0 ? "just now" : "\(self.span(distance)) ago"
-        return "\(self.stamp(Instant(seconds: seconds))) (\(relative))"
+        return distance < 0 ? "in \(self.span(-distance))" : distance == 0 ? "just now" : "\(self.span(distance)) ago"
     }
 
     private func stamp(_ time: Instant) -> String {

@@ -50,14 +50,18 @@ package struct AccessEntry: Sendable, Hashable {
     package var group: String?
     /// A role of the user.
     package var role: String?
-    /// The organization of the user at the provider.
+    /// The tenant of the user at the provider.
     package var tenant: String?
+    /// An organization of the user: the tenant, or a group that is an organization.
+    package var organization: String?
     /// The providers that must be the authority for the email address, among those that report whether they are.
     package var authorities: Set<String> = []
     /// The providers that return all roles of their users.
     package var rolesFrom: Set<String> = []
     /// The providers that return the tenant of every user who has one.
     package var tenantsFrom: Set<String> = []
+    /// The providers whose groups without a slash are the organizations of the user.
+    package var organizationsFrom: Set<String> = []
     /// The conditions on the request.
     package var request: [RequestCondition] = []
     /// The conditions that are entries.
@@ -83,7 +87,7 @@ package struct AccessEntry: Sendable, Hashable {
         if let provider, !isIdentical(provider, profile.provider) { return .no }
         if let user, !isIdentical(user, profile.user) { return .no }
         return self.matchOfEmail(profile).and(self.matchOfGroup(profile)).and(self.matchOfRole(profile))
-            .and(self.matchOfTenant(profile))
+            .and(self.matchOfTenant(profile)).and(self.matchOfOrganization(profile))
     }
 
     private func matchOfEmail(_ profile: Profile) -> MatchResult {
@@ -111,15 +115,38 @@ package struct AccessEntry: Sendable, Hashable {
         return self.tenantsFrom.contains(profile.provider) ? .no : .unknown(.tenant)
     }
 
-    private var hasCondition: Bool {
-        self.provider != nil || self.user != nil || self.email != nil || self.emailDomain != nil || self.group != nil
-            || self.role != nil || self.tenant != nil || !self.request.isEmpty || !self.nested.isEmpty
+    /// The tenant and the organizations among the groups are looked at; the user is outside only if both are known.
+    private func matchOfOrganization(_ profile: Profile) -> MatchResult {
+        guard let organization else { return .yes }
+        if let tenant = profile.tenant, isIdentical(tenant, organization) { return .yes }
+        if let group = self.group(of: profile.provider) {
+            if profile.isInside(group: group) { return .yes }
+            if !profile.isOutside(group: group) { return .unknown(profile.groupsComplete ? .keptGroups : .groups) }
+            return .no
+        }
+        let isKnown = profile.tenant != nil || self.tenantsFrom.contains(profile.provider)
+        return isKnown || self.organizationsFrom.contains(profile.provider) ? .no : .unknown(.organization)
     }
+
+    /// The group that the organization is at a provider; nil where it cannot be one.
+    private func group(of provider: String) -> String? {
+        guard let organization, !organization.contains("/"), self.organizationsFrom.contains(provider) else {
+            return nil
+        }
+        return organization
+    }
+
+    /// The groups of a provider's users that the entry asks for itself.
+    func namedGroups(of provider: String) -> [String] {
+        [self.group, self.group(of: provider)].compactMap(\.self)
+    }
+
+    private var hasCondition: Bool { !self.isAboutRequestsOnly || !self.request.isEmpty || !self.nested.isEmpty }
 
     /// Whether none of its own conditions is about the user.
     var isAboutRequestsOnly: Bool {
         self.provider == nil && self.user == nil && self.email == nil && self.emailDomain == nil && self.group == nil
-            && self.role == nil && self.tenant == nil
+            && self.role == nil && self.tenant == nil && self.organization == nil
     }
 
     /// What is left of the entry for a user.

@@ -46,6 +46,7 @@ extension UnknownFact {
         case .groups: "a group, and the provider did not send all of them"
         case .roles: "a role, and the provider does not send all of them"
         case .tenant: "a tenant, and the provider sent none"
+        case .organization: "an organization, and the provider does not send those of its users"
         case .client: "the network of the client, whose IP is not known"
         case .authentication: "the time of the authentication, which is not known"
         case .keptGroups: "a group that no rule named at the sign-in; a new sign-in settles it"

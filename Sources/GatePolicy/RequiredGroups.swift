@@ -21,7 +21,7 @@ package struct RequiredGroups: Sendable, Hashable {
     /// The groups that the routes which accept the provider need.
     package init(of provider: String, routes: some Sequence<Route>) {
         let accepting = routes.filter { $0.providers.contains(provider) }
-        self.named = accepting.reduce(into: []) { $0.formUnion($1.namedGroups) }
+        self.named = accepting.reduce(into: []) { $0.formUnion($1.namedGroups(of: provider)) }
         self.namedRoles = accepting.reduce(into: []) { $0.formUnion($1.namedRoles) }
         self.wantsAll = accepting.contains { $0.groups == .all }
     }

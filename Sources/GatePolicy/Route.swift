@@ -56,9 +56,10 @@ extension Route {
         return self.serviceTokens.contains(profile.subject)
     }
 
-    /// The groups that the app's rules name.
-    package var namedGroups: Set<String> {
-        Set((self.access.entries + self.denied).flatMap(\.withNested).compactMap(\.group))
+    /// The groups of a provider's users that the app's rules name.
+    func namedGroups(of provider: String) -> Set<String> {
+        let entries = (self.access.entries + self.denied).flatMap(\.withNested)
+        return Set(entries.flatMap { $0.namedGroups(of: provider) })
     }
 
     /// The roles that the app's rules name.
@@ -69,7 +70,7 @@ extension Route {
     /// The groups of a user that the app receives, in order.
     package func sharedGroups(of profile: Profile) -> [String] {
         guard self.groups == .named else { return profile.groups }
-        let named = self.namedGroups
+        let named = self.namedGroups(of: profile.provider)
         return profile.groups.filter { group in named.contains { isIdentical($0, group) } }
     }
 }

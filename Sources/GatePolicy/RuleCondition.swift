@@ -51,6 +51,8 @@ package enum UnknownFact: Sendable, Hashable, Comparable, CaseIterable {
     case roles
     /// The provider does not report whether its users have a tenant.
     case tenant
+    /// The provider reports neither a tenant nor organizations, or was not asked for them.
+    case organization
     /// The connection came through a socket or a proxy that does not report the client IP.
     case client
     /// It is not known when the user authenticated.

@@ -21,6 +21,10 @@ package struct KnownProviders: Sendable {
     package let rolesFrom: Set<String>
     /// The providers that return the tenant of every user who has one.
     package let tenantsFrom: Set<String>
+    /// The providers whose groups without a slash are the organizations of their users.
+    package let organizationsFrom: Set<String>
+    /// The providers that can return a tenant.
+    private let withTenants: Set<String>
     /// The providers that return no email address.
     private let withoutEmail: Set<String>
     /// The names of providers with which anyone can get an account and sign in, in the order of the file.
@@ -63,11 +67,16 @@ package struct KnownProviders: Sendable {
                 return [.google, .microsoft].contains(one.value.type) && !isMapped
             }.map(\.name)
         )
+        self.withTenants = names { !$0.mapping.chain(of: .tenant).isEmpty }
+        self.organizationsFrom = Set(providers.filter(\.value.sendsOrganizations).map(\.name))
         self.openProviders = providers.filter { $0.value.acceptsAnyAccount }.map(\.name)
     }
 
     /// Whether the users of a provider can have an email address.
     package func returnsEmail(_ name: String) -> Bool { !self.withoutEmail.contains(name) }
+
+    /// Whether a provider issues ID tokens.
+    package func issuesIDTokens(_ name: String) -> Bool { self.drafts[name]?.type?.isOpenID ?? true }
 
     /// Whether every user with a Google account can sign in, with any email address that is verified there.
     package func isOpenGoogle(_ name: String) -> Bool {
@@ -94,6 +103,20 @@ package struct KnownProviders: Sendable {
         return "groups: [\(first)]"
     }
 
+    /// The key that makes a provider return the organizations of its users, as it could be written; nil without such a key.
+    package func organizationLookup(of name: String) -> String? {
+        guard self.drafts[name]?.type == .github else { return nil }
+        let lookups = ["organizations"] + (self.drafts[name]?.groups?.value ?? []).map(\.value)
+        return "groups: [\(lookups.joined(separator: ", "))]"
+    }
+
+    /// Whether a user of this provider can be in an organization of this name.
+    ///
+    /// Unlike a tenant, an organization among the groups has no slash.
+    package func bringsOrganization(_ organization: String, _ name: String) -> Bool {
+        self.withTenants.contains(name) || !organization.contains("/") && self.organizationsFrom.contains(name)
+    }
+
     /// Whether a user of this provider can have groups.
     package func bringsGroups(_ name: String) -> Bool {
         guard let draft = self.drafts[name], let type = draft.type, !type.listsGroups else { return true }
@@ -102,6 +125,13 @@ package struct KnownProviders: Sendable {
 }
 
 extension ProviderDraft {
+    /// Whether those of its groups that have no slash are the organizations of a user.
+    fileprivate var sendsOrganizations: Bool {
+        guard !(self.profile?.contains { $0.name == "groups" } ?? false) else { return false }
+        guard self.type == .github else { return self.type == .gitlab }
+        return self.groups?.value.contains { $0.value == "organizations" } ?? false
+    }
+
     /// Whether anyone can get an account with the provider and sign in.
     fileprivate var acceptsAnyAccount: Bool {
         // Also for an incomplete provider: whom it accepts does not depend on what is missing.

@@ -74,6 +74,10 @@ package final class RuntimeConfiguration: Sendable {
     private let hsts: String?
     /// Which groups of each provider's users are needed, by the provider's name.
     private let demands: [String: RequiredGroups]
+    /// The providers whose access tokens an app gets.
+    private let sentAccessTokens: Set<String>
+    /// For which sessions it was logged that a token is not sent.
+    let omittedTokens = LoggedOnce()
     private let origins: [String: Origin]
     /// The domains of the apps' wildcards.
     private let domains: Set<String>
@@ -96,6 +100,9 @@ package final class RuntimeConfiguration: Sendable {
         self.demands = Dictionary(
             providers.map { ($0.id, RequiredGroups(of: $0.id, routes: routes.map(\.route))) }
         ) { first, _ in first }
+        self.sentAccessTokens = routes.filter { $0.identity.providerToken == .accessToken }.reduce(into: []) {
+            $0.formUnion($1.route.providers)
+        }
         self.sessions = parts.sessions
         self.sealer = parts.sealer
         self.identity = IdentityLines(signer: parts.signer)
@@ -200,6 +207,9 @@ package final class RuntimeConfiguration: Sendable {
 
     /// Whether any rule or app needs the groups of a provider's users.
     package func needsGroups(of provider: String) -> Bool { self.demands[provider]?.isEmpty == false }
+
+    /// Whether an app gets the access token of a provider's users.
+    package func sendsAccessToken(of provider: String) -> Bool { self.sentAccessTokens.contains(provider) }
 
     /// Keeps those of a user's groups that a rule or an app needs.
     package func keepGroups(of profile: inout Profile) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateAppConfiguration
 package import GateCore
+internal import GateHeaders
 package import GateOpenID
 internal import GateOperations
 internal import GateProviders
@@ -14,12 +16,15 @@ package struct SessionLookUp: Sendable {
 
     /// How long a request waits for a re-check.
     private let patience: Duration
+    /// Whether the app gets the access token.
+    private let sendsAccessToken: Bool
 
     /// The look-up for a route, or for an endpoint of the gateway.
     package init(runtime: RuntimeConfiguration, route: RuntimeRoute? = nil, patience: Duration = .seconds(3)) {
         self.runtime = runtime
         self.policy = runtime.recheck(on: route)
         self.patience = patience
+        self.sendsAccessToken = route?.identity.providerToken == .accessToken
     }
 
     /// How long the calls of a re-check may take together, so that they end before the reservation of the session.
@@ -54,7 +59,10 @@ package struct SessionLookUp: Sendable {
         let state = self.policy.state(of: session, at: now)
         guard state != .confirmed else { return .session(session) }
         let recheck = self.runtime.rechecks.recheck(of: session.familyKey) { await self.recheck(session, ticket) }
-        guard state != .due else { return .session(session) }
+        // An app that gets the access token gets a new one rather than none.
+        let soon = now.advanced(by: ProviderToken.margin)
+        let isTokenDue = self.sendsAccessToken && session.grant?.hasCurrentAccessToken(at: soon) == false
+        guard state != .due || isTokenDue else { return .session(session) }
         switch await recheck?.outcome(within: self.patience) {
         case .changed:
             let now = self.runtime.clock.now
@@ -66,6 +74,8 @@ package struct SessionLookUp: Sendable {
             let detail = "the session changed meanwhile, and is not confirmed"
             return try self.unconfirmed(changed, state, failure ?? Failure(.providerTimeout, detail))
         case .ended: return .none
+        case .needsUser where state == .due, .failed where state == .due, nil where state == .due:
+            return .session(session)
         case .needsUser where mayAskUser: return .needsUser(session)
         case .needsUser: return state == .stale ? .none : .session(session)
         case .failed(let failure):
@@ -180,7 +190,7 @@ extension SessionLookUp {
             return await self.store(signIn, of: provider, in: stored, isPartial: true)
         case .success(.refreshed(let grant, let failure)):
             var change = GateSessions.SignIn(profile: session.profile)
-            change.grant = grant
+            change.grant = grant.kept(withAccessToken: self.runtime.sendsAccessToken(of: provider.id))
             // A failure about one user is not one of the provider.
             if RelyingParty.isOutage(failure) {
                 self.failed(failure, provider)
@@ -257,7 +267,7 @@ extension SessionLookUp {
         isPartial: Bool
     ) async -> RecheckOutcome {
         self.runtime.metrics.rechecked(provider.id, result: isPartial ? "partial" : "confirmed")
-        var change = GateSessions.SignIn(signIn)
+        var change = self.runtime.kept(signIn)
         self.runtime.keepGroups(of: &change.profile)
         let policy = self.policy
         let pause = provider.relyingParty.definition.recheckPause
@@ -298,14 +308,15 @@ extension SessionLookUp {
     }
 }
 
-extension GateSessions.SignIn {
+extension RuntimeConfiguration {
     /// What a session keeps of a sign-in with a provider.
-    package init(_ signIn: GateOpenID.SignIn) {
-        self.init(profile: signIn.profile)
-        self.idToken = signIn.idToken.map { Secret(text: $0) }
-        self.endSession = signIn.endSessionEndpoint.map { "\($0)" }
-        self.grant = signIn.grant
-        self.subjectClaim = signIn.subjectClaim
-        self.providerSession = signIn.providerSession
+    package func kept(_ signIn: GateOpenID.SignIn) -> GateSessions.SignIn {
+        var kept = GateSessions.SignIn(profile: signIn.profile)
+        kept.idToken = signIn.idToken.map { Secret(text: $0) }
+        kept.endSession = signIn.endSessionEndpoint.map { "\($0)" }
+        kept.grant = signIn.grant.kept(withAccessToken: self.sendsAccessToken(of: signIn.profile.provider))
+        kept.subjectClaim = signIn.subjectClaim
+        kept.providerSession = signIn.providerSession
+        return kept
     }
 }

@@ -210,7 +210,7 @@ package struct SessionManager: Sendable {
         }
     }
 
-    /// Gives a transferred session the profile and grant of the one that it came from; false if that one has ended.
+    /// Gives a transferred session profile, ID token and grant of the one that it came from; false if that one has ended.
     private func follow(_ session: inout Session, now: Instant) async throws(Failure) -> Bool {
         guard let origin = session.origin else { return true }
         guard let first = try await self.first(at: origin, now: now) else {
@@ -220,6 +220,7 @@ package struct SessionManager: Sendable {
         session.profile = first.profile
         session.confirmed = first.confirmed
         session.grant = first.grant
+        session.idToken = first.idToken
         return true
     }
 
@@ -389,7 +390,10 @@ extension SessionManager {
             to: SessionManager.maxHosts,
             keeping: [ticket.storeKey, issued.ticket.storeKey]
         )
-        return issued
+        // As every look-up of it returns it; its record has neither.
+        var known = issued.session
+        (known.idToken, known.grant) = (first.idToken, first.grant)
+        return IssuedSession(ticket: issued.ticket, session: known)
     }
 }
 

@@ -279,6 +279,11 @@ def test_the_configuration_refuses_what_cookies_cannot_do(tmp_path, realm):
     assert result.returncode == 1 and result.stderr.count("error:") == 1
     assert "'a.localhost' needs another 'sessions.store' than 'cookie:'" in result.stderr
     del apps["a"]
+    apps["gate"]["identity"] = {"authorization": "id_token"}
+    gateway.write()
+    result = run("check", "--config", gateway.path)
+    assert result.returncode == 1 and "'authorization: id_token' needs another 'sessions.store' than 'cookie:'" in result.stderr
+    del apps["gate"]["identity"]
     del gateway.configuration["gateway"]["secret"]
     gateway.write()
     result = run("check", "--config", gateway.path)

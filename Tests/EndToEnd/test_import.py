@@ -113,7 +113,7 @@ def test_a_cfg_for_google(tmp_path):
             {"User": subject, "Email": "ada@example.org", "Groups": None, "Access-Token": "…"},
             {
                 "User": (f"google:{subject}", "X-Forwarded-User is the user key"),
-                "Access-Token": (None, "X-Forwarded-Access-Token is not supported yet"),
+                "Access-Token": (None, "apps get the access token as 'Authorization: Bearer', not as X-Forwarded-Access-Token"),
             },
         )
         assert Browser(migration.gateway).send("GET", "/healthz").status == 200

@@ -62,6 +62,7 @@ def start(tmp_path, realm):
     def begin(**logs):
         apps = public_echo(app)
         apps["closed"] = {"path": "/closed", "upstream": app.address, "allow": [{"user": "mock:eve"}], "deny": [{"user": "mock:ada"}]}
+        apps["api"] = {"path": "/api", "upstream": app.address, "allow": "signed_in", "identity": {"authorization": "access_token"}}
         one = LoggedGateway(tmp_path, {"mock": oidc(realm.issuer)}, apps, {**files(tmp_path), **logs})
         made.append(one)
         return one.start()
@@ -118,7 +119,7 @@ def test_every_stream_is_json_with_the_documented_keys(start):
     assert audit["signed in"]["user"] == audit["signed out"]["user"] == "mock:ada"
     assert audit["refused"]["incident"] == line["incident"] and audit["refused"]["request"] == line["request"]
     assert audit["configuration reloaded"]["by"] == "signal"
-    assert audit["configuration reloaded"]["apps"] == "2"
+    assert audit["configuration reloaded"]["apps"] == "3"
     for stream in ("audit", "security", "process"):
         known = section(stream.capitalize())
         for line in gateway.lines(stream):
@@ -163,6 +164,7 @@ def test_no_secret_is_in_any_output(start, realm, tmp_path):
     shown = [browser.visit(callback).text]
     marks.extend(value for jar in browser.cookies.values() for value in jar.values())
     shown.append(browser.visit(callback).text)
+    assert browser.send("GET", "/api/x").status == 200
     fields = {"Authorization": f"Bearer {mark('bearer')}", "X-Api-Key": mark("key"), "Referer": f"http://x/{mark('referer')}"}
     browser.send("POST", f"/page?token={mark('query')}&{mark('bare')}", body={"password": mark("form")}, fields=fields)
     browser.send("GET", f"/oauth2/callback/mock?code={mark('code')}&state={mark('state')}&error={mark('error')}")

@@ -5,11 +5,15 @@ import json
 import ssl
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
 from wsgiref.simple_server import WSGIRequestHandler, make_server
 
 import jwt
 import pytest
 from flask import Flask, request as flask_request
+from http_message_signatures import HTTPMessageVerifier, algorithms
+from http_message_signatures.exceptions import HTTPMessageSignaturesException
+from requests.structures import CaseInsensitiveDict
 
 from support.gateway import Gateway, oidc, run
 from support.processes import certificate, free_port
@@ -86,6 +90,27 @@ class Verifying:
             return None
 
 
+class Signed:
+    """Verifies the signature over the headers with another library, but for what a test leaves out."""
+    def __init__(self, covers=('"x-forwarded-user"',), checks_time=True):
+        self.covers, self.checks_time = covers, checks_time
+        self.gateway = None
+
+    def resolve_public_key(self, key_id):
+        return jwt.PyJWKSet.from_dict(request(self.gateway.port, "/oauth2/jwks.json").json)[key_id].key
+
+    def __call__(self, sent):
+        message = SimpleNamespace(headers=CaseInsensitiveDict(sent.headers), method=sent.method, url=sent.url)
+        verifier = HTTPMessageVerifier(signature_algorithm=algorithms.ECDSA_P256_SHA256, key_resolver=self)
+        if not self.checks_time:
+            verifier.validate_created_and_expires = lambda *_, **__: None
+        try:
+            verifier.verify(message, expect_tag="gatehouse", require_components=self.covers)
+        except HTTPMessageSignaturesException:
+            return None
+        return sent.headers.get("X-Forwarded-User")
+
+
 USERS = {
     "open": lambda sent: "all",
     "header": lambda sent: sent.headers.get("X-Forwarded-User"),
@@ -93,6 +118,10 @@ USERS = {
     "strict": Verifying(),
     "timeless": Verifying(verify_exp=False, verify_aud=False),
     "anywhere": Verifying(verify_aud=False),
+    "trusting": lambda sent: "Signature-Input" in sent.headers and sent.headers.get("X-Forwarded-User"),
+    "signed": Signed(),
+    "uncovered": Signed(covers=()),
+    "aged": Signed(checks_time=False),
     "echo": lambda sent: " ".join(f"{name}={value}" for name, value in sent.headers),
 }
 
@@ -105,6 +134,8 @@ def probed(tmp_path_factory, provider_server):
         name: {"path": f"/{name}", "upstream": app.address, "allow": "signed_in", "strip_prefix": True}
         for name, app in apps.items()
     }
+    for name in ("trusting", "signed", "uncovered", "aged"):
+        settings[name]["identity"] = {"signature": "headers"}
     settings["gone"] = {"path": "/gone", "upstream": f"http://127.0.0.1:{free_port()}", "allow": "signed_in"}
     untrusted = Plain(certificate(folder, "self", "localhost"))
     fragile = Plain()
@@ -115,7 +146,7 @@ def probed(tmp_path_factory, provider_server):
     settings["socket"] = {"path": "/socket", "upstream": "unix:/run/app.sock", "allow": "signed_in"}
     with Gateway(folder, {"mock": oidc(provider_server.realm("mock").issuer)}, settings) as gateway:
         for user in USERS.values():
-            if isinstance(user, Verifying):
+            if isinstance(user, (Verifying, Signed)):
                 user.gateway = gateway
         yield gateway
     for app in [*apps.values(), untrusted, fragile]:
@@ -173,8 +204,21 @@ def test_a_request_without_a_response_hides_no_other(probed):
 
 
 @pytest.mark.parametrize(
-    "app, why", [("untrusted", "certificate"), ("http2", "HTTP/2 only"), ("asked", "there is nothing to ask")]
+    "app, names", [
+        ("trusting", {"missing", "of 64 zeros", "by another key", "expired", "not over the identity"}),
+        ("uncovered", {"not over the identity"}),
+        ("aged", {"expired"}),
+        ("signed", set()),
+    ]
 )
+def test_an_app_that_does_not_verify_the_signature_over_the_headers_is_found(app, names, probed):
+    """RFC 9421, by an app for which the gateway signs the headers; the others are not tried with signatures."""
+    assert {attempt["name"].partition(": ")[2] for attempt in accepted(probed, app)} == names
+    assert f"{'it accepts' if names else '5 invalid signatures'}" in probe(probed, app)[1]
+    assert "signatures" not in probe(probed, "strict")[1]
+
+
+@pytest.mark.parametrize("app, why", [("untrusted", "certificate"), ("http2", "HTTP/2 only")])
 def test_what_was_not_asked_counts_as_a_failure(app, why, probed):
     code, output, _ = probe(probed, app)
     assert code == 1 and why in output and "good" not in output, output
@@ -186,5 +230,8 @@ def test_what_cannot_be_asked_is_named(probed):
     assert code == 0 and "good  cannot be reached from this machine without the gateway" in output
     code, output, _ = probe(probed, "socket")
     assert code == 0 and "skip  not asked: a Unix socket" in output
+    code, output, _ = probe(probed, "asked")
+    assert code == 0 and "skip  not asked: the gateway responds itself" in output and "good" not in output
+    assert json.loads(probe(probed, "asked", "--json")[1])["good"] is True
     code, _, error = probe(probed, "nowhere")
     assert code == 1 and "has no app 'nowhere'" in error

@@ -296,9 +296,17 @@ def cut(running, provider):
 
 
 @pytest.mark.parametrize(
-    "group, status", [("example-org", 200), ("example-org/platform-eng", 200), ("other-org", 403), ("example", 403)]
+    "condition, status",
+    [
+        ("group: example-org", 200),
+        ("group: example-org/platform-eng", 200),
+        ("group: other-org", 403),
+        ("group: example", 403),
+        ("organization: example-org", 200),
+        ("organization: other-org", 403),
+    ],
 )
-def test_users_of_another_organization_are_denied(group, status, tmp_path):
+def test_users_of_another_organization_are_denied(condition, status, tmp_path):
     """An organization or team of GitHub in `allow`."""
     with Demo(tmp_path, "--provider", "github", "--quirk", "github-groups") as running:
         file = re.search(r"/\S+/providers\.yaml", running.process.log)[0]
@@ -306,7 +314,7 @@ def test_users_of_another_organization_are_denied(group, status, tmp_path):
             before = text.read()
         before_it = reloads(running)
         with open(file, "w") as text:
-            text.write(before.replace("allow: signed_in", f"allow: [{{ provider: github, group: {group} }}]"))
+            text.write(before.replace("allow: signed_in", f"allow: [{{ provider: github, {condition} }}]"))
         eventually(lambda: reloads(running) > before_it, "the file is read again")
         page = running.sign_in("github", "ada").page
         assert page.status == status

@@ -160,6 +160,60 @@ def test_what_is_broken_is_named_with_its_section_of_the_run_book(broken):
     assert gone["last_success"] is None and "provider.unreachable" in text
 
 
+@pytest.fixture(scope="module", params=["key", "hash"])
+def denying(request, tmp_path_factory, provider_server, app):
+    """A gateway that has denied a user by an entry of `deny`, then by no entry of `allow`; `users` names users so in access lines."""
+    folder = tmp_path_factory.mktemp("denying")
+    made = {
+        "wiki": {"path": "/", "upstream": app.address, "allow": "signed_in"},
+        "staff": {"path": "/staff", "upstream": app.address, "allow": "signed_in", "deny": [{"user": "mock:ada"}]},
+        "locked": {"path": "/locked", "upstream": app.address, "allow": [{"user": "mock:eve"}]},
+    }
+    realm = provider_server.realm("mock")
+    with realm.fresh():
+        gateway = Gateway(folder, {"mock": oidc(realm.issuer)}, made)
+        gateway.configuration["logs"] = {"access": "stdout", "format": "json", "users": request.param}
+        with gateway:
+            browser = Browser(gateway)
+            assert browser.sign_in("mock", "/").status == 200
+            gateway.denials = [browser.send("GET", "/locked/"), browser.send("GET", "/staff/report")]
+            assert [one.status for one in gateway.denials] == [403, 403]
+            gateway.users = request.param
+            yield gateway
+
+
+def test_the_latest_denials_name_user_rule_and_incident(denying):
+    """The entry that decides by file and line; the user as access lines do, the key or its hash."""
+    found = status(denying)
+    jsonschema.validate(found, closed(SCHEMA))
+    # The entry begins with a brace, on the line before.
+    line = denying.path.read_text().splitlines().index('     "user": "mock:ada"')
+    newest, older = found["denials"]
+    assert (newest["app"], newest["code"]) == ("staff", "policy.denied")
+    assert newest["rule"] == f"{denying.path}:{line}"
+    assert (older["app"], older["code"], older["rule"]) == ("locked", "policy.refused", None)
+    lines = [json.loads(one) for one in denying.log.splitlines() if '"incident"' in one and '"decision"' in one]
+    logged = {one["incident"]: one for one in lines if one.get("app") in ("staff", "locked")}
+    for denial in found["denials"]:
+        assert logged[denial["incident"]]["user"] == denial["user"], "as the access line names the user"
+        assert (denial["user"] == "mock:ada") == (denying.users == "key")
+        assert found["at"] - 60 < denial["at"] <= found["at"]
+
+
+def test_the_page_shows_the_latest_denials(denying):
+    text = page(denying).text
+    table = text[text.index('<h2 id="denials">'):text.index('<h2 id="load">')]
+    for denial in status(denying)["denials"]:
+        for value in (denial["app"], denial["user"], denial["code"], denial["rule"] or "no entry of &#39;allow&#39;", denial["incident"]):
+            assert value in table
+    assert ("mock:ada" in text) == (denying.users == "key")
+
+
+def test_without_denials_the_page_states_that(well):
+    assert status(well)["denials"] == []
+    assert "No rule has denied a user since the start." in page(well).text
+
+
 class Tags(HTMLParser):
     """The tags of a page with their attributes."""
     def __init__(self, text):
@@ -185,11 +239,11 @@ def test_the_page_has_no_script_and_forbids_all(broken):
 
 
 @pytest.mark.skipif(not CHROMIUM, reason="chromium is not installed")
-def test_the_page_is_readable_in_both_schemes_and_on_a_phone(well, broken, tmp_path):
+def test_the_page_is_readable_in_both_schemes_and_on_a_phone(well, broken, denying, tmp_path):
     """WCAG 2.2: contrast 4.5, one heading for each section, headers for each cell; nothing is blocked or sideways."""
     chromium = Chromium(tmp_path)
     try:
-        for gateway in (well, broken):
+        for gateway in (well, broken, denying):
             for scheme, width in (("light", 1280), ("dark", 390), ("light", 390)):
                 chromium.call("Emulation.setDeviceMetricsOverride", width=width, height=844, deviceScaleFactor=1, mobile=width < 500)
                 media = [{"name": "prefers-color-scheme", "value": scheme}]

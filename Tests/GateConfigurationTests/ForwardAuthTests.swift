@@ -45,7 +45,7 @@ import Testing
 
     @Test(
         arguments: [
-            "signature: headers", "authorization: assertion", "encoding: plain",
+            "signature: headers", "encoding: plain",
             "basic: { username: a, password: \"${env:GATE_SECRET}\" }",
         ]
     )
@@ -55,6 +55,11 @@ import Testing
             found.count == 1 && found[0].hasPrefix("error: another proxy forwards the requests of this app"),
             "\(found)"
         )
+    }
+
+    @Test(arguments: ["assertion", "access_token", "id_token"])
+    func `a bearer token is one of the fields that the proxy passes on`(token: String) {
+        #expect(Fixture.remarks(self.file("forward_auth: enforce\n    identity: { authorization: \(token) }")).isEmpty)
     }
 
     @Test func `what only the proxy in front could do is warned of`() {

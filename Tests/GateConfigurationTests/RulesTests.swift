@@ -77,6 +77,85 @@ import Testing
         #expect(window.contains(Instant(seconds: 1_783_369_800)) && !window.contains(Instant(seconds: 1_783_366_200)))
     }
 
+    @Test func `an ID token goes to no app whose providers issue none, and is missing where some do not`() {
+        let alone = self.messages(
+            "    allow: signed_in\n    providers: [github]\n    identity: { authorization: id_token }"
+        )
+        let reason = "github issues no ID tokens; choose 'access_token' or 'assertion'"
+        #expect(
+            alone.contains { $0.hasSuffix("error: 'authorization: id_token' would never be sent: \(reason)") },
+            "\(alone)"
+        )
+        let both = self.messages("    allow: signed_in\n    identity: { authorization: id_token }")
+        let warning = "warning: 'authorization: id_token' is not sent for users of github, which issues no ID tokens"
+        #expect(both.contains { $0.hasSuffix(warning) } && !both.contains { $0.contains("error:") }, "\(both)")
+        let access = self.messages("    allow: signed_in\n    identity: { authorization: access_token }")
+        #expect(!access.contains { $0.contains("authorization") }, "\(access)")
+    }
+
+    private static let organizations = """
+        gateway:
+          public_url: https://gate.example.com
+        providers:
+          google: { type: google, client_id: x, client_secret: "${env:CLIENT_SECRET}" }
+          github: { type: github, client_id: x, client_secret: "${env:CLIENT_SECRET}", groups: [organizations] }
+          teams: { type: github, client_id: x, client_secret: "${env:CLIENT_SECRET}", groups: [teams] }
+          gitlab: { type: gitlab, client_id: x, client_secret: "${env:CLIENT_SECRET}" }
+          mapped: { type: gitlab, client_id: x, client_secret: "${env:CLIENT_SECRET}", profile: { groups: "userinfo:/x" } }
+        apps:
+          wiki:
+            host: wiki.example.com
+            upstream: http://10.0.0.5:80
+
+        """
+
+    private func rule(_ line: String) -> ConfigurationResult {
+        Configuration.parse(
+            bytes: Array("\(Self.organizations)    \(line)\n".utf8),
+            name: "providers.yaml",
+            folder: "/etc/gatehouse",
+            environment: Fixture.environment,
+            files: FileAccess { _, _ in .missing }
+        )
+    }
+
+    @Test func `an organization is a tenant, or a group of the providers whose groups are organizations`() throws {
+        let result = self.rule("allow: [{ organization: acme, provider: github }]")
+        let entry = try #require(result.configuration?.apps.first?.route.access.entries.first)
+        #expect(entry.organization == "acme" && entry.tenantsFrom == ["google"])
+        #expect(entry.organizationsFrom == ["github", "gitlab"])
+        #expect(result.diagnostics.isEmpty, "\(result.diagnostics.map(\.rendered))")
+    }
+
+    @Test(arguments: [
+        (
+            "allow: [{ organization: acme }]",
+            "warning: every user who can create an organization at any of google, github, gitlab is allowed; "
+                + "name the provider of the organization: 'provider: google'"
+        ),
+        (
+            "allow: [{ organization: acme, provider: teams }]",
+            "error: this entry can never match; no organizations come from teams, unless "
+                + "'groups: [organizations, teams]' in 'teams' has them looked up"
+        ),
+        (
+            "allow: [{ organization: acme/x, provider: gitlab }]",
+            "error: this entry can never match; an organization of gitlab has no '/', write 'group: acme/x'"
+        ),
+        (
+            "allow: signed_in\n    deny: [{ organization: acme }]",
+            "warning: every user of teams, mapped is denied, since their organizations are not known; "
+                + "if that is not meant, add 'provider: google'"
+        ),
+    ])
+    func `an organization that a provider does not send is reported with what makes it send it`(
+        line: String,
+        message: String
+    ) {
+        let found = self.rule(line).diagnostics.map { "\($0.severity.rawValue): \($0.message)" }
+        #expect(found.contains(message), "\(found)")
+    }
+
     @Test func `summer time changes the hours of a zone`() throws {
         let route = try self.app(
             """
@@ -101,7 +180,11 @@ import Testing
     @Test(arguments: [
         (
             "allow: [{ organization: acme }]",
-            "'organization' is not supported yet; an organization of GitHub is a 'group'"
+            "no organizations come from staff, github, unless 'groups: [organizations]' in 'github' has them looked up"
+        ),
+        (
+            "allow: [{ organization: acme, provider: staff }]",
+            "no organizations come from staff, unless 'profile' maps 'tenant'"
         ),
         ("allow: [{ authenticated: 1h }]", "'1h' is not a limit such as 'within 1h'"),
         ("allow: [{ time: { hours: \"9-17\", zone: UTC } }]", "'9-17' is not a range of hours such as 08:00-18:00"),

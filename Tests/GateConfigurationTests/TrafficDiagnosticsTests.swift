@@ -51,8 +51,20 @@ import Testing
                 "identity: { preset: grafana }\n    request_headers: { remove: [X-WEBAUTH-NAME] }",
                 "error: 'X-WEBAUTH-NAME' carries identity"
             ),
-            ("identity: { preset: gitlab }", "error: 'gitlab' is not a preset"),
-            ("identity: { authorization: access_token }", "error: 'access_token' is not a token for the app"),
+            ("identity: { preset: authentik }", "error: 'authentik' is not a preset"),
+            (
+                "identity: { preset: gitlab }",
+                "error: there is no preset for GitLab, which reads no identity headers: remove 'preset'"
+            ),
+            ("identity: { authorization: refresh_token }", "error: 'refresh_token' is not a token for the app"),
+            (
+                "identity: { authorization: access_token }\n    public: [/**]",
+                "error: 'authorization: access_token' would never be sent: requests of a public path have no user"
+            ),
+            (
+                "identity: { authorization: id_token }\n    providers: []",
+                "error: 'authorization: id_token' would never be sent: only users who signed in with a provider have one"
+            ),
             ("identity: { group_separator: \"\\n\" }", "error: "),
             ("identity: { fields: [assertion] }", "error: 'assertion' is not an identity field"),
         ])

@@ -43,12 +43,31 @@ import Testing
         #expect(imported.hasNote("'client_secret' is not copied", line: 2))
         #expect(imported.lines.contains("store: \"${env:GATEHOUSE_REDIS_URL}\""))
         #expect(imported.lines.contains("lifetime: \"12h\"") || imported.lines.contains("lifetime: 12h"))
-        #expect(imported.hasNote("X-Forwarded-Access-Token is not supported yet", line: 14))
+        #expect(imported.hasNote("apps get the access token as 'Authorization: Bearer', not as X-Forwarded-", line: 14))
+        #expect(imported.lines.contains("authorization: access_token"))
         #expect(imported.hasNote("'reverse_proxy' trusts every client", line: 7))
         #expect(imported.admits(.user("google")))
         #expect(!imported.admits(.user("google", email: "eve@example.net")))
         #expect(imported.isPublic("/healthz") && imported.isPublic("/static/a.css"))
         #expect(!imported.isPublic("/healthz", method: "POST") && !imported.isPublic("/healthz/x"))
+    }
+
+    @Test func `the ID token in Authorization is carried over, and goes before the access token`() throws {
+        let imported = try self.imported(
+            """
+            provider = "google"
+            email_domains = ["example.com"]
+            pass_authorization_header = true
+            pass_access_token = true
+            """
+        )
+        #expect(imported.errors == [])
+        #expect(imported.lines.filter { $0.hasPrefix("authorization:") } == ["authorization: id_token"])
+        #expect(imported.hasNote("'pass_access_token' is not carried over: 'authorization' is the ID token"))
+        let without = try self.imported(
+            "provider = \"google\"\nemail_domains = [\"example.com\"]\npass_authorization_header = false\n"
+        )
+        #expect(!without.lines.contains { $0.hasPrefix("authorization:") })
     }
 
     @Test func `a listener on a Unix socket is carried over, for its owner only`() throws {
@@ -207,7 +226,12 @@ import Testing
             "- \"id_token:/org/groups\"",
         ] { #expect(imported.lines.contains(line), "\(line)") }
         #expect(!imported.result.yaml.contains("secret\n") && !imported.result.yaml.contains("c2VjcmV0"))
-        #expect(imported.hasNote("tokens in headers are not supported yet", line: 8))
+        #expect(
+            imported.hasNote(
+                "'identity: { authorization: access_token }' of an app sends it as a bearer token",
+                line: 8
+            )
+        )
         #expect(imported.hasNote("identity in responses is for forward-auth", line: 12))
         #expect(imported.hasNote("X-Forwarded-User is the user key"))
     }

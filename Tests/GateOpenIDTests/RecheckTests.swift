@@ -74,7 +74,11 @@ import Testing
         }
         #expect(signIn.profile.user == "staff:ada" && signIn.profile.name == "Ada Byron")
         #expect(signIn.profile.email == "ada@new.example")
-        #expect(signIn.grant.refreshToken == Secret(text: "rt-2") && signIn.grant.accessToken == nil)
+        #expect(signIn.grant.refreshToken == Secret(text: "rt-2") && signIn.grant.accessToken != nil)
+        #expect(
+            signIn.grant.kept(withAccessToken: false).accessToken == nil,
+            "no session keeps it unless an app gets it"
+        )
         let sent = self.fixture.transport.requests.last { $0.address.description == self.tokenURL }
         let form = try #require(sent?.body.flatMap { Form(encoded: String(decoding: $0, as: UTF8.self)) })
         #expect(form["grant_type"] == "refresh_token" && form["refresh_token"] == "rt-1")

@@ -152,6 +152,49 @@ import Testing
         #expect(AccessEntry.with { $0.group = "contractors" }.match(profile) == .unknown(.keptGroups))
     }
 
+    @Test(arguments: [
+        ("example.com", "google", MatchResult.yes), ("other.example", "google", .no), ("staff", "google", .no),
+        ("acme", "github", .yes), ("acme/platform", "github", .no), ("platform", "github", .no),
+        ("acme", "okta", .unknown(.organization)),
+    ])
+    func `an organization is the tenant, or a group without a slash where groups are organizations`(
+        organization: String,
+        provider: String,
+        expected: MatchResult
+    ) {
+        var profile = Profile(provider: provider, issuer: "https://id.example", subject: "1")
+        profile.groups = ["acme", "acme/platform", "staff"]
+        if provider == "google" { profile.tenant = "example.com" }
+        let entry = AccessEntry.with {
+            $0.organization = organization
+            $0.tenantsFrom = ["google"]
+            $0.organizationsFrom = ["github"]
+        }
+        #expect(entry.match(profile) == expected)
+    }
+
+    @Test func `an organization that may be missing from the groups is unknown, unless it is the tenant`() throws {
+        var profile = Profile(provider: "github", issuer: "https://id.example", subject: "1")
+        let entry = AccessEntry.with {
+            $0.organization = "acme"
+            $0.organizationsFrom = ["github"]
+        }
+        #expect(entry.match(profile) == .no)
+        profile.groupsRequested = ["other"]
+        #expect(entry.match(profile) == .unknown(.keptGroups))
+        profile.groupsComplete = false
+        #expect(entry.match(profile) == .unknown(.groups))
+        var route = try Route.to(.signedIn)
+        route.providers = ["github"]
+        route.denied = [entry]
+        #expect(route.userDecision(for: profile) == .final(.denied(.unknown(.groups, at: entry.place))))
+        route.denied = []
+        route.access = .entries([entry])
+        #expect(route.userDecision(for: profile) == .final(.denied(.notAllowed)))
+        profile.tenant = "acme"
+        #expect(entry.match(profile) == .yes)
+    }
+
     @Test func `letters that only look the same are another user and another group`() {
         var profile = Profile(provider: "first", issuer: "https://id.example", subject: "zoe\u{308}")
         profile.groups = ["\u{212A}arl"]

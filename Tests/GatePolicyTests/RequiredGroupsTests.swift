@@ -27,6 +27,26 @@ import Testing
         #expect(profile.isOutside(group: "a") == false)
     }
 
+    @Test func `an organization is kept of the providers whose groups are organizations, and looked up there only`()
+        throws
+    {
+        var route = try Route.to(
+            .entries([
+                .with {
+                    $0.organization = "acme"
+                    $0.organizationsFrom = ["github"]
+                }
+            ])
+        )
+        route.groups = .named
+        route.providers = ["github", "google"]
+        #expect(RequiredGroups(of: "google", routes: [route]).isEmpty)
+        var profile = Profile(provider: "github", issuer: "https://id.example", subject: "1")
+        profile.groups = ["acme", "acme/platform", "other"]
+        #expect(RequiredGroups(of: "github", routes: [route]).keep(in: &profile) == 0)
+        #expect(profile.groups == ["acme"] && route.sharedGroups(of: profile) == ["acme"])
+    }
+
     @Test func `one app that receives all groups is enough to keep them`() throws {
         let routes = [try self.route(.named, allow: "staff"), try self.route(.all, allow: "board")]
         var profile = self.profile(["a", "staff"])

@@ -78,9 +78,11 @@ private struct Generator {
         if self.chance(4) { entry.group = self.pick(["g", "h"]) }
         if self.chance(6) { entry.role = "r" }
         if self.chance(6) { entry.tenant = "t" }
+        if self.chance(8) { entry.organization = self.pick(["t", "g", "h", "g/h"]) }
         if self.chance(2) { entry.authorities = ["google"] }
         if self.chance(2) { entry.rolesFrom = ["google"] }
         if self.chance(2) { entry.tenantsFrom = ["google"] }
+        if self.chance(2) { entry.organizationsFrom = ["github"] }
         if self.chance(2) { entry.request.append(self.condition()) }
         if depth < 3, self.chance(3) {
             let inner = (0...self.number(2)).map { _ in self.entry(line: line, depth: depth + 1) }

@@ -169,13 +169,20 @@ import Testing
         #expect(self.fixture.store.state.withLock { $0.records.count } == 2)
     }
 
-    @Test func `X-07: a transferred session has no ID token, but a sign-out finds it`() async throws {
+    @Test func `X-07: the record of a transferred session has no tokens, but its session and a sign-out have them`()
+        async throws
+    {
         var signIn = SignIn(profile: .ada)
         signIn.idToken = Secret(text: "header.claims.signature")
         signIn.endSession = "https://accounts.example.com/end"
         let first = try await self.fixture.manager.issue(signIn, host: self.gatewayHost, now: noon)
         let second = try #require(try await self.redeem(self.code(for: first.ticket)))
-        #expect(second.session.idToken == nil && second.session.endSession == signIn.endSession)
+        #expect(second.session.idToken == signIn.idToken && second.session.endSession == signIn.endSession)
+        let record = try #require(try await self.fixture.store.record(for: second.ticket.storeKey))
+        let kept = try #require(self.fixture.manager.open(record, with: second.ticket))
+        #expect(kept.idToken == nil && kept.grant == nil)
+        let found = try await self.fixture.manager.session(for: second.ticket, host: "wiki.example.com", now: noon)
+        #expect(found?.idToken == signIn.idToken)
         let ended = try await self.fixture.manager.end(second.ticket)
         #expect(ended?.idToken == signIn.idToken && ended?.id == second.session.id)
         #expect(self.fixture.store.state.withLock { $0.records.isEmpty })

@@ -10,7 +10,8 @@ struct CookieStoreCheck {
     let draft: FileDraft
     let publicHost: String
 
-    /// Reports `max_per_user` and apps on other hosts as errors: a sign-out could not delete the cookies that they have there.
+    /// Reports `max_per_user`, apps that get tokens of the provider, and apps on other hosts as errors: a sign-out could not
+    /// delete the cookies that they have there.
     ///
     /// A secret of the state folder is a warning: a gateway without that folder opens none of the cookies. So is
     /// `recheck: never`, since only re-checks limit the use of a copied cookie.
@@ -25,6 +26,15 @@ struct CookieStoreCheck {
                     at: host.mark
                 )
             }
+        }
+        for app in self.draft.apps ?? [] {
+            guard let token = app.value.providerToken else { continue }
+            let reason = "such a session keeps no tokens, since it is in the browser"
+            let help = "use 'sqlite:', 'redis:' or 'memory:', or 'authorization: assertion'"
+            reading.error(
+                "'authorization: \(token.value)' needs another 'sessions.store' than 'cookie:': \(reason); \(help)",
+                at: token.mark
+            )
         }
         guard let mark = self.draft.sessions?.storeMark else { return }
         if self.draft.sessions?.maxPerUser != nil {

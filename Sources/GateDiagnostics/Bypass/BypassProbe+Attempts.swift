@@ -25,6 +25,7 @@ extension BypassProbe {
     /// All attempts, for a user whose name is nowhere else.
     func attempts(for user: String) -> [Attempt] {
         self.names.flatMap { name in self.spellings(of: name, for: user) } + self.assertions(for: user)
+            + self.signatures(for: user)
     }
 
     /// A name as it is, and as servers of CGI, WSGI and Rack read it as the same.

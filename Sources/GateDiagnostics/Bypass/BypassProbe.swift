@@ -32,6 +32,8 @@ package struct BypassProbe: Sendable {
         case header
         /// An assertion that the gateway did not sign, or not for this app, or not now.
         case assertion
+        /// Identity headers with a signature over them that is not the gateway's, or not of now; RFC 9421.
+        case signature
     }
 
     /// A field of a request.
@@ -79,17 +81,31 @@ package struct BypassProbe: Sendable {
             ? try? AssertionKeys.load(folder: folder, schedule: schedule, now: WallClock.system.now) : nil
     }
 
+    /// Why an app without `upstream` is not asked.
+    private var reasonWithoutUpstream: String {
+        switch self.app.action {
+        case .forwardAuth:
+            "another proxy forwards its requests; ask the app behind that with a file that has its 'upstream'"
+        default: "the gateway responds itself, so there is no app that could be reached without it"
+        }
+    }
+
     /// Asks every target.
     ///
     /// - Throws: A `Failure` if a file that the app's TLS needs cannot be read, or calls cannot be made at all.
     package func run() async throws(Failure) -> BypassReport {
         var report = BypassReport(app: self.app.route.app, path: self.path, hasKeys: self.keys != nil)
-        guard let upstream = self.app.upstream else { return report }
+        guard let upstream = self.app.upstream else {
+            report.targets.append(
+                BypassReport.Target(name: "no upstream", result: .skipped(self.reasonWithoutUpstream))
+            )
+            return report
+        }
         for target in upstream.targets {
             guard let origin = target.origin, !target.isHTTP2 else {
                 let result: BypassReport.Result =
                     target.origin == nil
-                    ? .protected("a Unix socket, which its file permissions protect")
+                    ? .skipped("a Unix socket: only users of the machine whom its file permissions admit reach it")
                     : .unanswered("it speaks HTTP/2 only, which this command does not")
                 report.targets.append(BypassReport.Target(name: "\(target)", result: result))
                 continue

@@ -60,7 +60,7 @@ package struct BypassReport: Sendable {
         /// It could not be asked, or not to the end, which proves nothing.
         case unanswered(String)
         /// It need not be asked.
-        case protected(String)
+        case skipped(String)
     }
 
     struct Target: Sendable {
@@ -89,7 +89,7 @@ package struct BypassReport: Sendable {
             && self.targets.allSatisfy { target in
                 switch target.result {
                 case .asked(let findings, let isComplete): isComplete && !findings.contains { $0.verdict == .accepted }
-                case .unreachable, .protected: true
+                case .unreachable, .skipped: true
                 case .unanswered: false
                 }
             }
@@ -101,8 +101,7 @@ package struct BypassReport: Sendable {
 extension BypassReport {
     /// The report as text.
     package var text: String {
-        guard !self.targets.isEmpty else { return "\(self.app) has no upstream; there is nothing to ask" }
-        return self.targets.map { self.text(of: $0) }.joined(separator: "\n\n")
+        self.targets.map { self.text(of: $0) }.joined(separator: "\n\n")
     }
 
     private func text(of target: Target) -> String {
@@ -112,9 +111,9 @@ extension BypassReport {
             return
                 "\(head)\n  good  cannot be reached from this machine without the gateway: \(PrintableText.escaped(why))"
         case .unanswered(let why): return "\(head)\n  FAIL  could not be asked: \(PrintableText.escaped(why))"
-        case .protected(let why): return "\(head)\n  skip  not asked: \(why)"
+        case .skipped(let why): return "\(head)\n  skip  not asked: \(why)"
         case .asked(let findings, let isComplete):
-            var lines = [head] + BypassProbe.Kind.allCases.map { self.line(of: $0, at: target) }
+            var lines = [head] + BypassProbe.Kind.allCases.compactMap { self.line(of: $0, at: target) }
             for kind in BypassProbe.Kind.allCases {
                 for finding in target.accepted(kind).prefix(12) where kind != .none {
                     lines.append("        \(finding.attempt.name): status \(finding.seen.status)")
@@ -136,8 +135,10 @@ extension BypassReport {
         }
     }
 
-    private func line(of kind: BypassProbe.Kind, at target: Target) -> String {
+    /// What became of the attempts of a kind; nil without any.
+    private func line(of kind: BypassProbe.Kind, at target: Target) -> String? {
         let all = target.findings.filter { $0.attempt.kind == kind }
+        guard !all.isEmpty else { return nil }
         let accepted = target.accepted(kind)
         let status = all.first.map { "status \($0.seen.status)" } ?? ""
         switch kind {
@@ -153,6 +154,10 @@ extension BypassReport {
             return accepted.isEmpty
                 ? "  good  \(all.count) invalid assertions made no difference"
                 : "  FAIL  it accepts \(accepted.count) of \(all.count) invalid assertions:"
+        case .signature:
+            return accepted.isEmpty
+                ? "  good  \(all.count) invalid signatures over identity headers made no difference"
+                : "  FAIL  it accepts \(accepted.count) of \(all.count) invalid signatures over identity headers:"
         }
     }
 
@@ -165,6 +170,9 @@ extension BypassReport {
             "let only the gateway reach the app, or let the app verify X-Gatehouse-Assertion, or 'identity: { signature: headers }'"
         case .assertion:
             "the app has to verify the signature with the keys of /oauth2/jwks.json, 'alg' ES256 only, and 'iss', 'aud' and 'exp'"
+        case .signature:
+            "the app has to verify the signature labeled gatehouse with the keys of /oauth2/jwks.json, its 'expires', and that it "
+                + "covers each identity header that it reads"
         }
     }
 
@@ -175,7 +183,7 @@ extension BypassReport {
             switch target.result {
             case .unreachable(let why): members["unreachable"] = .string(PrintableText.escaped(why))
             case .unanswered(let why): members["unanswered"] = .string(PrintableText.escaped(why))
-            case .protected(let why): members["not_asked"] = .string(why)
+            case .skipped(let why): members["not_asked"] = .string(why)
             case .asked(let findings, let isComplete):
                 members["complete"] = .bool(isComplete)
                 members["attempts"] = .array(

@@ -32,7 +32,10 @@ struct OAuth2ProxyHeaders {
                 self.convert(response: header, fixed: &responses, &notes)
             }
         }
+        var identity = YAMLMapping()
+        if let token = self.token(&notes) { identity.add("authorization", .word(token)) }
         for index in apps.indices {
+            if case .upstream = apps[index].action { apps[index].settings.add("identity", identity) }
             apps[index].settings.add("headers", fields)
             for (key, changes) in [("request_headers", requests), ("response_headers", responses)] {
                 var edits = YAMLMapping()
@@ -41,6 +44,26 @@ struct OAuth2ProxyHeaders {
             }
         }
         self.addNotesOfOptions(&notes)
+    }
+
+    /// The provider's token that apps get; nil for none.
+    private func token(_ notes: inout ImportNotes) -> String? {
+        guard !self.usesAlpha else { return nil }
+        let access = self.settings.flag("pass_access_token", else: false) ? self.settings["pass_access_token"] : nil
+        guard self.settings.flag("pass_authorization_header", else: false) else {
+            guard let access else { return nil }
+            notes.warning(
+                "'pass_access_token': apps get the access token as 'Authorization: Bearer', not as X-Forwarded-Access-Token",
+                at: access.place
+            )
+            return "access_token"
+        }
+        if let access {
+            let reason =
+                "'authorization' is the ID token, as 'pass_authorization_header' has it, and an app gets one of them"
+            notes.warning("'pass_access_token' is not carried over: \(reason)", at: access.place)
+        }
+        return "id_token"
     }
 
     private func addNotesOfOptions(_ notes: inout ImportNotes) {
@@ -87,7 +110,8 @@ struct OAuth2ProxyHeaders {
         guard let field = OAuth2ProxyHeaders.fields[claim] else {
             let reason =
                 claim.hasSuffix("_token")
-                ? "tokens in headers are not supported yet" : "there is no field for \(Scalar.quoted(claim))"
+                ? "'identity: { authorization: \(claim) }' of an app sends it as a bearer token"
+                : "there is no field for \(Scalar.quoted(claim))"
             return notes.warning("the header \(shown) is not carried over: \(reason)", at: header.place)
         }
         if let sent = OAuth2ProxyHeaders.standard[header.name.lowercased()] {

@@ -173,12 +173,8 @@ extension OAuth2ProxyOption {
 
     private static let header: [OAuth2ProxyOption] = [
         Self("basic_auth_password", .secret, .carried),
-        Self("pass_access_token", .flag, .lost("X-Forwarded-Access-Token is not supported yet")),
-        Self(
-            "pass_authorization_header",
-            .flag,
-            .lost("the ID token in Authorization is not supported yet; apps verify X-Gatehouse-Assertion")
-        ),
+        Self("pass_access_token", .flag, .carried),
+        Self("pass_authorization_header", .flag, .carried),
         Self("pass_basic_auth", .flag, .carried),
         Self("pass_user_headers", .flag, .carried),
         Self(
@@ -186,7 +182,11 @@ extension OAuth2ProxyOption {
             .flag,
             .lost("X-Forwarded-User is always the user key; apps read X-Forwarded-Email")
         ),
-        Self("set_authorization_header", .flag, .lost("forward-auth returns the assertion in X-Gatehouse-Assertion")),
+        Self(
+            "set_authorization_header",
+            .flag,
+            .lost("an app with 'forward_auth' gets it with 'identity: { authorization: id_token }'")
+        ),
         Self("set_basic_auth", .flag, .lost("forward-auth returns the assertion in X-Gatehouse-Assertion")),
         Self(
             "set_xauthrequest",

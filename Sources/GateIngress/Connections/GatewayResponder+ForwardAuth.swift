@@ -59,7 +59,8 @@ extension GatewayResponder {
         } catch {
             let host = ForwardAuthRequest.host(of: request, in: settings.dialect, names: self.runtime.fieldNames)
             if let route = host.flatMap(self.runtime.shadowedRoute(on:)) {
-                return self.pass(request, inShadowOf: route, despite: error)
+                let other = ForwardAuthRequest.otherStatus(of: request)
+                return self.pass(request, inShadowOf: route, ShadowComparison(error, other: other))
             }
             return self.refuseQuestion(error, use: ForwardAuthRequest.use(request, settings.dialect))
         }
@@ -68,7 +69,7 @@ extension GatewayResponder {
         let path = RequestPath(runtime: self.runtime, loop: self.loop)
         let verdict = path.verdict(for: asked.original, over: nil) { self.ruledClient(of: asked.original) }
         guard let route = path.route(of: asked.original) else { return self.carryOut(verdict) }
-        if let name = asked.foreignField {
+        if let name = asked.foreignField(isShadowed: route.isShadowed) {
             let help = "remove it in the proxy, from the request to the gateway and from that to the app"
             self.carryOut(.refused(Failure(.forwardAuthHeader, "the client sent '\(name)'; \(help)")))
         } else if route.forwardAuth == nil {
@@ -104,7 +105,9 @@ extension GatewayResponder {
         let failure = asked.failure(of: verdict)
         let route = RequestPath(runtime: self.runtime, loop: self.loop).route(of: request)
         if let route = route ?? self.runtime.shadowedRoute(on: request.authority.host), route.isShadowed {
-            self.pass(request, inShadowOf: route, despite: failure)
+            var comparison = ShadowComparison(failure, other: ForwardAuthRequest.otherStatus(of: asked.asking))
+            if case .forwarded(_, nil) = verdict { comparison.isOpen = true }
+            self.pass(request, inShadowOf: route, comparison)
             return true
         }
         switch verdict {
@@ -141,28 +144,21 @@ extension GatewayResponder {
         self.respond(response, on: route)
     }
 
-    /// Lets a request pass whatever was decided, without an identity, and notes the decision if it was another.
-    func pass(_ request: RequestHead, inShadowOf route: RuntimeRoute, despite failure: Failure?) {
-        if let failure {
-            let decision: AccessDecision =
-                switch failure.kind {
-                case .signInRequired: .signIn
-                case .forbidden: .denied
-                default: .rejected
-                }
-            let incident = self.runtime.random.identifier(9)
+    /// Lets a request pass whatever was decided, without an identity, and notes what another proxy would not have done.
+    func pass(_ request: RequestHead, inShadowOf route: RuntimeRoute, _ comparison: ShadowComparison) {
+        if comparison.isNoted {
+            let decision = comparison.decision
             var known = IncidentRequest()
             (known.id, known.status, known.client) = (self.requestID.text, 200, self.clientText)
             (known.app, known.route, known.decision) = (route.name, route.route.path, decision)
             (known.method, known.host) = (request.method.rawValue, request.authority.host)
             known.path = request.path.text(in: request.message)
             let path = RequestPath(runtime: self.runtime, loop: self.loop)
-            if decision == .denied, let session = path.cachedSession(of: request) {
+            if [.denied, .allowed].contains(decision), let session = path.cachedSession(of: request) {
                 (known.user, known.provider) = (session.session.profile.user, session.session.profile.provider)
                 known.rule = session.rule
             }
-            self.runtime.log.shadowed(failure, decision, incident: incident, of: known)
-            self.runtime.metrics.shadowed(app: route.name, decision: decision, reason: failure.code)
+            self.runtime.note(comparison, of: known, on: route)
         }
         self.respond(Response(200), on: route)
     }

@@ -192,7 +192,7 @@ extension Endpoints {
         let once = SingleUse("attempt", attempt.id, until: attempt.expiry)
         let spent = Failure(.openIDAttemptSpent, "this callback was used before")
         let destination = self.destination(of: attempt.returnPath, now: request.now)
-        var known = GateSessions.SignIn(signIn)
+        var known = self.runtime.kept(signIn)
         known.profile = profile
         known.began = request.arrival
         known.device = request.userAgent.flatMap { DeviceSummary.text(of: $0) }

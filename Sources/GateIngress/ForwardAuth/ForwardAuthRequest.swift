@@ -25,7 +25,8 @@ struct ForwardAuthRequest {
     let opensWebSocket: Bool
     /// What the proxy does with the response.
     let use: Use
-    private let asking: RequestHead
+    /// The request of the proxy.
+    let asking: RequestHead
     private let dialect: ForwardAuthDialect
 
     /// What a proxy does with the response.
@@ -132,10 +133,18 @@ struct ForwardAuthRequest {
     ///
     /// Of a request that the gateway forwards such a field would be left out. A proxy leaves out the names that it is
     /// configured for, and passes all others to the app.
-    var foreignField: String? {
+    func foreignField(isShadowed: Bool) -> String? {
         let message = self.asking.message
+        let known = isShadowed ? ShadowComparison.fieldName : ""
         return message.fields.lazy.filter { $0.name == .managed }.map { message.text($0.nameRange).lowercased() }
-            .first { !self.isSetByProxy($0) }
+            .first { !self.isSetByProxy($0) && $0 != known }
+    }
+
+    /// The status with which a proxy in shadow mode has decided itself, as it reports it; nil unless the field is there once.
+    static func otherStatus(of request: RequestHead) -> String? {
+        let message = request.message
+        let fields = message.fields.filter { message.spells($0.nameRange, ShadowComparison.fieldName) }
+        return fields.count == 1 ? fields.first.map { message.text($0.valueRange) } : nil
     }
 
     private func isSetByProxy(_ name: String) -> Bool {

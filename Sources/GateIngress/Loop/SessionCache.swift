@@ -175,6 +175,12 @@ final class CachedSession {
             return known.authorization
         }
         let authorization: RouteAuthorization
+        var refreshAt = now.advanced(by: runtime.identity.halfLife)
+        func identity() throws(Failure) -> ByteBuffer {
+            let made = try runtime.identityLines(for: self.session, on: route, now: now)
+            refreshAt = made.refreshAt
+            return made.lines
+        }
         var rule: RulePlace?
         switch route.route.userDecision(for: self.session.profile) {
         case .final(let decision):
@@ -184,26 +190,18 @@ final class CachedSession {
             case .denied(let denial):
                 authorization = .refused(denial.failure(of: self.session.profile, app: route.name))
             case .openToAll, .openToNetwork, .admitted:
-                authorization = .admitted(try self.identity(on: route, runtime: runtime, now: now))
+                authorization = .admitted(try identity())
             }
         case .depends(let rules):
-            authorization = .depends(rules, identity: try self.identity(on: route, runtime: runtime, now: now))
+            authorization = .depends(rules, identity: try identity())
         }
         if self.authorizations.count >= CachedSession.maxAuthorizations {
             self.authorizations.removeAll(keepingCapacity: true)
         }
-        let known: Known = (route, authorization, now.advanced(by: runtime.identity.halfLife), rule, nil)
+        let known: Known = (route, authorization, refreshAt, rule, nil)
         self.authorizations[route.index] = known
         self.last = known
         return authorization
-    }
-
-    private func identity(
-        on route: RuntimeRoute,
-        runtime: RuntimeConfiguration,
-        now: Instant
-    ) throws(Failure) -> ByteBuffer {
-        try runtime.identity.lines(for: self.session, on: route.route, as: route.identity, now: now)
     }
 
     /// The rule that has decided last.

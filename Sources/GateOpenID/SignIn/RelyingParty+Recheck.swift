@@ -222,9 +222,8 @@ extension ProviderGrant {
     init(_ token: TokenResponse, extras: JSON?, keeping earlier: Secret?, at now: Instant) {
         self.init()
         self.refreshToken = token.refreshToken.map(Secret.init(text:)) ?? earlier
-        if self.refreshToken == nil, token.accessToken.utf8.count <= ProviderGrant.maxTokenBytes {
-            self.accessToken = Secret(text: token.accessToken)
-        }
+        let isKept = token.accessToken.utf8.count <= ProviderGrant.maxTokenBytes
+        self.accessToken = isKept ? Secret(text: token.accessToken) : nil
         self.accessExpiry = token.lifetime.map { now.advanced(by: $0) }
         self.scopes = token.scopes?.joined(separator: " ")
         let text = extras.map(\.text)

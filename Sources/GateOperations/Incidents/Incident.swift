@@ -119,6 +119,16 @@ package struct Incident: Sendable, Hashable {
     /// Whether an id names the incident or its request.
     func isNamed(_ id: String) -> Bool { self.id == id || self.request.id == id }
 
+    /// Whether the rules of an app denied a user.
+    var isDenial: Bool {
+        switch self.reason {
+        case .policyRefused, .policyEmailNotAuthoritative, .policyDenied, .policyEmailUnknown, .policyGroupsUnknown,
+            .policyFactUnknown, .policyAuthenticationStale:
+            true
+        default: false
+        }
+    }
+
     /// The incident for operators, without anything that a log line would not have.
     package var json: JSON {
         var members = self.request.members

@@ -66,6 +66,9 @@ package final class IncidentHistory: Sendable {
             return true
         }
 
+        /// The entries, the newest first.
+        var newestFirst: [Incident] { self.places.map { self.entries[$0] } }
+
         /// The places of the entries, the newest first.
         private var places: some Collection<Int> {
             let count = self.entries.count
@@ -110,6 +113,12 @@ package final class IncidentHistory: Sendable {
         let requests = Set(all.filter { $0.isNamed(id) }.compactMap(\.request.id))
         let found = all.filter { $0.isNamed(id) || $0.request.id.map(requests.contains) ?? false }
         return Array(found.sorted { $0.time > $1.time }.prefix(IncidentHistory.maxFound))
+    }
+
+    /// The latest denials by rules, the newest first.
+    package func denials(limit: Int) -> [Incident] {
+        let all = self.rings.withLock { $0[Origin.user.rawValue].newestFirst }
+        return Array(all.filter(\.isDenial).prefix(limit))
     }
 
     /// How many incidents are kept, and the time from which on all of them are; nil for all since the start.

@@ -28,6 +28,9 @@ package struct AccessLogSettings: Sendable {
         self.query = settings.query
         self.hash = settings.users == .hash ? hash : nil
     }
+
+    /// A user key as access lines show it.
+    package func shown(_ user: String) -> String { self.hash?(user) ?? user }
 }
 
 /// What is collected about a request for its access line.

@@ -52,26 +52,36 @@ package struct RequestLog: Sendable {
         }
     }
 
-    /// A request may pass only because the app has `forward_auth: shadow`.
+    /// A request of an app with `forward_auth: shadow` may pass only because of that, or may pass although the proxy in front
+    /// rejected it.
     ///
     /// - Parameters:
     ///   - failure: Why.
-    ///   - decision: What was decided.
+    ///   - decision: What the gateway decided.
     ///   - incident: By which `gatehouse explain` finds the request.
     ///   - request: The request, as far as it is known.
-    package func shadowed(_ failure: Failure, _ decision: AccessDecision, incident: String, of request: IncidentRequest)
-    {
+    ///   - other: The status with which the proxy decided itself; nil if that is not known.
+    package func shadowed(
+        _ failure: Failure,
+        _ decision: AccessDecision,
+        incident: String,
+        of request: IncidentRequest,
+        other: Int? = nil
+    ) {
         self.incidents.add(failure.reason, detail: failure.detail, id: incident, of: request)
-        guard let hidden = self.limiter.admit(LogLimiter.Key(kind: "shadow", isPage: false)) else { return }
+        let isAdmission = [.allowed, .open].contains(decision)
+        let key = LogLimiter.Key(kind: isAdmission ? "shadow admission" : "shadow", isPage: false)
+        guard let hidden = self.limiter.admit(key) else { return }
         var metadata = RequestLog.metadata(failure)
         metadata["decision"] = "\(decision.rawValue)"
+        metadata["other"] = other.map { "\($0)" }
         metadata["incident"] = "\(incident)"
         metadata["app"] = request.app.map { "\($0)" }
         metadata["user"] = request.user.map { "\(RequestLog.plain($0))" }
         metadata["rule"] = request.rule.map { "\($0)" }
         metadata["request"] = request.id.map { "\($0)" }
         if hidden > 0 { metadata["suppressed"] = "\(hidden)" }
-        self.audit.info("forward-auth would reject", metadata: metadata)
+        self.audit.info(isAdmission ? "forward-auth would admit" : "forward-auth would reject", metadata: metadata)
     }
 
     /// Bytes that are not a valid request were rejected.
@@ -229,6 +239,28 @@ package struct RequestLog: Sendable {
                 "detail": "\(RequestLog.plain(failure.detail)); the user may have to sign in again",
             ]
         )
+    }
+
+    /// An app does not get the provider's token of a session.
+    ///
+    /// - Parameters:
+    ///   - token: Which one, by its name in the file.
+    ///   - reason: `absent` or `expired`.
+    ///   - app: The app.
+    ///   - user: The user.
+    ///   - session: The session.
+    package func tokenOmitted(_ token: String, _ reason: String, app: String, user: String, session: String) {
+        guard let hidden = self.limiter.admit(LogLimiter.Key(kind: "token", isPage: false)) else { return }
+        let advice =
+            reason == "expired"
+            ? "it is refreshed at re-checks, if the provider issued a refresh token: look at 'scopes' and 'recheck'"
+            : "a new sign-in helps if the app gets tokens since a short time; those over a size limit are not kept"
+        var metadata: Logger.Metadata = [
+            "app": "\(app)", "token": "\(token)", "reason": "\(reason)", "user": "\(RequestLog.plain(user))",
+            "session": "\(session)", "advice": "\(advice)",
+        ]
+        if hidden > 0 { metadata["suppressed"] = "\(hidden)" }
+        self.logger.warning("token of the provider not sent", metadata: metadata)
     }
 
     /// The code and the detail of a failure, beside what else its line has.

@@ -28,6 +28,9 @@ enum UserFact: Sendable, Hashable {
         if let group = entry.group { facts.append(.group(ExactText(group))) }
         if let role = entry.role { facts.append(.role(ExactText(role))) }
         if let tenant = entry.tenant { facts.append(.tenant(ExactText(tenant))) }
+        if let organization = entry.organization {
+            facts += [.tenant(ExactText(organization)), .group(ExactText(organization))]
+        }
         for case .authenticated(let limit) in entry.request { facts.append(.authenticated(within: limit)) }
         return facts
     }

@@ -135,6 +135,15 @@ package struct IngressMetrics: Sendable {
             "Tokens of machines that an issuer's keys or its introspection have verified, by result: ok or the code of the failure"
     ).only(when: "a machine brought a token of an issuer")
 
+    private static let omittedTokens = MetricSeries.counter(
+        "gatehouse_identity_tokens_omitted_total",
+        labels: ["app", "token", "reason"],
+        unit: "identities",
+        help:
+            "Identities for an app with 'authorization: access_token' or 'id_token' that were made without the token, by "
+            + "reason: absent or expired"
+    ).only(when: "a token was left out")
+
     private static let shadowed = MetricSeries.counter(
         "gatehouse_forward_auth_shadow_total",
         labels: ["app", "decision", "reason"],
@@ -143,12 +152,22 @@ package struct IngressMetrics: Sendable {
             + "rejected) and code of the failure"
     ).only(when: "there was such a request")
 
+    private static let shadowDifferences = MetricSeries.counter(
+        "gatehouse_forward_auth_shadow_differences_total",
+        labels: ["app", "decision", "other"],
+        unit: "requests",
+        help:
+            "Requests of apps with 'forward_auth: shadow' about which the gateway (decision: allowed, public, sign_in, denied or "
+            + "rejected) and the proxy in front (other: allowed, sign_in or denied) have decided differently"
+    ).only(when: "a proxy reports its own decisions")
+
     /// All metrics of this module.
     package static let all = [
         requests, requestDuration, rejections, redirects, upstreamRequests, upstreamDuration, signInSteps,
         signInDuration,
         sessionStarts, sessionEnds, rejected, irregularHeaderNames, signIns, signOuts, providerLogouts, rechecks,
         staleSessions, revocations, droppedGroups, shadowed, verifications,
+        omittedTokens, shadowDifferences,
     ]
 
     /// How many sign-ins succeeded, how many failed, how many requests were rejected, without redirects to the sign-in, and
@@ -224,8 +243,18 @@ package struct IngressMetrics: Sendable {
         IngressMetrics.revocations.counter(provider, result).increment()
     }
 
+    /// The gateway and the proxy in front of an app with `forward_auth: shadow` have decided differently.
+    func shadowDiffers(app: String, decision: AccessDecision, other: String) {
+        IngressMetrics.shadowDifferences.counter(app, decision.rawValue, other).increment()
+    }
+
+    /// The identity of a user for an app was made without the provider's token.
+    func tokenOmitted(app: String, token: String, reason: String) {
+        IngressMetrics.omittedTokens.counter(app, token, reason).increment()
+    }
+
     /// A request may pass only because the app has `forward_auth: shadow`.
-    package func shadowed(app: String, decision: AccessDecision, reason: String) {
+    func shadowed(app: String, decision: AccessDecision, reason: String) {
         IngressMetrics.shadowed.counter(app, decision.rawValue, reason).increment()
     }
 

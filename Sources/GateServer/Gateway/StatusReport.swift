@@ -185,9 +185,30 @@ final class StatusReport: OperationsSource {
             "listener_certificates": self.gateway.certificates.json,
             "provider_hosts": self.gateway.pinWatch.hostsJSON,
             "security_events": self.gateway.pinWatch.eventsJSON,
+            "denials": .array(
+                self.gateway.builder.incidents.denials(limit: StatusReport.maxDenials).map {
+                    StatusReport.json($0, state.runtime.access, hidesUsers: configuration.logs.users == .hash)
+                }
+            ),
         ]
         members["warnings"] = StatusWarnings.json(of: members)
         return .object(members)
+    }
+
+    /// How many of the latest denials `/status` has.
+    private static let maxDenials = 50
+
+    /// A denial, with its user as access lines show users; without those lines, a user who would be hashed is left out.
+    private static func json(_ denial: Incident, _ access: AccessLogSettings?, hidesUsers: Bool) -> JSON {
+        let user = denial.request.user.flatMap { access?.shown($0) ?? (hidesUsers ? nil : $0) }
+        return [
+            "at": .int(denial.time.seconds),
+            "app": denial.request.app.map(JSON.string) ?? .null,
+            "user": user.map(JSON.string) ?? .null,
+            "code": .string(denial.reason.code),
+            "rule": denial.request.rule.map { .string("\($0)") } ?? .null,
+            "incident": denial.id.map(JSON.string) ?? .null,
+        ]
     }
 
     /// The sign-ins and rejections of the last hour, by minute.

@@ -104,6 +104,11 @@ extension StatusSchema {
         Member("listener_certificates", list(listener), "The listeners with TLS."),
         Member("provider_hosts", list(host), "The hosts of providers that were connected to."),
         Member("security_events", list(event), "The latest security events, the newest first."),
+        Member(
+            "denials",
+            ["type": "array", "items": denial, "maxItems": 50],
+            "The latest denials by rules since the start, the newest first; with `forward_auth: shadow` those that were not enforced."
+        ),
         Member("warnings", list(warning), "What needs attention, the most urgent first.")
     )
 
@@ -266,6 +271,19 @@ extension StatusSchema {
         Member("presented", list(string), "The pins of the keys that it showed."),
         Member("detail", string, "What happened, and what to do."),
         Member("at", time, "When it was.")
+    )
+
+    private static let denial = object(
+        Member("at", time, "When it was."),
+        Member("app", orNull(string), "The app."),
+        Member("user", orNull(string), "The user key as access lines show it (`logs.users`)."),
+        Member("code", string, "The error code."),
+        Member(
+            "rule",
+            orNull(string),
+            "The entry that decided, as `file:line`; null if no entry of `allow` matches."
+        ),
+        Member("incident", orNull(string), "The incident that the user was shown, for `gatehouse explain`.")
     )
 
     private static let warning = object(

@@ -239,4 +239,50 @@ import Testing
             #expect(lines.all.first?.values["user"] == "staff:ada" && lines.all.first?.values["incident"] != nil)
         }
     }
+
+    @Test(
+        arguments: [
+            ("GET /wiki", "ada@example.org", "200", nil),
+            ("GET /wiki", "ada@example.org", "403", "would admit allowed 403"),
+            ("GET /wiki/healthz", nil, "302", "would admit public 302"),
+            ("GET /wiki", nil, "200", "would reject sign_in 200"),
+            ("GET /wiki", nil, "401", nil), ("GET /wiki", nil, "302", nil),
+            ("GET /wiki", nil, "403", "would reject sign_in 403"),
+            ("GET /wiki", "eve@example.com", "403", nil),
+            ("GET /wiki", "eve@example.com", "401", "would reject denied 401"),
+            ("GET /wiki//x", nil, "200", "would reject rejected 200"), ("GET /wiki//x", nil, "404", nil),
+            // What is not a status does not count: only what the gateway would reject is logged.
+            ("GET /wiki", "ada@example.org", "40", nil), ("GET /wiki", "ada@example.org", "4033", nil),
+            ("GET /wiki", "ada@example.org", "+40", nil), ("GET /wiki", "ada@example.org", "600", nil),
+            ("GET /wiki", "ada@example.org", "403\r\nX-Gatehouse-Shadow-Status: 403", nil),
+            ("GET /wiki", nil, "2xx", "would reject sign_in -"),
+        ] as [(String, String?, String, String?)]
+    )
+    func `in shadow mode a difference from the verdict that the proxy reports is logged, in both directions`(
+        start: String,
+        user: String?,
+        status: String,
+        expected: String?
+    ) async throws {
+        let lines = LogLines()
+        let gateway = try GatewayFixture(asked: .traefik, mode: .shadow, log: RequestLog(logger: lines.logger))
+        var fields = "Accept: text/html\r\nX-Gatehouse-Shadow-Status: \(status)\r\n"
+        if let user { fields += cookie(try await gateway.cachedSession(of: .staff(email: user))) }
+        #expect(try gateway.asked(.traefik, start, GatewayFixture.gate, fields).status == 200)
+        let found = lines.all.map { line in
+            let words = line.message.split(separator: " ").suffix(2).joined(separator: " ")
+            return "\(words) \(line.values["decision"] ?? "-") \(line.values["other"] ?? "-")"
+        }
+        #expect(found == (expected.map { [$0] } ?? []))
+    }
+
+    @Test func `where decisions are enforced, a reported verdict is a field that only the gateway may set`()
+        async throws
+    {
+        let gateway = try GatewayFixture(asked: .traefik)
+        let ticket = try await gateway.cachedSession(of: .staff())
+        let fields = "\(cookie(ticket))X-Gatehouse-Shadow-Status: 200\r\n"
+        #expect(try gateway.asked(.traefik, "GET /wiki", GatewayFixture.gate, fields).status == 400)
+        #expect(try gateway.asked(.traefik, "GET /wiki", GatewayFixture.gate, cookie(ticket)).status == 200)
+    }
 }

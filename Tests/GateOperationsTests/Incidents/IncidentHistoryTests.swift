@@ -77,6 +77,16 @@ import Testing
         #expect(self.history.extent.completeSince == self.history.incidents(named: "app-\(half)").first?.time)
     }
 
+    @Test func `the latest denials are those by rules, the newest first, up to a limit`() {
+        for number in 0..<4 {
+            self.add(.policyDenied, "denied-\(number)")
+            self.add(.requestCrossSite, "cross-site-\(number)")
+        }
+        self.add(.policyRefused, "refused")
+        #expect(self.history.denials(limit: 3).map(\.id) == ["refused", "denied-3", "denied-2"])
+        #expect(self.history.denials(limit: 50).count == 5)
+    }
+
     @Test func `as long as nothing was replaced, all failures are there`() {
         self.add(.routeNone, "one")
         #expect(self.history.extent.count == 1 && self.history.extent.completeSince == nil)
