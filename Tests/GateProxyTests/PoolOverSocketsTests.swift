@@ -57,8 +57,7 @@ import Testing
     }
 
     @Test func `an upstream where nothing listens is unreachable, and waiting requests fail`() async throws {
-        let upstream = try await LocalUpstream { $0.connections = 1 }
-        try await upstream.stopListening()
+        let upstream = try await LocalUpstream(at: "127.0.0.2") { $0.connections = 1 }
         let requests = [upstream.request(), upstream.request(), upstream.request()]
         for request in requests {
             #expect(try await request.response == "unreachable")

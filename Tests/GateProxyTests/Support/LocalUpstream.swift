@@ -22,7 +22,13 @@ final class LocalUpstream: Sendable {
         var value = 0
     }
 
-    init(_ change: @escaping @Sendable (inout UpstreamLimits) -> Void = { _ in }) async throws {
+    /// A server on 127.0.0.1 and a pool.
+    ///
+    /// - Parameters:
+    ///   - host: Where the pool connects to; nothing listens on another address of the loopback interface, whatever other
+    ///     tests bind, and whatever sockets a process that is being started still holds.
+    ///   - change: Changes the limits of the pool.
+    init(at host: String = "127.0.0.1", _ change: @escaping @Sendable (inout UpstreamLimits) -> Void = { _ in }) async throws {
         let serving = self.group.next()
         self.loops = try SocketLoopGroup(count: 1)
         let loop = self.loops.loops[0]
@@ -41,7 +47,7 @@ final class LocalUpstream: Sendable {
         self.pool = try await loop.submit {
             var limits = UpstreamLimits()
             change(&limits)
-            let address = UpstreamTarget(.tcp(host: "127.0.0.1", port: port ?? 0))
+            let address = UpstreamTarget(.tcp(host: host, port: port ?? 0))
             var settings = UpstreamSettings(targets: [address])
             settings.limits = limits
             let environment = UpstreamEnvironment(loop: loop, sweep: DeadlineSweep())
@@ -67,11 +73,6 @@ final class LocalUpstream: Sendable {
             let pool = self.pool
             return try await self.loop.submit { pool.value.count }.get()
         }
-    }
-
-    /// Accepts no more connections.
-    func stopListening() async throws {
-        try await self.server.close().get()
     }
 
     /// Shuts the pool down and closes the server.
