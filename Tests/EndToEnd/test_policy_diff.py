@@ -115,12 +115,17 @@ def test_three_edited_files_have_the_changes_that_they_describe_for_real_users(s
     assert f"allowed by {gateway.place('mock:bob')}" in text
     assert f"denied (no entry of 'allow' matches, {gateway.place('mock:ada', fewer)})" in text
     assert "ledger" not in text and "3 users compared, 1 gain or lose access; apps: 1 differ, 2 do not" in text
+    print(text)
 
     def close_admin(apps):
         apps["wiki"]["deny"] = [{"path": "/admin/**", "not": {"user": "mock:ada"}}]
         apps["ledger"]["allow"].append({"user": "mock:cyd", "method": ["GET"]})
 
-    result = gateway.diff(gateway.edited("admin.yaml", close_admin), "--json")
+    admin = gateway.edited("admin.yaml", close_admin)
+    text = gateway.diff(admin).stdout
+    assert "wiki: 2 of 3 users lose access, 0 gain it" in text and "ledger: 0 of 2 users lose access, 1 gain it" in text
+    print(text)
+    result = gateway.diff(admin, "--json")
     # Bob and Cyd were admitted by entries of their own.
     lost = [("lose", 1, "GET", "/admin/x")] * 2
     assert changes(result.stdout) == {"wiki": lost, "ledger": [("gain", 1, "GET", "/ledger")]}
@@ -128,7 +133,9 @@ def test_three_edited_files_have_the_changes_that_they_describe_for_real_users(s
     def replace(apps):
         apps["notes"] = {**apps.pop("docs"), "path": "/notes"}
 
-    result = gateway.diff(gateway.edited("notes.yaml", replace), "--json", "--export", gateway.folder / "users.jsonl")
+    notes = gateway.edited("notes.yaml", replace)
+    print(gateway.diff(notes).stdout)
+    result = gateway.diff(notes, "--json", "--export", gateway.folder / "users.jsonl")
     assert changes(result.stdout) == {"docs": [("lose", 3, "GET", "/docs")], "notes": [("gain", 3, "GET", "/notes")]}
     users = (gateway.folder / "users.jsonl").read_text()
     assert len(users.splitlines()) == 3 and "name" not in users and "token" not in users
