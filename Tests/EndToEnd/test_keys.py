@@ -126,7 +126,7 @@ def test_a_rotation_under_traffic_rejects_no_assertion(pair, app):
 
 
 @pytest.mark.timeout(120)
-def test_what_a_retired_key_signed_is_rejected(tmp_path, provider_server, app):
+def test_what_a_withdrawn_key_signed_is_rejected(tmp_path, provider_server, app):
     """By apps that have the new key set, though neither assertion nor signature has expired."""
     gateway = Gateway(tmp_path / "gateway", {"mock": oidc(provider_server.realm("mock").issuer)}, public_echo(app))
     gateway.configuration["assertion"] = {"keys": str(tmp_path / "keys"), "publish_ahead": "2s"}
@@ -146,11 +146,11 @@ def test_what_a_retired_key_signed_is_rejected(tmp_path, provider_server, app):
 
     with provider_server.realm("mock").fresh(), gateway:
         browser = Browser(gateway)
-        assert browser.sign_in("mock", "/retired").status == 200
-        old, old_message = signed("/retired/old")
+        assert browser.sign_in("mock", "/withdrawn").status == 200
+        old, old_message = signed("/withdrawn/old")
         command(gateway, "keys", "rotate")
-        eventually(lambda: key(signed("/retired/new")[0]) != key(old), "it signs with the new key", 20)
-        new, new_message = signed("/retired/new")
+        eventually(lambda: key(signed("/withdrawn/new")[0]) != key(old), "it signs with the new key", 20)
+        new, new_message = signed("/withdrawn/new")
         # The old key is still published: the control.
         both = browser.send("GET", "/oauth2/jwks.json").json
         for reader in READERS:
