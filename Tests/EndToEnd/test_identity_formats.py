@@ -16,6 +16,7 @@ from http_message_signatures.exceptions import HTTPMessageSignaturesException
 
 from support.browser import Browser
 from support.gateway import Gateway, oidc
+from support.presets import PRESETS
 from support.raw import request
 from support.upstream import Upstream
 from support.verifiers import PublishedKeys, SignedMessage, signature_verifier, with_each_bit
@@ -24,27 +25,6 @@ NAME = "Zoë 🦊 李"
 #: In the order in which profiles have them.
 GROUPS = ["a,b|c", "ops", "Ärzte"]
 
-#: What apps of each preset read, and the field of the profile that it is.
-PRESETS = {
-    "grafana":
-        {
-            "X-WEBAUTH-USER": "user", "X-WEBAUTH-EMAIL": "email", "X-WEBAUTH-NAME": "name", "X-WEBAUTH-GROUPS": "groups"
-        },
-    "jenkins": {"X-Forwarded-Mail": "email", "X-Forwarded-DisplayName": "name"},
-    "kibana": {"X-Proxy-User": "user", "X-Proxy-Roles": "groups"},
-    "pomerium":
-        {
-            "X-Pomerium-Jwt-Assertion": "assertion", "X-Pomerium-Claim-Email": "email", "X-Pomerium-Claim-User": "user",
-            "X-Pomerium-Claim-Groups": "groups", "X-Pomerium-Claim-Name": "name",
-        },
-    "iap":
-        {
-            "X-Goog-Authenticated-User-Email": "google:email", "X-Goog-Authenticated-User-Id": "google:user",
-            "X-Goog-IAP-JWT-Assertion": "assertion",
-        },
-    "cloudflare": {"Cf-Access-Authenticated-User-Email": "email", "Cf-Access-Jwt-Assertion": "assertion"},
-    "remote-user": {"Remote-User": "user", "Remote-Email": "email", "Remote-Name": "name", "Remote-Groups": "groups"},
-}
 #: By other programs' decoders.
 DECODERS = {
     "percent": lambda value: unquote(value, errors="strict"),
