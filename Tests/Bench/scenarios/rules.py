@@ -3,7 +3,9 @@
 
 import statistics
 
+from client import Wire
 from measure import rounds
+from processes import Trouble
 from report import Row, microseconds
 
 from .protocols import requests
@@ -47,6 +49,15 @@ def apps(count):
     return {**others, "pages": entries("pages")}
 
 
+def decides(gateway):
+    """Raises if the rules are not in force: a gateway without them would be fast."""
+    with Wire(gateway.port) as wire:
+        for method, path, wanted in (("GET", "/page", 200), ("GET", "/restricted/page", 403), ("PUT", "/page", 403), ("GET", "/admin/page", 403)):
+            status = wire.ask(method, path, {"Cookie": gateway.cookie}).status
+            if status != wanted:
+                raise Trouble(f"{method} {path} got {status} instead of {wanted}")
+
+
 def difference(many, one):
     """The median of the differences of the rounds, in microseconds."""
     return statistics.median(more - less for more, less in zip(many, one, strict=True)) * 1e6
@@ -55,6 +66,7 @@ def difference(many, one):
 def ten_each(environment):
     """10,000 rules over 1,000 apps against one app that admits every signed-in user"""
     with environment.gateway(profile=PROFILE) as one, environment.gateway(profile=PROFILE, apps=apps(APPS)) as other:
+        decides(other)
         subjects = {
             "one": requests(environment, one.pid, one.place()), "many": requests(environment, other.pid, other.place())
         }
