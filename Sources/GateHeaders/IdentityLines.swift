@@ -158,10 +158,9 @@ package struct IdentityLines: Sendable {
         now: Instant
     ) throws(Failure) -> ByteBuffer {
         let assertion = try self.signer.sign(AssertionClaims(networkFor: route.audience), at: now)
-        let user = identity.settings.encoding.bytes(of: NetworkIdentity.user)
         return try self.lines(assertion, nil, as: identity, about: NetworkIdentity.user, now: now) { header in
             switch header.field {
-            case .user: user
+            case .user: identity.settings.encoding.bytes(of: header.prefix + NetworkIdentity.user)
             case .assertion: assertion
             case .email, .name, .preferredUsername, .groups, .provider: nil
             }

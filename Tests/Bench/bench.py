@@ -60,7 +60,7 @@ def parser():
     add("--idle", type=int, default=2000, help="idle connections")
     add("--bulk", type=int, default=1024, help="MiB of a large body")
     add("--sign-ins", type=int, default=600, help="sign-ins in one measurement")
-    add("--limit", type=int, default=720, help="seconds that the whole run may take")
+    add("--limit", type=int, default=780, help="seconds that the whole run may take")
     return found
 
 

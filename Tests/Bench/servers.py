@@ -165,7 +165,8 @@ class Beside:
 class Gateway:
     """One gateway. Its file has as many routes and providers as asked; the app of the measurements is the last."""
 
-    def __init__(self, environment, routes=1, providers=1, cpus=None, reuse=None, logs=None, variables=None, program=None, apps=None, more=None):
+    def __init__(self, environment, routes=1, providers=1, cpus=None, reuse=None, logs=None, variables=None, program=None, apps=None, more=None,
+                 profile=None):
         self.environment, self.cpus, self.reuse = environment, cpus or environment.measured, reuse
         self.program, self.variables = program or environment.options.gateway, {**ENVIRONMENT, **(variables or {})}
         self.name = f"gateway{next(environment.names)}"
@@ -173,7 +174,10 @@ class Gateway:
         self.folder.mkdir()
         self.port, self.secure_port, self.operations = free_ports(3)
         self.configuration = self.plan(routes, providers)
-        self.configuration["apps"].update(apps or {})
+        for name, app in (apps or {}).items():
+            self.configuration["apps"][name] = {**self.configuration["apps"].get(name, {}), **app}
+        if profile:
+            self.configuration["providers"]["mock"]["profile"] = profile
         self.configuration["gateway"].update(more or {})
         if logs:
             self.configuration["logs"] = {**logs, "access": str(self.folder / "access.log")}

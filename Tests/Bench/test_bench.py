@@ -20,6 +20,7 @@ import measure
 import processes
 import report
 import stored
+from scenarios import rules
 from scenarios.flat import fill
 from servers import with_value
 from signatures import SigningKey
@@ -59,6 +60,17 @@ class Figures(unittest.TestCase):
             for wrong in ({"requests": 10, "bytes": 9000, "failed": 0}, {"requests": 9, "bytes": 4500, "failed": 1}):
                 with self.assertRaises(processes.Trouble):
                     generator.checked(wrong, place)
+
+
+class Rules(unittest.TestCase):
+    def test_a_difference_is_the_median_of_the_rounds_differences(self):
+        # The second round was disturbed as a whole.
+        self.assertAlmostEqual(rules.difference([3e-6, 900e-6, 5e-6], [1e-6, 500e-6, 4e-6]), 2)
+
+    def test_each_app_has_ten_rules(self):
+        found = rules.apps(1000)
+        self.assertEqual(len(found), 1000)
+        self.assertEqual({len(app["allow"]) + len(app["deny"]) for app in found.values()}, {10})
 
 
 class Growth(unittest.TestCase):

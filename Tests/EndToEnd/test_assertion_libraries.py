@@ -1,72 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The gateway's assertion and its keys, read and verified by other libraries."""
 
+import base64
 import json
 import time
 
 import jwt
 import pytest
-from cryptojwt import JWT as CryptoJWT
 from cryptojwt import KeyJar
 from joserfc import jwk, jws
-from joserfc import jwt as joserfc_jwt
 from jwcrypto import jwk as jwcrypto_jwk
-from jwcrypto import jwt as jwcrypto_jwt
 
 from support.browser import Browser
-from support.libraries import authlib_jwt
 from support.tokens import b64
-
-REQUIRED = ["iss", "aud", "sub", "iat", "nbf", "exp", "jti", "sid", "provider", "groups"]
-
-
-def by_pyjwt(text, keys, issuer, audience, now):
-    key = jwt.PyJWKSet.from_dict(keys)[jwt.get_unverified_header(text)["kid"]]
-    options = {"require": REQUIRED, "verify_exp": now is None, "verify_iat": now is None, "verify_nbf": now is None}
-    claims = jwt.decode(text, key, ["ES256"], audience=audience, issuer=issuer, options=options)
-    if now is not None:
-        assert claims["nbf"] <= now < claims["exp"]
-    return claims
-
-
-def by_joserfc(text, keys, issuer, audience, now):
-    token = joserfc_jwt.decode(text, jwk.KeySet.import_key_set(keys), algorithms=["ES256"])
-    rules = {"iss": {"essential": True, "value": issuer}, "aud": {"essential": True, "value": audience}}
-    rules |= {name: {"essential": True} for name in REQUIRED if name not in rules and name != "groups"}
-    joserfc_jwt.JWTClaimsRegistry(now=now, **rules).validate(token.claims)
-    return token.claims
-
-
-def by_authlib(text, keys, issuer, audience, now):
-    rules = {"iss": {"essential": True, "value": issuer}, "aud": {"essential": True, "value": audience}}
-    return authlib_jwt(text, keys, rules, now)
-
-
-def by_jwcrypto(text, keys, issuer, audience, now):
-    keyset = jwcrypto_jwk.JWKSet.from_json(json.dumps(keys))
-    expected = {"iss": issuer, "aud": audience, "sub": None, "jti": None, "exp": None, "nbf": None}
-    if now is not None:
-        expected |= {"exp": now, "nbf": now}
-    token = jwcrypto_jwt.JWT(check_claims=expected, algs=["ES256"])
-    token.leeway = 0
-    token.deserialize(text, keyset)
-    return json.loads(token.claims)
-
-
-def by_cryptojwt(text, keys, issuer, audience, now):
-    jar = KeyJar()
-    jar.import_jwks(keys, issuer)
-    token = CryptoJWT(jar, iss=audience, allowed_sign_algs=["ES256"])
-    claims = token.unpack(text, timestamp=now)
-    assert audience in ([claims["aud"]] if isinstance(claims["aud"], str) else claims["aud"])
-    assert claims["iss"] == issuer
-    return dict(claims.items())
-
-
-READERS = {
-    "PyJWT": by_pyjwt, "joserfc": by_joserfc, "Authlib": by_authlib, "jwcrypto": by_jwcrypto, "cryptojwt": by_cryptojwt,
-}
-
+from support.verifiers import READERS, with_each_bit
 
 @pytest.fixture
 def user(gateway, realm, app):
@@ -110,6 +57,25 @@ def test_each_library_rejects_other_issuers_and_audiences(reader, user, gateway)
         with pytest.raises(Exception):
             read(*good[:index], wrong, *good[index + 1:])
     assert read(*good)["sub"] == "mock:ada"
+
+
+@pytest.mark.parametrize("reader", ["PyJWT", "joserfc", "jwcrypto"])
+@pytest.mark.parametrize("part", ["header", "payload", "signature"])
+def test_each_changed_bit_of_an_assertion_is_noticed(part, reader, user, gateway):
+    text, keys = user
+    read, origin = READERS[reader], gateway.origin
+    parts, index = text.split("."), ["header", "payload", "signature"].index(part)
+    plain = base64.urlsafe_b64decode(parts[index] + "==")
+    accepted = []
+    for bit, changed in enumerate(with_each_bit(plain)):
+        parts[index] = b64(changed)
+        try:
+            read(".".join(parts), keys, origin, origin, None)
+        except Exception:  # each library has errors of its own; the text without a change is the control
+            continue
+        accepted.append(bit)
+    assert accepted == []
+    assert read(text, keys, origin, origin, None)["sub"] == "mock:ada"
 
 
 def test_the_header_matches_the_key_set(user):

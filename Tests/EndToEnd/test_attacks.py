@@ -15,6 +15,7 @@ import pytest
 import requests
 
 from support import http2
+from support.attacks import IRREGULAR_NAMES
 from support.browser import Browser
 from support.gateway import Gateway, oidc
 from support.processes import certificate, eventually, free_port
@@ -143,7 +144,7 @@ def gateway(tmp_path_factory, provider_server, recorder):
         common = {"host": way.host, **way.action()}
         apps |= {
             way.name: {
-                **common, "allow": "signed_in", "providers": ["mock"], "headers": {"X-WEBAUTH-USER": "email"},
+                **common, "allow": "signed_in", "providers": ["mock"], "headers": {"X-WEBAUTH-USER": "email", "Grafana-Login": "user"},
                 "deny": [{"path": "/denied/**"}, {"method": "DELETE"}],
                 "public": ["/public/", {"path": "/net/", "network": "10.0.0.0/8"}],
             },
@@ -151,6 +152,7 @@ def gateway(tmp_path_factory, provider_server, recorder):
                 **common, "path": "/admins", "allow": [{"group": "admins"}], "public": ["/admins/assets/"],
             },
             f"{way.name}-staff": {**common, "path": "/staff", "allow": [{"email_domain": "example.com"}]},
+            f"{way.name}-idna": {**common, "path": "/idna", "allow": [{"email_domain": "xn--bcher-kva.example"}]},
             f"{way.name}-other": {**common, "path": "/other", "providers": ["other"], "allow": "signed_in"},
         }
     made.configuration |= {"providers": providers, "apps": apps}
@@ -219,6 +221,15 @@ def test_a_08_a_managed_name_in_any_spelling_adds_nothing(way, name, request):
                 assert decision.status in (400, 403), spelled
 
 
+@pytest.mark.parametrize("name", [name for name, _ in IRREGULAR_NAMES])
+def test_a_08_a_name_that_an_app_may_read_as_ours_is_rejected(way, name, request):
+    """A-08 K-01: with a session and on public paths, whatever the proxy that asks would make of it."""
+    cookie = request.getfixturevalue("ada")
+    for target, mine in (("/page", [cookie]), ("/public/x", [])):
+        decision = way.ask(target, *mine, (name, "evil"))
+        assert (decision.admitted, decision.status) == (False, 400), decision
+
+
 def test_a_09_no_field_makes_a_request_a_health_check(way):
     for agent in ("GoogleHC/1.0", "kube-probe/1.30", "ELB-HealthChecker/2.0"):
         rejected(way, "/secret", "/oauth2/auth", "/healthz", fields=[("User-Agent", agent)])
@@ -249,6 +260,31 @@ def test_a_12_an_email_rule_needs_one_verified_address_of_the_domain(way, realm,
     cookie = way.sign_in()
     assert way.ask("/staff/x", cookie).admitted == admitted
     assert ("x-forwarded-email" in way.ask("/page", cookie).identity) <= verified
+
+
+@pytest.mark.parametrize(
+    ("email", "path", "admitted"),
+    [
+        # The rule names a domain as DNS has it; nothing else is that domain, whatever IDNA makes of it.
+        ("ada@xn--bcher-kva.example", "/idna", True), ("ada@XN--Bcher-KVA.Example", "/idna", True),
+        ("ada@bücher.example", "/idna", False), ("ada@bu\u0308cher.example", "/idna", False), ("ada@BÜCHER.example", "/idna", False),
+        ("ada@xn--bcher-kva\u3002example", "/idna", False), ("ada@xn--bcher-kva.example.evil.org", "/idna", False),
+        ("ada@xn--bcher-kvaa.example", "/idna", False), ("ada@bcher-kva.example", "/idna", False),
+        # What maps to the domain of the rule, or looks like it: wide letters, other full stops, a soft hyphen, Cyrillic.
+        ("ada@\uff45\uff58\uff41\uff4d\uff50\uff4c\uff45.com", "/staff", False), ("ada@example\u3002com", "/staff", False),
+        ("ada@example\uff0ecom", "/staff", False), ("ada@exam\u00adple.com", "/staff", False),
+        ("ada@ex\u0430mple.com", "/staff", False), ("ada@xn--exmple-4nf.com", "/staff", False),
+        ("ada@example.c\u2134m", "/staff", False), ("ada@xn--example.com", "/staff", False),
+        ("ada\uff20example.com", "/staff", False), ("ada@evil.org\uff20example.com", "/staff", False),
+    ],
+    ids=ascii,
+)
+def test_a_12_a_domain_has_one_spelling(way, realm, email, path, admitted):
+    """A-12 K-12: internationalized domains count as their A-labels only."""
+    realm.user = {"sub": "eve", "email": email, "email_verified": True}
+    decision = way.ask(f"{path}/x", way.sign_in())
+    assert decision.admitted == admitted
+    assert decision.status == (200 if admitted else 403)
 
 
 # Pomerium
@@ -314,8 +350,36 @@ def test_a_23_a_decision_is_about_the_latest_claims(tmp_path, realm, recorder):
             eventually(lambda way=way, cookie=cookie: way.ask("/x", cookie).status == 403, f"{way.name} denies", 15)
 
 
-def test_a_24_clients_reach_no_metrics_health_or_debugging(way):
-    rejected(way, "/metrics", "/debug/pprof/", "/healthz", "/readyz", "/v1/users", "/oauth2/metrics")
+OPERATIONS = [
+    "/metrics", "/healthz", "/readyz", "/livez", "/status", "/v1/users", "/v1/sessions", "/v1/policy/users", "/v1/keys",
+    "/debug/pprof/",
+]
+
+
+def test_a_24_clients_reach_no_metrics_health_or_debugging(way, ada):
+    """Without a session nothing responds; with one these are paths of the app, on the host of the gateway too."""
+    rejected(way, *OPERATIONS, "/oauth2/metrics", "/oauth2/healthz", "/oauth2/v1/users")
+    # A proxy that asks about the gateway's own host.
+    rejected(way, *OPERATIONS, host=way.gateway.authority)
+    rejected(way, *OPERATIONS, fields=[ada], host=way.gateway.authority)
+    for path in OPERATIONS:
+        decision = way.ask(path, ada)
+        assert (decision.admitted, decision.target) == (True, path)
+        # A client at the listener itself: the app that is forwarded to, or nothing.
+        response = request(way.gateway.port, path, way.authority, fields=[ada])
+        assert response.status == (200 if way.name == "proxied" else 403), path
+        assert (way.name == "proxied") == ("line" in response.json) and "gatehouse_" not in response.text
+        for below in ("/oauth2", "/oauth2/auth", "/oauth2/auth/response"):
+            response = request(way.gateway.port, below + path, way.authority, fields=[ada])
+            assert response.status in (400, 403, 404) and "gatehouse_" not in response.text, below + path
+
+
+def test_a_24_the_operations_listener_decides_nothing(way, ada):
+    original = {"X-Original-Method": "GET", "X-Original-URL": f"http://{way.authority}/page"}
+    for path in ("/oauth2/auth", "/oauth2/auth/response", "/oauth2/auth/page", "/envoy.service.auth.v3.Authorization/Check"):
+        url = f"http://127.0.0.1:{way.gateway.operations}{path}"
+        response = requests.get(url, headers={**original, ada[0]: ada[1]}, timeout=5)
+        assert response.status_code == 404 and not described(response.headers), path
 
 
 def test_a_25_the_app_that_gets_a_request_is_the_one_that_was_decided_about(way, ada):

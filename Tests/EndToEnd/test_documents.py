@@ -1,21 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The documents match the program: their examples run as they are."""
 
-import http.server
 import json
-import os
 import re
 import subprocess
-import threading
-import time
 from pathlib import Path
 
-import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from jwt.algorithms import ECAlgorithm
 
+from support.documents import blocks
 from support.gateway import PROGRAM
 from support.processes import REPOSITORY
 
@@ -23,11 +18,6 @@ TOP = Path(__file__).resolve().parents[2]
 DOCUMENTS = [*sorted(TOP.glob("*.md")), *sorted((TOP / "docs").glob("**/*.md")), TOP / "Tests/README.md"]
 APPS = [f"docs/apps/{page.name}" for page in sorted((TOP / "docs/apps").glob("[a-z]*.md"))]
 PAGES = [f"docs/providers/{page.name}" for page in sorted((TOP / "docs/providers").glob("[a-z]*.md"))]
-APP = "https://wiki.example.com"
-
-
-def blocks(name, language):
-    return re.findall(rf"^```{language}\n(.*?)^```", (TOP / name).read_text(), re.S | re.M)
 
 
 # The files
@@ -35,8 +25,9 @@ def blocks(name, language):
 
 @pytest.mark.parametrize(
     "name", [
-        "README.md", "docs/start.md", "docs/profile.md", "docs/pinning.md", "docs/headers.md", "docs/policy.md", "docs/machines.md", *PAGES,
-        *(page for page in APPS if page not in {"docs/apps/node.md", "docs/apps/go.md"})
+        "README.md", "docs/start.md", "docs/profile.md", "docs/pinning.md", "docs/headers.md", "docs/policy.md", "docs/machines.md",
+        "docs/forward-auth.md", *PAGES,
+        *(page for page in APPS if page not in {"docs/apps/node.md", "docs/apps/go.md", "docs/apps/python.md"})
     ]
 )
 def test_the_files_in_the_documents_pass_the_check(name, tmp_path):
@@ -88,172 +79,6 @@ def test_each_page_explains_registration_and_failures(name):
     codes = (TOP / "docs/errors.md").read_text()
     named = re.findall(r"`((?:openid|provider|id_token|policy)\.[a-z_]+)`", wrong)
     assert named and all(f"`{code}`" in codes for code in named)
-
-
-# The example of an app that verifies assertions
-
-
-@pytest.fixture(scope="module")
-def key():
-    return ec.generate_private_key(ec.SECP256R1())
-
-
-@pytest.fixture(scope="module")
-def gateway(key):
-    """A server that publishes a key as the gateway does."""
-    jwk = {**json.loads(ECAlgorithm.to_jwk(key.public_key())), "kid": "one", "alg": "ES256", "use": "sig"}
-    responses = {"/oauth2/jwks.json": json.dumps({"keys": [jwk]}).encode()}
-
-    class Publisher(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
-            body = responses.get(self.path)
-            self.send_response(200 if body else 404)
-            self.end_headers()
-            self.wfile.write(body or b"")
-
-        def log_message(self, *_):
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Publisher)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
-
-
-@pytest.fixture(scope="module")
-def example(gateway):
-    """The function of the example."""
-    source = next(block for block in blocks("docs/start.md", "python") if "def user" in block)
-    names = {}
-    exec(source.replace("https://gate.example.com", gateway), names)
-    return names["user"]
-
-
-def headers(gateway, key, kid="one", **changes):
-    now = int(time.time())
-    claims = {"iss": gateway, "aud": APP, "sub": "google:1", "iat": now, "nbf": now, "exp": now + 120, **changes}
-    known = {name: value for name, value in claims.items() if value is not None}
-    return {"X-Gatehouse-Assertion": jwt.encode(known, key, "ES256", headers={"kid": kid})}
-
-
-def test_the_example_returns_the_user(gateway, key, example):
-    assert example(headers(gateway, key))["sub"] == "google:1"
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"aud": "https://other.example.com"},
-        {"iss": "https://other.example.com"},
-        {"exp": 1_700_000_000},
-        {"exp": None},
-        {"sub": None},
-        {"kid": "two"},
-    ],
-    ids=str,
-)
-def test_the_example_rejects_another_audience(gateway, key, example, changes):
-    with pytest.raises(jwt.PyJWTError):
-        example(headers(gateway, key, **changes))
-
-
-def test_the_example_rejects_another_key_and_no_assertion(gateway, example):
-    with pytest.raises(jwt.PyJWTError):
-        example(headers(gateway, ec.generate_private_key(ec.SECP256R1())))
-    with pytest.raises(jwt.PyJWTError):
-        example({})
-
-
-# The pages of apps
-
-
-@pytest.mark.parametrize("page, preset", [("grafana", "grafana"), ("jenkins", "jenkins"), ("opensearch", "kibana")])
-def test_a_page_of_an_app_names_headers_that_the_app_gets(page, preset):
-    table = re.search(rf"^\| `{preset}` \|(.*)", (TOP / "docs/headers.md").read_text(), re.M)[1]
-    sent = {name.lower() for name in re.findall(r"`(X-[\w-]+)`", table)}
-    sent |= {"x-forwarded-user", "x-forwarded-groups", "x-gatehouse-assertion", "x-forwarded-for"}
-    named = {name.lower() for name in re.findall(r"\bX-[\w-]+", (TOP / f"docs/apps/{page}.md").read_text(), re.I)}
-    assert len(named) > 1 and named <= sent
-
-
-NODE = """
-import { user } from "./verifier.mjs";
-for (const assertion of JSON.parse(process.argv[2])) {
-  const headers = assertion ? { "x-gatehouse-assertion": assertion } : {};
-  console.log(await user(headers).then((claims) => claims.sub, (error) => `Error ${error.message}`));
-}
-"""
-
-
-def node(gateway, folder):
-    source = next(block for block in blocks("docs/apps/node.md", "js") if "function user" in block)
-    assert len(source.splitlines()) <= 30
-    (folder / "verifier.mjs").write_text(source.replace("https://gate.example.com", gateway))
-    (folder / "main.mjs").write_text(NODE)
-    return ["node", folder / "main.mjs"]
-
-
-GO = """package main
-
-import (
-	"encoding/json"
-	"fmt"
-	"net/http"
-	"os"
-)
-
-func main() {
-	var assertions []string
-	json.Unmarshal([]byte(os.Args[1]), &assertions)
-	for _, assertion := range assertions {
-		request := http.Request{Header: http.Header{"X-Gatehouse-Assertion": {assertion}}}
-		if claims, err := User(&request); err == nil {
-			fmt.Println(claims.Sub)
-		} else {
-			fmt.Println("Error", err)
-		}
-	}
-}
-"""
-
-
-def go(gateway, folder):
-    verifier, keys, _ = blocks("docs/apps/go.md", "go")
-    code = verifier[verifier.index("const "):]
-    assert len([line for line in code.splitlines() if line]) <= 30
-    sources = {"verifier.go": verifier.replace("https://gate.example.com", gateway), "keys.go": keys, "main.go": GO}
-    for name, text in sources.items():
-        (folder / name).write_text(text)
-    files = [folder / name for name in sources]
-    assert subprocess.run(["gofmt", "-l", *files], capture_output=True, text=True, check=True).stdout == ""
-    environment = {**os.environ, "GOCACHE": str(folder / "cache"), "HOME": str(folder)}
-    subprocess.run(["go", "build", "-o", folder / "main", *files], env=environment, check=True, timeout=300)
-    return [folder / "main"]
-
-
-@pytest.mark.parametrize("program", [node, go])
-def test_the_verifier_of_an_app_accepts_what_is_valid_only(gateway, key, tmp_path, program):
-    command = program(gateway, tmp_path)
-    good = headers(gateway, key)["X-Gatehouse-Assertion"]
-    head, body, signature = good.split(".")
-    none = jwt.encode({"iss": gateway, "aud": APP, "sub": "x"}, None, "none", headers={"kid": "one"})
-    bad = [
-        "", "x", "a.b.c", none, f"{none.split('.')[0]}.{body}.{signature}", f"{head}.{body}.", f"{head}.{body[:-4]}AAAA.{signature}",
-        headers(gateway, ec.generate_private_key(ec.SECP256R1()))["X-Gatehouse-Assertion"],
-        *(
-            headers(gateway, key, **changes)["X-Gatehouse-Assertion"] for changes in [
-                {"aud": "https://other.example.com"}, {"iss": "https://other.example.com"}, {"exp": 1_700_000_000}, {"exp": None},
-                {"nbf": 4_000_000_000}, {"sub": None}, {"kid": "two"}
-            ]
-        ),
-    ]
-    done = subprocess.run(
-        [*command, json.dumps([good, *bad, good])], capture_output=True, text=True, timeout=60, check=True
-    )
-    first, *others, last = done.stdout.splitlines()
-    assert first == last == "google:1"
-    assert len(others) == len(bad) and all(line.startswith("Error ") for line in others), others
 
 
 # Links

@@ -2,6 +2,7 @@
 """Forward-auth: nginx, Caddy and Envoy with the files of deploy/forward-auth forward to an app and ask the gateway before."""
 
 import ipaddress
+import json
 import re
 from pathlib import Path
 
@@ -11,10 +12,13 @@ import pytest
 import requests
 
 from support.browser import Browser, trusting_context
+from support.documents import blocks
 from support.fronts import Front
 from support.gateway import Gateway, oidc, run
 from support.processes import certificate, eventually, free_port
 from support.raw import Wire, request
+from support.sealed import opened, sealed
+from support.tokens import now
 from support.websockets import agrees, frame, handshake, unmasked
 
 DIALECTS = ["nginx", "caddy", "envoy", "envoy_grpc"]
@@ -215,6 +219,80 @@ def test_no_client_gets_a_decision_through_the_proxy(front, ada):
             assert not response.get("x-forwarded-user") and not response.get("x-gatehouse-assertion")
 
 
+PREFLIGHT = [("Access-Control-Request-Method", "PUT"), ("Access-Control-Request-Headers", "authorization")]
+
+
+def test_a_preflight_of_a_listed_page_reaches_the_app_and_no_other(front, ada):
+    """Browsers send it without cookies; the app decides."""
+    def sent(target, origin, fields=()):
+        front.app.requests.clear()
+        response = ask(front, target, "OPTIONS", [("Origin", origin), *PREFLIGHT, *fields])
+        assert bool(front.app.requests) == (response.status == 200), (target, origin, response)
+        return response.status
+
+    for target, origin in (("/api/x", front.page), ("/api/hooks/x", front.page), ("/api/hooks/x", front.hook)):
+        assert sent(target, origin) == 200, (target, origin)
+        seen, = front.app.requests
+        assert seen.method == "OPTIONS" and seen.get("origin") == origin and not seen.get("x-forwarded-user")
+    for target, origin in (
+        ("/api/x", front.hook), ("/api/hooks", front.hook), ("/api/x", "https://evil.example"), ("/page", front.page),
+        ("/staff/x", front.page), ("/apis/x", front.page),
+    ):
+        assert sent(target, origin) == 401, (target, origin)
+    front.app.requests.clear()
+    assert ask(front, "/api/x", "OPTIONS", [("Origin", front.page)]).status == 401 and not front.app.requests
+
+
+def test_a_page_of_another_origin_writes_where_it_is_listed(front, ada):
+    """`origins` of an app, and for one path of it."""
+    def written(target, origin):
+        fields = [cookie(front, ada), ("Origin", origin), ("Sec-Fetch-Site", "cross-site")]
+        front.app.requests.clear()
+        status = ask(front, target, "POST", fields, body=b"ab").status
+        assert [seen.body for seen in front.app.requests] == [b"ab"] * (status == 200), (target, origin)
+        return status
+
+    for target, origin in (("/api/x", front.page), ("/api/hooks/x", front.page), ("/api/hooks/x", front.hook)):
+        assert written(target, origin) == 200, (target, origin)
+        assert front.app.requests[0].get("x-forwarded-user") == "mock:ada"
+    for target, origin in (
+        ("/api/x", front.hook), ("/api/hooks", front.hook), ("/api/x", "https://evil.example"), ("/page", front.page),
+    ):
+        assert written(target, origin) == 403, (target, origin)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_renewed_session_in_a_cookie_reaches_the_browser(dialect, tmp_path, provider_server, realm):
+    """Through Caddy none does, as docs/forward-auth.md states."""
+    files = certificate(tmp_path, "front", Front.wiki, Front.unused)
+    front = Front(dialect, tmp_path, realm.issuer, files, {"store": "cookie:", "idle_timeout": "1h"})
+    name = "__Host-gatehouse"
+    try:
+        front.start()
+        fresh = signed_in(front).cookies[front.wiki][name]
+        assert ask(front, "/fresh", fields=[("Cookie", f"{name}={fresh}")]).all("set-cookie") == []
+        seen, session = opened(fresh, front.wiki)
+        before = seen - 3000
+        old = sealed(before, {**session, "created": before}, front.wiki)
+        response = ask(front, "/renewed", fields=[("Cookie", f"{name}={old}; theme=dark")])
+        assert response.status == 200 and front.app.seen("/renewed")[-1].get("cookie") == "theme=dark"
+        lines = response.all("set-cookie")
+        if dialect == "caddy":
+            assert lines == []
+            return
+        line, = lines
+        assert line.startswith(f"{name}=") and line.endswith("; Path=/; Secure; HttpOnly; SameSite=Lax")
+        time, renewed = opened(line.partition("=")[2].partition(";")[0], front.wiki)
+        assert seen - 60 <= time <= now() and renewed["id"] == session["id"]
+        # A session that is over is not renewed.
+        late = seen - 3601
+        over = sealed(late, {**session, "created": late - 400}, front.wiki)
+        response = ask(front, "/over", fields=[("Cookie", f"{name}={over}")])
+        assert response.status == 401 and not front.app.seen("/over")
+    finally:
+        front.stop()
+
+
 def test_without_the_gateway_nothing_reaches_the_app(front, ada):
     """K-07."""
     front.gateway.kill()
@@ -235,16 +313,18 @@ def asked(tmp_path_factory, provider_server):
     """A gateway that 127.0.0.1 may ask, about an app in each mode."""
     apps = {
         "wiki": {"forward_auth": "enforce", "allow": "signed_in", "public": ["/public/"]},
-        "old": {"host": "old.localhost", "forward_auth": "shadow", "allow": "signed_in"},
+        "old": {"host": "old.localhost", "forward_auth": "shadow", "allow": [{"path": "/page"}]},
     }
     settings = {"forward_auth": {"dialect": "nginx", "from": ["127.0.0.1/32"]}}
     provider = {"mock": oidc(provider_server.realm("mock").issuer)}
-    with Gateway(tmp_path_factory.mktemp("asked"), provider, apps, gateway=settings) as gateway:
+    made = Gateway(tmp_path_factory.mktemp("asked"), provider, apps, gateway=settings)
+    made.configuration["logs"] = {"format": "json"}
+    with made as gateway:
         yield gateway
 
 
-def decision(gateway, target, host="gate.localhost"):
-    fields = [("X-Original-Method", "GET"), ("X-Original-URL", f"http://{host}{target}")]
+def decision(gateway, target, host="gate.localhost", fields=()):
+    fields = [*fields, ("X-Original-Method", "GET"), ("X-Original-URL", f"http://{host}{target}")]
     return request(gateway.port, "/oauth2/auth", "internal", fields=fields)
 
 
@@ -274,6 +354,22 @@ def test_in_shadow_mode_each_request_passes_and_what_would_not_is_explained(aske
     found = re.search(r"incident\W+([A-Za-z0-9_-]{12})", line)[1]
     explained = run("explain", found, "--config", asked.path, cwd=asked.folder)
     assert explained.returncode == 0 and "/old/page" in explained.stdout, explained
+
+
+def test_the_line_on_the_page_is_one_that_shadow_mode_writes(asked, realm):
+    """A user without access: the members of docs/forward-auth.md, of the same kinds, in their order."""
+    browser = Browser()
+    authority = f"old.localhost:{asked.port}"
+    assert browser.visit(f"http://{authority}/oauth2/start/mock?rd=/page").status == 403
+    session = [("Cookie", f"gatehouse={browser.ticket('old.localhost')}")]
+    assert decision(asked, "/denied", authority, session).status == 200
+    lines = [json.loads(line) for line in asked.log.splitlines() if "forward-auth would reject" in line]
+    written, = [line for line in lines if line["decision"] == "denied"]
+    shown = json.loads(blocks("docs/forward-auth.md", "text")[0].replace(",…}", "}"))
+    same = ("level", "stream", "message", "code", "decision")
+    assert {name: written[name] for name in same} == {name: shown[name] for name in same}
+    assert [name for name in written if name in shown] == list(shown)
+    assert written["app"] == "old" and written["user"] == "mock:ada" and len(written["incident"]) == len(shown["incident"])
 
 
 # Envoy's calls, without Envoy

@@ -2,48 +2,29 @@
 """The identity as other apps expect it: presets, encodings, Authorization, and the signature over the headers."""
 
 import base64
+import datetime
 import quopri
 import re
+import types
 from email.header import decode_header
 from urllib.parse import unquote
 
-import jwt
 import pytest
-import requests
 from cryptography.hazmat.primitives.asymmetric import ec
-from http_message_signatures import HTTPMessageVerifier, HTTPSignatureKeyResolver, InvalidSignature, algorithms
+from http_message_signatures import InvalidSignature, signatures
 from http_message_signatures.exceptions import HTTPMessageSignaturesException
 
 from support.browser import Browser
 from support.gateway import Gateway, oidc
+from support.presets import PRESETS
 from support.raw import request
 from support.upstream import Upstream
+from support.verifiers import PublishedKeys, SignedMessage, signature_verifier, with_each_bit
 
 NAME = "Zoë 🦊 李"
 #: In the order in which profiles have them.
 GROUPS = ["a,b|c", "ops", "Ärzte"]
 
-#: What apps of each preset read, and the field of the profile that it is.
-PRESETS = {
-    "grafana":
-        {
-            "X-WEBAUTH-USER": "user", "X-WEBAUTH-EMAIL": "email", "X-WEBAUTH-NAME": "name", "X-WEBAUTH-GROUPS": "groups"
-        },
-    "jenkins": {"X-Forwarded-Mail": "email", "X-Forwarded-DisplayName": "name"},
-    "kibana": {"X-Proxy-User": "user", "X-Proxy-Roles": "groups"},
-    "pomerium":
-        {
-            "X-Pomerium-Jwt-Assertion": "assertion", "X-Pomerium-Claim-Email": "email", "X-Pomerium-Claim-User": "user",
-            "X-Pomerium-Claim-Groups": "groups", "X-Pomerium-Claim-Name": "name",
-        },
-    "iap":
-        {
-            "X-Goog-Authenticated-User-Email": "google:email", "X-Goog-Authenticated-User-Id": "google:user",
-            "X-Goog-IAP-JWT-Assertion": "assertion",
-        },
-    "cloudflare": {"Cf-Access-Authenticated-User-Email": "email", "Cf-Access-Jwt-Assertion": "assertion"},
-    "remote-user": {"Remote-User": "user", "Remote-Email": "email", "Remote-Name": "name", "Remote-Groups": "groups"},
-}
 #: By other programs' decoders.
 DECODERS = {
     "percent": lambda value: unquote(value, errors="strict"),
@@ -190,79 +171,57 @@ def test_headers_over_the_budget_are_not_sent_in_part(formats, provider_server):
 # What an app sees, for a verifier that knows nothing of the gateway.
 
 
-class Message:
-    """A request as the app received it."""
-    def __init__(self, seen, authority):
-        line, *lines = seen.head.decode("latin-1").split("\r\n")
-        self.method, target, _ = line.split(" ")
-        self.url = f"http://{authority}{target}"
-        self.headers = requests.structures.CaseInsensitiveDict(line.split(": ", 1) for line in lines if line)
-
-
-class Keys(HTTPSignatureKeyResolver):
-    """The published keys."""
-    def __init__(self, port):
-        self.keys = jwt.PyJWKSet.from_dict(request(port, "/oauth2/jwks.json").json)
-
-    def resolve_public_key(self, key_id):
-        return self.keys[key_id].key
-
-    def resolve_private_key(self, key_id):
-        raise KeyError(key_id)
-
-
 @pytest.fixture(scope="module")
 def verify(formats):
-    verifier = HTTPMessageVerifier(
-        signature_algorithm=algorithms.ECDSA_P256_SHA256, key_resolver=Keys(formats.port)
-    )
-    return lambda message: verifier.verify(message)
-
-
-def covered(message):
-    return re.findall(r'"([^" ]+)"', message.headers["Signature-Input"].partition(")")[0])
+    return signature_verifier(PublishedKeys(formats.port)).verify
 
 
 @pytest.mark.parametrize("path", ["/signed/page?a=b", "/each/page?a=b", "/each/page"])
 def test_another_library_verifies_the_signature(path, seen, verify, formats):
     found = seen(path, ("Signature", "gatehouse=:ZXZpbA==:"), ("Signature-Input", 'gatehouse=("host");created=1'))
-    message = Message(found, formats.authority)
+    message = SignedMessage(found, formats.authority)
     assert len(found.all("Signature")) == len(found.all("Signature-Input")) == 1
     verify(message)
     names = [name.lower() for name in message.headers if re.match(r"x-forwarded-(user|email|name|preferred|groups|provider)", name.lower())]
-    assert set(names) | {"x-gatehouse-assertion"} <= set(covered(message))
+    assert set(names) | {"x-gatehouse-assertion"} <= set(message.covered)
     if path.startswith("/each"):
-        assert covered(message)[:4] == ["@method", "@authority", "@path", "@query"]
-        assert "authorization" in covered(message)
+        assert message.covered[:4] == ["@method", "@authority", "@path", "@query"]
+        assert "authorization" in message.covered
+
+
+def accepted_changes(message, name, values, verify):
+    """The values of a field with which the signature is valid nevertheless."""
+    value, accepted = message.headers[name], []
+    for changed in values:
+        message.headers[name] = changed
+        try:
+            verify(message)
+        except (InvalidSignature, HTTPMessageSignaturesException):
+            continue
+        accepted.append(changed)
+    message.headers[name] = value
+    return accepted
 
 
 @pytest.mark.parametrize("path", ["/signed/page", "/each/page?a=b"])
-def test_each_change_of_what_is_signed_is_noticed(path, seen, verify, formats):
-    found = seen(path)
-    message = Message(found, formats.authority)
+def test_each_changed_bit_of_what_is_signed_is_noticed(path, seen, verify, formats):
+    """Of all values that are covered, of the parameters of the signature, and of the signature itself."""
+    message = SignedMessage(seen(path), formats.authority)
     verify(message)
-    for name in [name for name in covered(message) if not name.startswith("@")]:
-        value = message.headers[name]
-        for position in range(len(value)):
-            message.headers[name] = value[:position] + chr(ord(value[position]) ^ 1) + value[position + 1:]
-            with pytest.raises((InvalidSignature, HTTPMessageSignaturesException)):
-                verify(message)
-        message.headers[name] = value
-    signature = message.headers["Signature"]
-    raw = bytearray(base64.b64decode(signature.partition(":")[2][:-1]))
-    for bit in range(len(raw) * 8):
-        raw[bit // 8] ^= 1 << bit % 8
-        message.headers["Signature"] = f"gatehouse=:{base64.b64encode(raw).decode()}:"
-        with pytest.raises((InvalidSignature, HTTPMessageSignaturesException)):
-            verify(message)
-        raw[bit // 8] ^= 1 << bit % 8
-    message.headers["Signature"] = signature
+    fields = [name for name in message.covered if not name.startswith("@")]
+    assert "x-gatehouse-assertion" in fields and "x-forwarded-user" in fields
+    for name in [*fields, "signature-input"]:
+        plain = message.headers[name].encode("latin-1")
+        assert accepted_changes(message, name, (one.decode("latin-1") for one in with_each_bit(plain)), verify) == []
+    raw = base64.b64decode(message.headers["Signature"].partition(":")[2][:-1])
+    signatures = (f"gatehouse=:{base64.b64encode(one).decode()}:" for one in with_each_bit(raw))
+    assert accepted_changes(message, "signature", signatures, verify) == []
     verify(message)
 
 
 @pytest.mark.parametrize("change", ["method", "path", "query", "authority"])
 def test_the_signature_of_a_request_fits_no_other(change, seen, verify, formats):
-    message = Message(seen("/each/page?a=b"), formats.authority)
+    message = SignedMessage(seen("/each/page?a=b"), formats.authority)
     if change == "method":
         message.method = "DELETE"
     elif change == "authority":
@@ -273,12 +232,32 @@ def test_the_signature_of_a_request_fits_no_other(change, seen, verify, formats)
         verify(message)
 
 
-def test_a_signature_has_an_end_and_another_key_does_not_fit(seen, formats):
-    message = Message(seen("/signed/page"), formats.authority)
+def test_a_signature_expires(seen, verify, formats, monkeypatch):
+    """By the verifier's clock, for which it allows five seconds."""
+    message = SignedMessage(seen("/signed/page"), formats.authority)
     parameters = dict(part.split("=", 1) for part in message.headers["Signature-Input"].split(";")[1:])
-    assert 0 < int(parameters["expires"]) - int(parameters["created"]) <= 120
-    keys = Keys(formats.port)
+    created, expires = int(parameters["created"]), int(parameters["expires"])
+    assert 0 < expires - created <= 120
+
+    def at(seconds):
+        class Clock(datetime.datetime):
+            @classmethod
+            def now(cls, tz=None):
+                return datetime.datetime.fromtimestamp(seconds, tz)
+
+        kept = {"datetime": Clock, "timedelta": datetime.timedelta, "timezone": datetime.timezone}
+        monkeypatch.setattr(signatures, "datetime", types.SimpleNamespace(**kept))
+
+    at(expires - 1)
+    verify(message)
+    at(expires + 6)
+    with pytest.raises(InvalidSignature, match='"expires" parameter is set to a time in the past'):
+        verify(message)
+
+
+def test_another_key_does_not_fit(seen, formats):
+    message = SignedMessage(seen("/signed/page"), formats.authority)
+    keys = PublishedKeys(formats.port)
     keys.resolve_public_key = lambda key_id: ec.generate_private_key(ec.SECP256R1()).public_key()
-    verifier = HTTPMessageVerifier(signature_algorithm=algorithms.ECDSA_P256_SHA256, key_resolver=keys)
     with pytest.raises(InvalidSignature):
-        verifier.verify(message)
+        signature_verifier(keys).verify(message)

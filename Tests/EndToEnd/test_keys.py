@@ -11,12 +11,14 @@ import urllib.request
 
 import jwt
 import pytest
+from http_message_signatures import InvalidSignature
 
 from support.browser import Browser
 from support.gateway import Gateway, oidc, public_echo, run
 from support.operations import command
 from support.processes import eventually
 from support.upstream import Upstream
+from support.verifiers import READERS, PublishedKeys, SignedMessage, signature_verifier
 
 
 @pytest.fixture
@@ -121,6 +123,54 @@ def test_a_rotation_under_traffic_rejects_no_assertion(pair, app):
             thread.join()
     assert failures == []
     assert "reload failed" not in pair[0].log
+
+
+@pytest.mark.timeout(120)
+def test_what_a_withdrawn_key_signed_is_rejected(tmp_path, provider_server, app):
+    """By apps that have the new key set, though neither assertion nor signature has expired."""
+    gateway = Gateway(tmp_path / "gateway", {"mock": oidc(provider_server.realm("mock").issuer)}, public_echo(app))
+    gateway.configuration["assertion"] = {"keys": str(tmp_path / "keys"), "publish_ahead": "2s"}
+    gateway.configuration["apps"]["echo"]["identity"] = {"signature": "headers"}
+
+    def signed(path):
+        """An assertion and the request that it came with."""
+        assert browser.send("GET", path).status == 200
+        found = app.seen(path)[-1]
+        return found.get("X-Gatehouse-Assertion"), SignedMessage(found, gateway.authority)
+
+    def key(text):
+        return jwt.get_unverified_header(text)["kid"]
+
+    def read(reader, text, keys):
+        return READERS[reader](text, keys, gateway.origin, gateway.origin, None)
+
+    with provider_server.realm("mock").fresh(), gateway:
+        browser = Browser(gateway)
+        assert browser.sign_in("mock", "/withdrawn").status == 200
+        old, old_message = signed("/withdrawn/old")
+        command(gateway, "keys", "rotate")
+        eventually(lambda: key(signed("/withdrawn/new")[0]) != key(old), "it signs with the new key", 20)
+        new, new_message = signed("/withdrawn/new")
+        # The old key is still published: the control.
+        both = browser.send("GET", "/oauth2/jwks.json").json
+        for reader in READERS:
+            assert read(reader, old, both)["sub"] == read(reader, new, both)["sub"] == "mock:ada"
+        for message in (old_message, new_message):
+            signature_verifier(PublishedKeys(gateway.port)).verify(message)
+        # As if an hour had passed.
+        for file in (tmp_path / "keys").glob("*.pem"):
+            os.utime(file, (file.stat().st_atime, file.stat().st_mtime - 3600))
+        eventually(lambda: jwks(gateway) == {key(new)}, "the old key is not published", 20)
+        keys = browser.send("GET", "/oauth2/jwks.json").json
+        for reader in READERS:
+            with pytest.raises(Exception):
+                read(reader, old, keys)
+            assert read(reader, new, keys)["sub"] == "mock:ada"
+        verifier = signature_verifier(PublishedKeys(gateway.port))
+        with pytest.raises(InvalidSignature):
+            verifier.verify(old_message)
+        verifier.verify(new_message)
+        assert jwt.decode(old, options={"verify_signature": False})["exp"] > time.time(), "not because it has expired"
 
 
 @pytest.mark.timeout(120)

@@ -15,9 +15,10 @@ import pytest
 from support.browser import Browser
 from support.gateway import Gateway, oidc, run
 from support.processes import eventually
+from support.prometheus import Prometheus
 from support.raw import Wire, request
 from support.tokens import Key, b64, now, token
-from support.upstream import Upstream
+from support.upstream import Upstream, responds
 from support.websockets import agrees, handshake
 
 RSA, EC, OTHER = Key("r1"), Key("e1", "ES256"), Key("e1", "ES256")
@@ -375,6 +376,128 @@ def test_git_and_curl_get_in_with_a_service_token(gateway, app, tmp_path):
         )
         assert curl.stdout.startswith("ref:")
     server.shutdown()
+
+
+def job(issuer, **more):
+    """The claims of a job of GitHub Actions, as its documentation has them."""
+    claims = {
+        "jti": "6f4762ed-0758-4ccb-808d-ee3af5d723a8", "sub": "repo:acme/wiki:environment:production",
+        "environment": "production", "aud": API, "ref": "refs/heads/main", "sha": "af6ea2c3d1b8f0d0b8f0f0d0b8f0f0d0b8f0f0d0",
+        "repository": "acme/wiki", "repository_owner": "acme", "actor_id": "12", "repository_visibility": "private",
+        "repository_id": "74", "repository_owner_id": "65", "run_id": "8127", "run_number": "10", "run_attempt": "2",
+        "runner_environment": "github-hosted", "actor": "octocat", "workflow": "Deploy the wiki", "head_ref": "",
+        "base_ref": "", "event_name": "push", "ref_type": "branch", "ref_protected": "true",
+        "job_workflow_ref": "acme/automation/.github/workflows/oidc.yml@refs/heads/main", "iss": issuer.url,
+        "nbf": now() - 5, "exp": now() + 300, "iat": now(), **more
+    }
+    return token(RSA, {name: value for name, value in claims.items() if value is not None}, {"x5t": "example-thumbprint"})
+
+
+def account(issuer, **more):
+    """The token of a service account, as the TokenRequest API of Kubernetes makes it for a pod; its head has no `typ`."""
+    claims = {
+        "aud": ["gatehouse"], "exp": now() + 3607, "iat": now(), "iss": issuer.url, "jti": "f0a1c7d4-7c64-4c3c-9f0b-5c5f0a1c7d44",
+        "kubernetes.io":
+            {
+                "namespace": "monitoring", "node": {"name": "node-1", "uid": "b3e2f1b4-7ab0-4b5d-8f3d-2a9f5a5e6c11"},
+                "pod": {"name": "prometheus-0", "uid": "0d2b5a4e-5a5d-4f3a-a9cf-5a0c1a4f7e22"},
+                "serviceaccount": {"name": "prometheus", "uid": "14ee3fa4-a7e2-420f-9f9a-dbc4507c3798"}, "warnafter": now() + 3607
+            }, "nbf": now(), "sub": "system:serviceaccount:monitoring:prometheus", **more
+    }
+    head = json.dumps({"alg": "RS256", "kid": RSA.kid})
+    return token(RSA, {name: value for name, value in claims.items() if value is not None}, head)
+
+
+@pytest.fixture(scope="module")
+def presets(tmp_path_factory, gateway, app):
+    """A gateway with an issuer of each preset, each with an app."""
+    actions, cluster = Issuer(), Issuer()
+    apps = {
+        "deployments":
+            {
+                "path": "/deployments", "upstream": app.address, "providers": [], "machines": {"issuers": ["actions"]},
+                "allow": [{"provider": "actions", "group": "production"}]
+            },
+        "metrics":
+            {
+                "path": "/metrics", "upstream": app.address, "providers": [], "machines": {"issuers": ["cluster"]},
+                "allow": [{"user": "cluster:system:serviceaccount:monitoring:prometheus"}]
+            },
+    }
+    made = Gateway(tmp_path_factory.mktemp("presets"), gateway.configuration["providers"], apps)
+    made.configuration["issuers"] = {
+        "actions":
+            {"type": "github_actions", "issuer": actions.url, "audience": API, "require": {"repository_owner": "acme"}},
+        "cluster":
+            {"type": "kubernetes", "issuer": cluster.url, "audience": "gatehouse", "keys_url": f"{cluster.url}/keys"},
+    }
+    with made:
+        yield made, actions, cluster
+    for issuer in (actions, cluster):
+        issuer.server.shutdown()
+
+
+def test_a_job_of_github_actions_has_the_profile_of_the_preset(presets):
+    made, actions, _ = presets
+    fields = received(call(made, "/deployments/x", bearer(job(actions))))
+    assert fields["x-forwarded-user"] == "actions:repo:acme/wiki:environment:production"
+    assert (fields["x-forwarded-preferred-username"], fields["x-forwarded-name"]) == ("acme/wiki", "Deploy the wiki")
+    assert fields["x-forwarded-groups"] == "production" and "x-forwarded-email" not in fields
+    # Another environment, and a job without one, are users as well, but the rule is about the environment.
+    for environment in ("staging", None):
+        assert call(made, "/deployments/x", bearer(job(actions, environment=environment))).status == 403
+    for wrong in ({"repository_owner": "acme-evil"}, {"repository_owner": None}, {"aud": "https://github.com/acme"}, {"exp": None}):
+        assert call(made, "/deployments/x", bearer(job(actions, **wrong))).status == 401, wrong
+
+
+def test_a_service_account_of_kubernetes_has_the_profile_of_the_preset(presets):
+    made, _, cluster = presets
+    fields = received(call(made, "/metrics/x", bearer(account(cluster))))
+    name = "system:serviceaccount:monitoring:prometheus"
+    assert (fields["x-forwarded-user"], fields["x-forwarded-preferred-username"]) == (f"cluster:{name}", name)
+    assert fields["x-forwarded-groups"] == "monitoring"
+    # The keys come from `keys_url`, not from the metadata.
+    assert "/keys" in cluster.calls and "/.well-known/openid-configuration" not in cluster.calls
+    other = account(cluster, sub="system:serviceaccount:default:prometheus")
+    assert call(made, "/metrics/x", bearer(other)).status == 403
+    for wrong in (
+        {"aud": ["https://kubernetes.default.svc.cluster.local"]}, {"exp": now() - 90},
+        # A token of a Secret, which does not expire.
+        {"iss": "kubernetes/serviceaccount", "aud": None, "exp": None},
+    ):
+        assert call(made, "/metrics/x", bearer(account(cluster, **wrong))).status == 401, wrong
+
+
+def test_a_token_of_one_preset_is_rejected_by_the_other(presets):
+    made, actions, cluster = presets
+    assert call(made, "/metrics/x", bearer(job(actions, aud="gatehouse"))).status == 401
+    assert call(made, "/deployments/x", bearer(account(cluster, aud=API, repository_owner="acme"))).status == 401
+
+
+def test_prometheus_scrapes_an_app_with_a_service_token(gateway, tmp_path, app):
+    """`authorization: { credentials_file: … }`, as in docs/machines.md; without it the app has no target that is up."""
+    page = b"# TYPE wiki_pages gauge\nwiki_pages 7\n"
+    head = f"HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4\r\nContent-Length: {len(page)}\r\n\r\n"
+    app.script("/scraped/metrics", responds(head.encode() + page, close=False))
+    entry = {
+        "path": "/scraped", "upstream": app.address, "providers": [], "machines": {"service_tokens": ["reader"]},
+        "allow": [{"user": "token:reader", "path": "/scraped/metrics", "method": ["GET"]}]
+    }
+    made = Gateway(tmp_path / "gateway", gateway.configuration["providers"], {"wiki": entry}, host="127.0.0.1")
+    made.configuration["service_tokens"] = {"reader": READER_ENTRY}
+    (tmp_path / "token").write_text(READER)
+    target = {"metrics_path": "/scraped/metrics", "static_configs": [{"targets": [f"127.0.0.1:{made.port}"]}]}
+    jobs = [
+        {"job_name": "wiki", "authorization": {"credentials_file": str(tmp_path / "token")}, **target},
+        {"job_name": "stranger", **target},
+    ]
+    with made, Prometheus(tmp_path, made, more=jobs) as prometheus:
+        found, = eventually(lambda: prometheus.query("wiki_pages"), "the app is scraped", 20)
+        assert (found["metric"]["job"], found["value"][1]) == ("wiki", "7")
+        stranger, = eventually(lambda: prometheus.query('up{job="stranger"}'), "the other job has asked", 20)
+        assert stranger["value"][1] == "0"
+        assert all(one.get("x-forwarded-user") == "token:reader" for one in app.seen("/scraped/metrics"))
+        assert READER not in str([one.fields for one in app.seen("/scraped/metrics")])
 
 
 def test_opaque_tokens_are_described_by_the_issuer_once_and_not_for_long(gateway, issuer):

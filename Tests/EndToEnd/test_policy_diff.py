@@ -3,10 +3,12 @@
 
 import copy
 import json
+import re
 
 import pytest
 
 from support.browser import Browser
+from support.documents import blocks
 from support.gateway import Gateway, oidc, run
 from support.operations import call
 from support.processes import eventually
@@ -115,12 +117,17 @@ def test_three_edited_files_have_the_changes_that_they_describe_for_real_users(s
     assert f"allowed by {gateway.place('mock:bob')}" in text
     assert f"denied (no entry of 'allow' matches, {gateway.place('mock:ada', fewer)})" in text
     assert "ledger" not in text and "3 users compared, 1 gain or lose access; apps: 1 differ, 2 do not" in text
+    print(text)
 
     def close_admin(apps):
         apps["wiki"]["deny"] = [{"path": "/admin/**", "not": {"user": "mock:ada"}}]
         apps["ledger"]["allow"].append({"user": "mock:cyd", "method": ["GET"]})
 
-    result = gateway.diff(gateway.edited("admin.yaml", close_admin), "--json")
+    admin = gateway.edited("admin.yaml", close_admin)
+    text = gateway.diff(admin).stdout
+    assert "wiki: 2 of 3 users lose access, 0 gain it" in text and "ledger: 0 of 2 users lose access, 1 gain it" in text
+    print(text)
+    result = gateway.diff(admin, "--json")
     # Bob and Cyd were admitted by entries of their own.
     lost = [("lose", 1, "GET", "/admin/x")] * 2
     assert changes(result.stdout) == {"wiki": lost, "ledger": [("gain", 1, "GET", "/ledger")]}
@@ -128,7 +135,9 @@ def test_three_edited_files_have_the_changes_that_they_describe_for_real_users(s
     def replace(apps):
         apps["notes"] = {**apps.pop("docs"), "path": "/notes"}
 
-    result = gateway.diff(gateway.edited("notes.yaml", replace), "--json", "--export", gateway.folder / "users.jsonl")
+    notes = gateway.edited("notes.yaml", replace)
+    print(gateway.diff(notes).stdout)
+    result = gateway.diff(notes, "--json", "--export", gateway.folder / "users.jsonl")
     assert changes(result.stdout) == {"docs": [("lose", 3, "GET", "/docs")], "notes": [("gain", 3, "GET", "/notes")]}
     users = (gateway.folder / "users.jsonl").read_text()
     assert len(users.splitlines()) == 3 and "name" not in users and "token" not in users
@@ -138,6 +147,61 @@ def test_three_edited_files_have_the_changes_that_they_describe_for_real_users(s
     assert alone.returncode == 1 and json.loads(alone.stdout) == json.loads(result.stdout), alone
     assert run(*command, "--guard", "100%", cwd=gateway.folder).returncode == 0
     assert run(*command, "--guard", "50%", cwd=gateway.folder).returncode == 1
+
+
+# What docs/policy.md shows
+
+
+def shown_on_the_page(command):
+    """The lines that the page shows of a command."""
+    block, = [block for block in blocks("docs/policy.md", "text") if block.startswith(f"$ gatehouse policy {command}")]
+    return block.splitlines()[1:]
+
+
+def test_the_page_shows_what_diff_prints(tmp_path):
+    """Twelve users and one who is excepted; the file of the page against the same without the entry about `/admin/**`."""
+    new, _ = blocks("docs/policy.md", "yaml")
+    old, count = re.subn(r"^    deny:\n      - path: /admin.*\n.*\n", "", new, flags=re.M)
+    assert count == 1
+    (tmp_path / "new.yaml").write_text(new)
+    (tmp_path / "providers.yaml").write_text(old)
+    users = [
+        {
+            "user": f"google:{number}", "email": f"u{number}@example.com", "email_verified": True, "email_authoritative": True,
+            "groups_complete": True
+        } for number in (*range(1047, 1059), 104729384756102938475)
+    ]
+    (tmp_path / "users.jsonl").write_text("\n".join(map(json.dumps, users)))
+    secrets = {name: "a secret of at least 32 bytes in all" for name in re.findall(r"\$\{env:(\w+)\}", new)}
+    command = ["policy", "diff", "new.yaml", "--with", "providers.yaml", "--users", "users.jsonl"]
+    result = run(*command, cwd=tmp_path, env=secrets)
+    assert (result.returncode, result.stderr) == (1, "")
+    assert result.stdout.splitlines() == shown_on_the_page("diff")
+
+
+def test_the_page_shows_what_confirm_prints(start, realm):
+    """Its times, numbers, places and names of content aside."""
+    gateway = start(more=("--guard", "5%"))
+    for name in USERS[:2]:
+        signed_in(gateway, realm, name)
+    gateway.configuration["apps"]["wiki"]["deny"] = [{"path": "/admin/**", "not": {"user": "mock:ada"}}]
+    gateway.write()
+    eventually(lambda: gateway.reloads("refused") == 1, "it is refused")
+    printed = gateway.policy("confirm").stdout.splitlines()
+
+    def form(line):
+        for pattern, name in (
+            (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", "TIME"), (r"\d+ of \d+", "N of M"), (r"\S*\.yaml:\d+", "PLACE"),
+            (r"(?<=--content )[0-9a-f]{12}", "CONTENT"), (r" from [\d.]+", ""),
+        ):
+            line = re.sub(pattern, name, line)
+        return line
+
+    shown = [form(line) for line in shown_on_the_page("confirm")]
+    printed = [form(line) for line in printed]
+    cut = shown.index("...")
+    assert printed[:cut] == shown[:cut] and printed[cut - len(shown) + 1:] == shown[cut + 1:]
+    assert len(printed) > len(shown)
 
 
 def test_a_failure_is_not_reported_as_a_difference(start, tmp_path):

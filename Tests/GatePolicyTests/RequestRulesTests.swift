@@ -163,7 +163,7 @@ import Testing
             for _ in 0..<1000 { decision = rules.decision(for: facts, path.span, guardsSpellings: true) }
         }
         #expect(decision.isAdmission)
-        // In a build for debugging; `bench` measures a release.
+        // In a build for debugging; the scenario `rules` of `make bench` measures a release.
         #expect(time / 1000 < .milliseconds(1))
     }
 }

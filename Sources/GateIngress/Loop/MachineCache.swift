@@ -31,8 +31,8 @@ struct MachineCache {
 
     private typealias Table = [Key: (entry: Entry, until: NIODeadline)]
 
-    private static let maxValid = 16_384
-    private static let maxRejected = 8192
+    static let maxValid = 16_384
+    static let maxRejected = 8192
     /// How long a rejected token is rejected without asking again.
     private static let rejectionTime = TimeAmount.seconds(10)
     /// The same of a token that could not be verified.

@@ -158,11 +158,11 @@ def webdav(folder, mount=""):
     return app.listening()
 
 
-def radicale(folder):
-    """Radicale, which takes the user from `X-Remote-User` or any user name without a password."""
+def radicale(folder, auth="none", rights="authenticated"):
+    """Radicale, which accepts any user name without a password, or takes the user from a header."""
     app = App(folder, "radicale")
     (app.folder / "radicale.conf").write_text(
-        f"[server]\nhosts = 127.0.0.1:{app.port}\n[auth]\ntype = none\n[rights]\ntype = authenticated\n"
+        f"[server]\nhosts = 127.0.0.1:{app.port}\n[auth]\ntype = {auth}\n[rights]\ntype = {rights}\n"
         f"[storage]\nfilesystem_folder = {app.folder}/collections\n[web]\ntype = internal\n"
     )
     app.run(sys.executable, "-m", "radicale", "--config", app.folder / "radicale.conf")
@@ -198,8 +198,12 @@ def rabbitmq(folder, prefix=""):
     return app.responding(f"{prefix}/api/overview", auth=("guest", "guest"))
 
 
-def jupyterlab(folder, base="/"):
-    """JupyterLab without its own login, since the gateway has signed the user in."""
+#: As the page of docs/apps has it, but with the current name of the token.
+JUPYTERLAB = ["--no-browser", "--ip=127.0.0.1", "--IdentityProvider.token=", "--ServerApp.password="]
+
+
+def jupyterlab(folder, base="/", flags=(), socket=None):
+    """JupyterLab without its own login, since the gateway has signed the user in; at a port, or at a socket in its folder."""
     app = App(folder, "jupyterlab", slow=90)
     (app.folder / "notebooks").mkdir()
     home = {
@@ -209,15 +213,13 @@ def jupyterlab(folder, base="/"):
         )
     }
     (app.folder / "home").mkdir()
+    app.socket = app.folder / socket if socket else None
+    place = [f"--ServerApp.sock={app.socket}"] if socket else [f"--port={app.port}", "--ServerApp.port_retries=0"]
     app.run(
         BIN / "jupyter-lab",
-        "--no-browser",
+        *(flags or JUPYTERLAB),
+        *place,
         "--allow-root",
-        "--ip=127.0.0.1",
-        f"--port={app.port}",
-        "--ServerApp.port_retries=0",
-        "--IdentityProvider.token=",
-        "--ServerApp.password=",
         f"--ServerApp.base_url={base}",
         f"--ServerApp.root_dir={app.folder}/notebooks",
         "--LabApp.news_url=None",
@@ -226,6 +228,9 @@ def jupyterlab(folder, base="/"):
         "--ServerApp.terminals_enabled=False",
         env={**home, "PATH": path()},
     )
+    if socket:
+        eventually(app.socket.exists, "JupyterLab listens on its socket", app.slow)
+        return app
     return app.responding(f"{base}api/status")
 
 

@@ -30,10 +30,16 @@ def delivered(name, changes):
 
 
 class Front(Service):
-    """A proxy with TLS on `port`, a gateway that it asks, and the app to which it forwards."""
+    """A proxy with TLS on `port`, a gateway that it asks, and the app to which it forwards.
+
+    Pages of `page` may call the app at `/api`, those of `hook` only below `/api/hooks/`.
+    """
+    #: In the proxy's file, the host of the sign-in pages if the app has it too.
+    unused = "unused.localhost"
+    page, hook = "https://page.example.com", "https://hook.example.com"
     gate, wiki = "gate.localhost", "wiki.localhost"
 
-    def __init__(self, dialect, folder, issuer, certificate):
+    def __init__(self, dialect, folder, issuer, certificate, sessions=None):
         self.dialect, self.folder, self.certificate = dialect, folder, certificate
         self.app = Upstream()
         self.port = free_port()
@@ -43,7 +49,12 @@ class Front(Service):
             "wiki": {**allow, "public": ["/public/"], "headers": {"X-WEBAUTH-USER": "user"}},
             "staff": {**allow, "path": "/staff", "allow": [{"group": "admins"}]},
             "open": {**allow, "host": "open.localhost", "public": ["/"]},
+            "api": {**allow, "path": "/api", "origins": [self.page, f"{self.hook} /api/hooks/"]},
         }
+        if sessions:
+            # Sessions in cookies are for the gateway's own host.
+            self.gate = self.wiki
+            apps = {name: app for name, app in apps.items() if app["host"] == self.wiki}
         settings = {"trusted_proxies": ["127.0.0.1"], "forward_auth": {"dialect": dialect, "from": ["127.0.0.1"]}}
         # Calls of gRPC need HTTP/2, and so TLS.
         self.grpc_port = free_port()
@@ -52,7 +63,7 @@ class Front(Service):
         self.gateway = Gateway(
             folder, {"mock": oidc(issuer)}, apps, host=self.gate, name=f"gateway-{dialect}",
             public_url=f"https://{self.gate}:{self.port}", gateway=settings,
-            listeners=[calls] if dialect == "envoy_grpc" else []
+            sessions=sessions, listeners=[calls] if dialect == "envoy_grpc" else []
         )
         self.process = None
 
@@ -73,7 +84,7 @@ class Front(Service):
     def changes(self):
         pem, key = self.certificate
         return {
-            "gate.example.com": self.gate, "wiki.example.com": self.wiki, "127.0.0.1:8080": f"127.0.0.1:{self.gateway.port}",
+            "gate.example.com": self.unused if self.gate == self.wiki else self.gate, "wiki.example.com": self.wiki, "127.0.0.1:8080": f"127.0.0.1:{self.gateway.port}",
             "/etc/ssl/gatehouse/fullchain.pem": pem, "/etc/ssl/gatehouse/privkey.pem": key,
         }
 
@@ -87,7 +98,8 @@ class Front(Service):
         return nginx(self.folder, "nginx", text)
 
     def caddy(self):
-        sites = {f"https://{host}": f"https://{host}:{self.port}" for host in (self.gate, self.wiki)}
+        hosts = {self.changes["gate.example.com"], self.wiki}
+        sites = {f"https://{host}": f"https://{host}:{self.port}" for host in sorted(hosts)}
         text = delivered("Caddyfile", {**self.changes, "127.0.0.1:3000": f"127.0.0.1:{self.app.port}", **sites})
         path = self.folder / "Caddyfile"
         path.write_text("{\nadmin off\nauto_https disable_redirects\ndefault_bind 127.0.0.1\n}\n" + text)

@@ -13,9 +13,9 @@ AVAILABLE = bool(shutil.which("prometheus") and shutil.which("promtool"))
 
 
 class Prometheus(Service):
-    """Scrapes a gateway four times a second, on loopback only, with the rules of deploy/."""
+    """Scrapes a gateway four times a second, on loopback only, with the rules of deploy/; `more` are further jobs."""
 
-    def __init__(self, folder, gateway, rules=RULES):
+    def __init__(self, folder, gateway, rules=RULES, more=()):
         self.folder = folder
         self.port = free_port()
         self.path = folder / "prometheus.yml"
@@ -29,7 +29,8 @@ class Prometheus(Service):
                             {
                                 "job_name": "gatehouse",
                                 "static_configs": [{"targets": [f"127.0.0.1:{gateway.operations}"]}],
-                            }
+                            },
+                            *more,
                         ],
                 }
             )

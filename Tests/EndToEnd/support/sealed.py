@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Opens and seals session cookies of `store: cookie:` as another gateway with the secret does."""
+"""Opens and seals session cookies of `store: cookie:`, and entries of a store, as another gateway with the secret does."""
 
 import base64
 import hashlib
@@ -17,16 +17,26 @@ HEADER = b"\x01" + hashlib.sha256(b"gatehouse/key-id/" + SECRET.encode()).digest
 PIECE = 3900
 
 
-def crypt(salt, host):
-    purpose = f"session/cookie/{host}".encode()
+def crypt(salt, purpose):
+    purpose = purpose.encode()
     key = HKDF(SHA256(), 32, salt, b"gatehouse/v1/" + purpose).derive(bytes(8) + SECRET.encode())
     return AESGCM(key), HEADER + salt + purpose
+
+
+def seal(plain, purpose):
+    salt = os.urandom(32)
+    cipher, associated = crypt(salt, purpose)
+    return HEADER + salt + cipher.encrypt(bytes(12), plain, associated)
+
+
+def cookie_purpose(host):
+    return f"session/cookie/{host}"
 
 
 def opened(value, host="gate.localhost"):
     """The time of the last use and the session of a cookie; None if it does not open."""
     data = base64.urlsafe_b64decode(value + "=" * (-len(value) % 4))
-    cipher, associated = crypt(data[9:41], host)
+    cipher, associated = crypt(data[9:41], cookie_purpose(host))
     try:
         plain = cipher.decrypt(bytes(12), data[41:], associated)
     except InvalidTag:
@@ -36,10 +46,7 @@ def opened(value, host="gate.localhost"):
 
 def sealed(last_seen, session, host="gate.localhost"):
     """The value of a cookie."""
-    salt = os.urandom(32)
-    cipher, associated = crypt(salt, host)
-    plain = last_seen.to_bytes(8, "big") + json.dumps(session).encode()
-    data = HEADER + salt + cipher.encrypt(bytes(12), plain, associated)
+    data = seal(last_seen.to_bytes(8, "big") + json.dumps(session).encode(), cookie_purpose(host))
     return base64.urlsafe_b64encode(data).decode().rstrip("=")
 
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Foundation
 import GateAppConfiguration
 import GateConfiguration
 import GateCore
@@ -21,10 +22,13 @@ import Testing
     private struct Requests {
         private let random = RandomBytes.seeded()
         let cookies: [String]
+        /// Those of sessions on the host of ``RuledApps``.
+        let ruledCookies: [String]
 
         /// The requests of a turn, which differ from those of the others.
-        init(cookies: [String], turn: Int) {
+        init(cookies: [String], ruledCookies: [String], turn: Int) {
             self.cookies = cookies
+            self.ruledCookies = ruledCookies
             _ = self.random.bytes(turn * 100_001)
         }
 
@@ -41,10 +45,20 @@ import Testing
         private static let hosts = [
             GatewayFixture.gate, GatewayFixture.gate, GatewayFixture.gate, GatewayFixture.gate, "shop.example.com",
             "shop.example.com", "shop.example.com", "desk.example.com", "desk.example.com",
+            RuledApps.host, RuledApps.host, RuledApps.host, RuledApps.host, RuledApps.host, RuledApps.host,
             "evil.example", "SHOP.example.com", "gate.example.com:8443", "gate.example.com.", "desk.example.com:0x1",
         ]
         private static let starts = [
             "/wiki", "/wiki/assets", "/wiki/healthz", "/WIKI", "/lounge", "/oauth2", "/", "/a",
+        ]
+        /// The same for the host of ``RuledApps``.
+        private static let ruledMethods = [
+            "GET", "GET", "GET", "GET", "HEAD", "POST", "POST", "PUT", "DELETE", "OPTIONS", "OPTIONS", "MOVE",
+        ]
+        /// The same for the host of ``RuledApps``.
+        private static let ruledStarts = [
+            "/", "/open", "/far/a", "/day", "/night/a", "/admin", "/ADMIN/a", "/assets", "/recent", "/recent/a", "/api",
+            "/api", "/api/hooks", "/api/hooks/a", "/api/admin",
         ]
         private static let segments = [
             "", "/", "//", "/.", "/..", "/%2e%2e", "/..%2f", "/healthz", "/assets", "/a;b=c", "/%41", "/%c3%a9",
@@ -64,14 +78,33 @@ import Testing
             "Destination: /wiki/b", "Destination: /lounge/b", "Destination: /a/../b", "Authorization: Bearer x",
             "User-Agent: GoogleHC/1.0", "Referer: https://a/", "Content-Type: application/grpc", "X-Who: a",
         ]
+        /// The same for the host of ``RuledApps``: tokens, preflights, and what does not count there.
+        private static let ruledFields = [
+            "Authorization: Bearer \(RuledApps.token)", "Authorization: Bearer \(RuledApps.token)",
+            "Authorization: Basic \(Data("deploy:\(RuledApps.token)".utf8).base64EncodedString())",
+            "Authorization: Bearer gth_unknown", "Authorization: Bearer a b", "Origin: \(RuledApps.portal)",
+            "Origin: \(RuledApps.portal)\r\nAccess-Control-Request-Method: POST",
+            "Origin: https://evil.example\r\nAccess-Control-Request-Method: POST",
+            "Origin: https://rules.example.com", "Sec-Fetch-Site: cross-site", "Sec-Fetch-Site: same-origin",
+            "X-Forwarded-For: 10.1.1.1", "Destination: /admin/a", "Destination: /open/a", "Accept: text/html",
+        ]
 
         /// Start, host and field lines of a request.
         func next() -> (start: String, host: String, lines: String) {
-            var target = self.one(Self.starts)
-            for _ in 0..<self.one([0, 0, 0, 1, 1, 2]) { target += self.one(Self.segments) }
-            var lines = self.one(self.cookies)
-            for _ in 0..<self.one([0, 0, 1, 1, 2, 3]) { lines += "\(self.one(Self.fields))\r\n" }
-            return ("\(self.one(Self.methods)) \(target)\(self.one(Self.queries))", self.one(Self.hosts), lines)
+            let host = self.one(Self.hosts)
+            let isRuled = host == RuledApps.host
+            var target = self.one(isRuled ? Self.ruledStarts : Self.starts)
+            for _ in 0..<self.one(isRuled ? [0, 0, 0, 0, 0, 1] : [0, 0, 0, 1, 1, 2]) {
+                target += self.one(Self.segments)
+            }
+            var lines = self.one(isRuled && self.one([true, true, true, false]) ? self.ruledCookies : self.cookies)
+            for _ in 0..<self.one([0, 0, 1, 1, 2, 3]) {
+                lines += "\(self.one(isRuled ? Self.ruledFields : Self.fields))\r\n"
+            }
+            // The proxy before both names the client; what the client sent itself is before it in the list.
+            lines += "X-Forwarded-For: \(self.one(RuledApps.clients))\r\n"
+            let method = self.one(isRuled ? Self.ruledMethods : Self.methods)
+            return ("\(method) \(target)\(self.one(Self.queries))", host, lines)
         }
     }
 
@@ -106,21 +139,41 @@ import Testing
     func `10,000 requests get the decision that the gateway itself has for them`(
         dialect: ForwardAuthDialect
     ) async throws {
-        let own = try GatewayFixture(app: Self.responding)
-        let asked = try GatewayFixture(asked: dialect, sharing: own, change: Self.bothProviders)
+        let proxies = ["192.0.2.1/32"]
+        let own = try GatewayFixture(
+            trusting: proxies,
+            serviceTokens: [RuledApps.serviceToken],
+            more: RuledApps.all(),
+            app: Self.responding
+        )
+        let asked = try GatewayFixture(
+            asked: dialect,
+            trusting: proxies,
+            sharing: own,
+            serviceTokens: [RuledApps.serviceToken],
+            more: RuledApps.all(),
+            change: Self.bothProviders
+        )
         var cookies = ["", "Cookie: __Host-gatehouse=x\r\n", "Cookie: a=b\r\nCookie: c=d\r\n"]
-        for profile in [Profile.staff(), .staff("eve", email: "eve@example.com"), .guest] {
-            for host in [GatewayFixture.gate, "shop.example.com", "desk.example.com"] {
+        var ruledCookies: [String] = []
+        var (recent, stale) = (Profile.staff(), Profile.staff())
+        recent.authTime = own.clock.now.advanced(by: .seconds(-60))
+        stale.authTime = own.clock.now.advanced(by: .seconds(-3600))
+        for profile in [Profile.staff(), .staff("eve", email: "eve@example.com"), .guest, recent, stale] {
+            for host in [GatewayFixture.gate, "shop.example.com", "desk.example.com", RuledApps.host, RuledApps.host] {
                 let issued = try await own.session(of: profile, on: host)
                 let key = try #require(CookieKey(issued.ticket))
                 for loop in [own.loop, asked.loop] {
                     loop.sessions.insert(issued.session, for: key, freshFor: .seconds(30), now: .now())
                 }
                 cookies.append(cookie(issued.ticket))
+                if host == RuledApps.host { ruledCookies.append(cookie(issued.ticket)) }
             }
         }
-        let requests = Requests(cookies: cookies, turn: ForwardAuthDialect.allCases.firstIndex(of: dialect) ?? 0)
+        let turn = ForwardAuthDialect.allCases.firstIndex(of: dialect) ?? 0
+        let requests = Requests(cookies: cookies, ruledCookies: ruledCookies, turn: turn)
         var differences: [String: Int] = [:]
+        var outcomes: [String: Int] = [:]
         var passed = 0
         for _ in 0..<2500 {
             let (start, host, lines) = requests.next()
@@ -150,6 +203,12 @@ import Testing
                 #expect([400, 405, 501].contains(expected.status), shown)
                 continue
             }
+            if host == RuledApps.host {
+                let outcome = expected.code ?? "\(expected.status)"
+                for key in [outcome] + (start.contains(" /recent") ? ["recent \(outcome)"] : []) {
+                    outcomes[key, default: 0] += 1
+                }
+            }
             let status = Self.status(expected.status, in: dialect)
             #expect(status == Self.status(found.status, in: dialect), shown)
             #expect((found.status == 200) == (expected.text.hasSuffix("passed") || expected.status == 200), shown)
@@ -167,5 +226,11 @@ import Testing
             "\(passed) \(differences)"
         )
         #expect(Set(differences.keys).isSubset(of: ["spelling", "field", "endpoint"]))
+        // Each kind of rule has decided, either way.
+        let decided = [
+            "200", "303", "policy.denied", "policy.refused", "token.rejected", "request.cross_site", "recent 200",
+            "recent sign_in_required",
+        ]
+        for outcome in decided { #expect((outcomes[outcome] ?? 0) > 2, "\(outcome) \(outcomes)") }
     }
 }

@@ -14,17 +14,29 @@ struct HostileRequest {
     }
 
     var target: String
+    /// A POST has a body.
+    var method = "GET"
     var fields: [Field]
     /// The session cookie; nil for a stranger.
     var cookie: String?
+    /// The value of `Authorization`.
+    var authorization: String?
+
+    /// What a body holds; it must not be read as a field of the request.
+    private static let body = "X-Forwarded-User: evil\r\n\r\n"
 
     /// The request as bytes of HTTP/1.1.
     var bytes: [UInt8] {
-        var bytes = Array("GET \(self.target) HTTP/1.1\r\nHost: \(GatewayFixture.gate)\r\nX-Keep: kept\r\n".utf8)
+        let start = "\(self.method) \(self.target) HTTP/1.1\r\nHost: \(GatewayFixture.gate)\r\nX-Keep: kept\r\n"
+        var bytes = Array(start.utf8)
         if let cookie { bytes += "Cookie: \(cookie)\r\n".utf8 }
+        if let authorization { bytes += "Authorization: \(authorization)\r\n".utf8 }
+        if self.hasBody { bytes += "Content-Length: \(Self.body.utf8.count)\r\n".utf8 }
         for field in self.fields { bytes += field.name + Array(": ".utf8) + field.value + [0x0D, 0x0A] }
-        return bytes + [0x0D, 0x0A]
+        return bytes + [0x0D, 0x0A] + (self.hasBody ? Array(Self.body.utf8) : [])
     }
+
+    private var hasBody: Bool { self.method == "POST" }
 
     /// The head that the parser of HTTP/1.1 makes of it; nil if it rejects the request.
     func parsed(_ names: FieldNames) -> RequestHead? {
@@ -40,14 +52,16 @@ struct HostileRequest {
         func append(_ name: String, _ value: String) {
             builder.append(name: Array(name.utf8).span, value: Array(value.utf8).span)
         }
-        append(":method", "GET")
+        append(":method", self.method)
         append(":scheme", "https")
         append(":authority", GatewayFixture.gate)
         append(":path", self.target)
         append("x-keep", "kept")
         if let cookie { append("cookie", cookie) }
+        if let authorization { append("authorization", authorization) }
+        if self.hasBody { append("content-length", "\(Self.body.utf8.count)") }
         for field in self.fields { builder.append(name: field.name.span, value: field.value.span) }
-        return try? builder.finish(endsStream: true)
+        return try? builder.finish(endsStream: !self.hasBody)
     }
 
     /// The same request without one field.
@@ -69,17 +83,20 @@ struct HostileRequests: RandomNumberGenerator {
     let names: [String]
     let loose: [String]
     let cookies: [String?]
+    let authorizations: [String?]
 
     /// - Parameters:
     ///   - seed: What makes the requests the same in every run.
     ///   - names: The names that only the gateway may set.
     ///   - loose: Names that it sets for some apps only, so that irregular spellings of them are not rejected.
     ///   - cookies: The cookies that a client may have.
-    init(seed: UInt64, names: [String], loose: [String], cookies: [String?]) {
+    ///   - authorizations: The values of `Authorization` that a client may send.
+    init(seed: UInt64, names: [String], loose: [String], cookies: [String?], authorizations: [String?]) {
         self.state = seed
         self.names = names
         self.loose = loose
         self.cookies = cookies
+        self.authorizations = authorizations
     }
 
     /// SplitMix64.
@@ -98,6 +115,7 @@ struct HostileRequests: RandomNumberGenerator {
 
     private static let targets = [
         "/wiki", "/wiki/a?b=c", "/wiki/deep/page", "/wiki/assets/a.css", "/wiki/assets/", "/wiki/healthz",
+        "/wiki/net/", "/wiki/net/a?b=c",
     ]
 
     /// The next request, of which most are accepted: many spellings are rejected with the whole request.
@@ -106,7 +124,13 @@ struct HostileRequests: RandomNumberGenerator {
         let fields = (0..<Int.random(in: 1...8, using: &self)).map { _ in
             self.field(isStrange: isStrange, lowerCase: lowerCase)
         }
-        return HostileRequest(target: self.one(Self.targets), fields: fields, cookie: self.one(self.cookies))
+        return HostileRequest(
+            target: self.one(Self.targets),
+            method: self.one(["GET", "GET", "POST"]),
+            fields: fields,
+            cookie: self.one(self.cookies),
+            authorization: self.one(self.authorizations)
+        )
     }
 
     private mutating func field(isStrange: Bool, lowerCase: Bool) -> HostileRequest.Field {

@@ -32,6 +32,36 @@ struct IdentityCase: Sendable, CustomTestStringConvertible {
     private static let name = "Ada Lovelace"
     private static let groups = "ops,wiki"
 
+    /// Whom a request is from.
+    enum Client: Hashable {
+        /// A client on a public path.
+        case unknown
+        /// A client whose network a public rule admits.
+        case network
+        /// The client of the service token.
+        case machine
+        /// The user of the session.
+        case user
+    }
+
+    /// The value in the lines about another client where that of the user is this; nil for no line.
+    private static func value(_ value: String, for client: Client) -> String? {
+        let google = "accounts.google.com:"
+        let prefix = value.hasPrefix(google) ? google : ""
+        let fields: [Client: [String: String]] = [
+            .network: [user: "anonymous@network"],
+            .machine: [user: "token:deploy", "ada": "deploy", groups: "deployers", "staff": "token"],
+        ]
+        guard let known = fields[client] else { return value }
+        return known[String(value.dropFirst(prefix.count))].map { prefix + $0 }
+    }
+
+    /// The names and values of the lines about a client.
+    func lines(about client: Client) -> [String: String] {
+        guard client != .unknown else { return [:] }
+        return Self.standard.merging(self.further) { $1 }.compactMapValues { Self.value($0, for: client) }
+    }
+
     /// The lines that every app gets.
     static let standard = [
         "X-Forwarded-User": user, "X-Forwarded-Email": email, "X-Forwarded-Name": name,
@@ -128,7 +158,7 @@ private enum ManagedNames {
         ] + ManagedNames.single.filter { $0 != "host" }
 }
 
-/// Whatever bytes a client sends, an app reads no other identity than that of the session.
+/// Whatever bytes a client sends, an app reads no other identity than that of the session, the token, or the network.
 ///
 /// On the main actor, because an embedded event loop belongs to one thread.
 @Suite @MainActor struct IdentityPropertyTests {
@@ -143,16 +173,45 @@ private enum ManagedNames {
         init(_ identity: IdentityCase) async throws {
             self.identity = identity
             self.own = Set(identity.names.map { $0.lowercased() })
-            self.gateway = try GatewayFixture(app: { app in
+            let change = { (app: inout AppSettings) in
                 guard app.route.app == "wiki" else { return }
                 identity.change(&app)
+                Self.admitOthers(to: &app)
                 app.sendsForwarded = identity.sendsForwarded
                 // As the configuration does.
                 app.traffic.requestHeaders.remove += app.identity.replacedNames
-            })
+            }
+            self.gateway = try GatewayFixture(serviceTokens: [RuledApps.serviceToken], app: change)
             let ticket = try await self.gateway.cachedSession(of: .staff())
             self.session = "__Host-gatehouse=\(ticket.text)"
         }
+
+        /// Admits the service token, and the network of the client below `/wiki/net/`.
+        private static func admitOthers(to app: inout AppSettings) {
+            app.route.serviceTokens = ["deploy"]
+            var deployers = AccessEntry(at: RulePlace(line: 2))
+            deployers.group = "deployers"
+            app.route.access = .entries(app.route.access.entries + [deployers])
+            var rule = PublicRule(method: nil, path: "/wiki/net/")
+            rule.networks = [CIDRRange("192.0.2.0/24")].compactMap(\.self)
+            app.route.publicRules.append(rule)
+        }
+
+        /// Whom a request is from, if it may reach the app.
+        private func client(of request: HostileRequest) -> IdentityCase.Client? {
+            let isHealth = request.target == "/wiki/healthz" && request.method == "GET"
+            if request.target.hasPrefix("/wiki/assets/") || isHealth { return .unknown }
+            switch request.authorization {
+            case Self.valid: return .machine
+            case Self.invalid: return nil
+            default: break
+            }
+            if request.cookie?.hasSuffix(self.session) == true { return .user }
+            return request.target.hasPrefix("/wiki/net/") ? .network : nil
+        }
+
+        static let valid = "Bearer \(RuledApps.token)"
+        static let invalid = "Bearer gth_evil"
 
         /// The names that only the gateway may set for this app.
         var managed: [String] { (ManagedNames.sent + self.identity.names).sorted() }
@@ -163,29 +222,33 @@ private enum ManagedNames {
                 || self.own.contains(folded)
         }
 
-        /// What is wrong with what the app gets for a request; nil if nothing is, or if the app does not get it.
-        func violation(of head: RequestHead?, _ request: HostileRequest) -> (text: String?, isForwarded: Bool) {
-            guard let head else { return (nil, false) }
+        /// What is wrong with what the app gets for a request, nil if nothing is; and about whom it gets it, nil if it does
+        /// not.
+        func violation(
+            of head: RequestHead?,
+            _ request: HostileRequest
+        ) -> (text: String?, about: IdentityCase.Client?) {
+            guard let head else { return (nil, nil) }
             let path = RequestPath(runtime: self.gateway.runtime, loop: self.gateway.loop)
-            guard case .forwarded(let route, let lines) = path.verdict(for: head, over: nil) else {
-                return (nil, false)
+            let verdict = path.verdict(for: head, over: nil, client: { IPAddress("192.0.2.1") })
+            guard case .forwarded(let route, let lines) = verdict else { return (nil, nil) }
+            guard let client = self.client(of: request) else {
+                return ("it is forwarded without a session", .unknown)
             }
-            let isPublic = request.target.hasPrefix("/wiki/assets/") || request.target == "/wiki/healthz"
-            guard isPublic || request.cookie?.hasSuffix(self.session) == true else {
-                return ("it is forwarded without a session", true)
-            }
-            guard (lines == nil) == isPublic else { return ("whether it has an identity is wrong", true) }
-            let bytes = Array(self.forwarded(head, on: route, lines).readableBytesView)
-            var expected = self.expected(of: lines)
+            guard (lines == nil) == (client == .unknown) else { return ("whether it has an identity is wrong", client) }
+            let sent = path.withoutCredential(head, on: route)
+            let bytes = Array(self.forwarded(sent, on: route, lines).readableBytesView)
+            guard bytes.firstRange(of: Array(RuledApps.token.utf8)) == nil else { return ("it has the token", client) }
+            var expected = self.expected(of: lines, about: client)
             expected["Host"] = GatewayFixture.gate
             for server in AppServer.allCases {
-                if let text = self.violation(of: bytes, for: server, expected) { return ("\(server): \(text)", true) }
+                if let text = self.violation(of: bytes, for: server, expected) { return ("\(server): \(text)", client) }
             }
-            return (nil, true)
+            return (nil, client)
         }
 
         /// What the app has to read; nil for a value that is the gateway's but not known here.
-        private func expected(of lines: ByteBuffer?) -> [String: String?] {
+        private func expected(of lines: ByteBuffer?, about client: IdentityCase.Client) -> [String: String?] {
             var expected: [String: String?] = [
                 "X-Forwarded-For": "192.0.2.1", "X-Forwarded-Proto": "https", "X-Forwarded-Host": GatewayFixture.gate,
                 "X-Request-Id": "the-id",
@@ -195,9 +258,7 @@ private enum ManagedNames {
                 expected["X-Forwarded-Prefix"] = "/wiki"
             }
             guard let lines else { return expected }
-            for (name, value) in IdentityCase.standard.merging(self.identity.further, uniquingKeysWith: { $1 }) {
-                expected[name] = value
-            }
+            for (name, value) in self.identity.lines(about: client) { expected[name] = value }
             for name in self.identity.replaced { expected[name] = .some(nil) }
             let assertion = String(buffer: lines).split(separator: "\r\n").first {
                 $0.hasPrefix("X-Gatehouse-Assertion: ey")
@@ -260,23 +321,25 @@ private enum ManagedNames {
         let check = { (request: HostileRequest) in
             fixture.violation(of: isHTTP2 ? request.parsedFromHTTP2(names) : request.parsed(names), request)
         }
-        var forwarded = 0
-        for seed in 0..<UInt64(200) {
+        var forwarded: [IdentityCase.Client: Int] = [:]
+        for seed in 0..<UInt64(250) {
             var requests = HostileRequests(
                 seed: seed,
                 names: fixture.managed,
                 loose: Array(identity.replaced).sorted(),
-                cookies: [fixture.session, fixture.session, "a=b; \(fixture.session)", nil, "__Host-gatehouse=x"]
+                cookies: [fixture.session, fixture.session, "a=b; \(fixture.session)", nil, "__Host-gatehouse=x"],
+                authorizations: [nil, nil, nil, nil, IdentityFixture.valid, IdentityFixture.invalid]
             )
             let request = requests.request(lowerCase: isHTTP2)
             let found = check(request)
-            if found.isForwarded { forwarded += 1 }
+            if let client = found.about { forwarded[client, default: 0] += 1 }
             guard found.text != nil else { continue }
             let smallest = Self.shrunk(request) { check($0).text != nil }
             Issue.record("seed \(seed): \(check(smallest).text ?? "") for \(smallest.shown)")
             return
         }
-        #expect(forwarded > 80, "only \(forwarded) requests reached the app")
+        #expect((forwarded[.user] ?? 0) > 25 && (forwarded[.unknown] ?? 0) > 25, "\(forwarded)")
+        #expect((forwarded[.machine] ?? 0) > 8 && (forwarded[.network] ?? 0) > 3, "\(forwarded)")
     }
 
     /// A request without the fields that make no difference.

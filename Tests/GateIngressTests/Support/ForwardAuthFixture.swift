@@ -4,6 +4,7 @@ import GateAppConfiguration
 import GateConfiguration
 import GateCore
 import GateOperations
+import GateProviders
 import Testing
 
 @testable import GateHeaders
@@ -19,6 +20,8 @@ extension GatewayFixture {
         mode: ForwardAuthMode = .enforce,
         log: RequestLog? = nil,
         sharing other: GatewayFixture? = nil,
+        serviceTokens: [ServiceTokenSettings] = [],
+        more: [AppSettings] = [],
         change: (inout AppSettings) -> Void = { _ in }
     ) throws {
         let from = [network].compactMap { CIDRRange($0) }
@@ -28,6 +31,8 @@ extension GatewayFixture {
             log: log,
             sharing: other,
             forwardAuth: settings,
+            serviceTokens: serviceTokens,
+            more: more,
             app: { app in
                 app.action = .forwardAuth(mode)
                 app.traffic.webSocket = WebSocketSettings()

@@ -47,6 +47,8 @@ struct GatewayFixture {
         secrets: [UInt8] = [7],
         keepsSessions: Bool = true,
         forwardAuth: ForwardAuthSettings? = nil,
+        serviceTokens: [ServiceTokenSettings] = [],
+        more: [AppSettings] = [],
         provider: (inout ProviderSettings) -> Void = { _ in },
         app: (inout AppSettings) -> Void = { _ in }
     ) throws {
@@ -58,7 +60,7 @@ struct GatewayFixture {
         let keys = AssertionKeys(signing: try AssertionKey(from: random))
         let origin = try #require(Origin(scheme: "https", host: GatewayFixture.gate))
         let log = log ?? RequestLog(logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-        var apps = try GatewayFixture.apps().filter { !gone.contains($0.route.app) }
+        var apps = try GatewayFixture.apps().filter { !gone.contains($0.route.app) } + more
         for index in apps.indices { app(&apps[index]) }
         var parts = RuntimeParts(
             publicOrigin: origin,
@@ -82,6 +84,7 @@ struct GatewayFixture {
             random: random
         )
         parts.forwardAuth = forwardAuth
+        parts.serviceTokens = serviceTokens
         let routes = try apps.enumerated().map { try RuntimeRoute($0.element, index: $0.offset) }
         let clock = self.clock.clock
         let parties = try ["staff", "guests"].map {
@@ -138,7 +141,8 @@ struct GatewayFixture {
         app.route.origins = OriginSet(origin, hosts: [.exact("store.example.com"), .wildcard("apps.example.com")])
     }
 
-    private static func app(
+    /// An app of a host and a path that admits all users of these providers.
+    static func app(
         _ name: String,
         _ host: String,
         _ path: String,
