@@ -62,11 +62,38 @@ def test_the_same_program_makes_the_same_package(release, packages, tmp_path):
     assert digest(deb.build(release, "1", "0", tmp_path)) == digest(packages[0])
 
 
-def test_the_manual_page_is_well_formed(packages, tmp_path):
+@pytest.mark.parametrize("page", ["man1/gatehouse.1.gz", "man5/providers.yaml.5.gz"])
+def test_a_manual_page_is_well_formed(page, packages, tmp_path):
     subprocess.run(["dpkg-deb", "--extract", packages[0], tmp_path], check=True)
-    page = tmp_path / "usr/share/man/man1/gatehouse.1.gz"
-    result = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", page], capture_output=True, text=True)
+    command = ["mandoc", "-T", "lint", "-W", "warning", tmp_path / "usr/share/man" / page]
+    result = subprocess.run(command, capture_output=True, text=True)
     assert result.returncode == 0 and result.stdout == "", result.stdout
+
+
+def test_the_manual_page_of_the_file_has_each_key(packages, tmp_path):
+    """Each mapping of the reference has its section, with its keys."""
+    subprocess.run(["dpkg-deb", "--extract", packages[0], tmp_path], check=True)
+    page = tmp_path / "usr/share/man/man5/providers.yaml.5.gz"
+    shown = subprocess.run(["mandoc", "-T", "utf8", "-O", "width=200", page], capture_output=True, text=True, check=True).stdout
+    shown = re.sub(r".\x08", "", shown)
+    keys = set(re.findall(r"^ {7}(\w+)\b", shown, re.M))
+    reference = (deb.REPOSITORY / "docs/configuration.md").read_text()
+    documented = set(re.findall(r"^\| `(\w+)` \|(?!.*(?:[Dd]eprecated|not supported))", reference, re.M))
+    assert len(documented) > 150 and documented - keys == set()
+
+
+def test_the_completions_are_scripts_of_their_shells(packages, tmp_path):
+    """Where each shell finds them, and without a mistake of syntax."""
+    subprocess.run(["dpkg-deb", "--extract", packages[0], tmp_path], check=True)
+    for place, shell in {
+        "bash-completion/completions/gatehouse": "bash", "zsh/vendor-completions/_gatehouse": "zsh",
+        "fish/vendor_completions.d/gatehouse.fish": "fish"
+    }.items():
+        script = tmp_path / "usr/share" / place
+        result = subprocess.run([shell, "-n", script], capture_output=True, text=True)
+        assert (result.returncode, result.stderr) == (0, ""), place
+        for word in ("sessions", "revoke", "--dry-run" if shell != "fish" else "dry-run"):
+            assert word in script.read_text(), (place, word)
 
 
 def test_the_version_of_the_package_is_that_of_the_program(release, packages):
