@@ -72,12 +72,13 @@ import Testing
             imported.admits(self.two("b", "a"), host: self.host) && !imported.admits(self.two("b"), host: self.host)
         )
         #expect(!imported.admits(self.one("b", "a"), host: self.host))
-        #expect(imported.hasNote("users in 'subject' are not carried over", line: 8))
+        #expect(imported.hasNote("users in 'subject' are not carried over", line: 10))
     }
 
     @Test func `networks and methods are conditions of an entry, which needs a sign-in all the same`() throws {
         let imported = try Imported(
             """
+            session: { cookies: [{ domain: example.com, authelia_url: "https://auth.example.com" }] }
             definitions: { network: { office: [192.0.2.0/24, '2001:db8::/32'] } }
             access_control:
               networks: [{ name: vpn, networks: 10.8.0.0/16 }]
@@ -96,7 +97,7 @@ import Testing
         #expect(imported.admits(self.two, host: self.host, method: "HEAD", from: "203.0.113.1"))
         #expect(!imported.admits(self.two, host: self.host, method: "POST", from: "203.0.113.1"))
         #expect(!imported.isPublic("/", host: self.host))
-        #expect(imported.hasNote("list the load balancers before the gateway in 'trusted_proxies'", line: 6))
+        #expect(imported.hasNote("list the load balancers before the gateway in 'trusted_proxies'", line: 7))
     }
 
     @Test(arguments: ["[10.0.0.1/8]", "[unknown]", "{ a: b }"])
