@@ -184,6 +184,40 @@ def test_the_units_run_the_gateway_in_their_sandbox(unit, root, configuration, p
     root.run("systemctl", "stop", unit)
 
 
+def test_the_journal_has_one_entry_for_each_line(root, configuration, ports):
+    """With the fields by which journalctl filters, and the whole line as its message, of any length."""
+    configuration["logs"] = {"format": "json", "access": "journald", "audit": "journald", "process": "journald"}
+    install(root.boot())
+    configure(root, configuration, ports)
+    root.run("systemctl", "start", "gatehouse")
+    ready(ports)
+    paths = [f"/public/{number}" for number in range(20)] + ["/public/" + "x" * 3000]
+    for path in paths:
+        assert request(ports[0], path).status == 200
+    assert request(ports[0], "/closed").status == 401
+    root.run("systemctl", "reload", "gatehouse")
+
+    def entries(*filters):
+        shown = root.run("journalctl", "--identifier=gatehouse", "--output=json", "--all", *filters).stdout
+        return [json.loads(line) for line in shown.splitlines()]
+
+    def written():
+        found = entries("GATEHOUSE_STREAM=access")
+        return found if len(found) == len(paths) + 1 else None
+
+    access = eventually(written, "each access line is an entry", 20)
+    lines = [json.loads(entry["MESSAGE"]) for entry in access]
+    assert [line["path"] for line in lines] == [*paths, "/closed"]
+    process = unit_process(root, "gatehouse")
+    for entry in access:
+        assert entry["PRIORITY"] == "6" and entry["_SYSTEMD_UNIT"] == "gatehouse.service" and entry["_PID"] == process
+    audit = eventually(lambda: entries("GATEHOUSE_STREAM=audit"), "the reload is an entry", 20)
+    assert json.loads(audit[-1]["MESSAGE"])["message"] == "configuration reloaded"
+    serving = next(entry for entry in entries("GATEHOUSE_STREAM=process") if '"serving"' in entry["MESSAGE"])
+    assert json.loads(serving["MESSAGE"])["stream"] == "process"
+    root.run("systemctl", "stop", "gatehouse")
+
+
 def test_an_upgrade_refuses_no_connection(root, configuration, ports):
     """The sockets stay open while the old program ends and the new one starts; every request has its response."""
     install(root.boot())
