@@ -34,7 +34,8 @@ TEST_PACKAGES := chromium curl glewlwyd golang-go logrotate nghttp2-client nginx
 APPS_PACKAGES := apache2-bin cadaver chromium curl docker-registry git libapache2-mod-svn litmus netdata-core openssl \
 	prometheus python3 python3-venv rabbitmq-server skopeo subversion
 PACKAGING_PACKAGES := debhelper
-PACKAGING_TEST_PACKAGES := crun fish glewlwyd lintian mandoc mmdebstrap python3 python3-venv skopeo umoci yamllint zsh
+PACKAGING_TEST_PACKAGES := crun curl fish glewlwyd iproute2 lintian mandoc mmdebstrap podman podman-compose python3 python3-venv \
+	skopeo umoci yamllint zsh
 BENCH_PACKAGES := nghttp2-client nginx-light openssl python3 util-linux wrk
 VENV := .venv
 APPS_VENV := .venv-apps
