@@ -101,7 +101,7 @@ struct CheckReport {
             }
         return [
             "provider": .string(finding.provider), "topic": .string(finding.topic.rawValue),
-            "verdict": .string(verdict), "detail": .string(finding.text),
+            "verdict": .string(verdict), "detail": .string(PrintableText.escaped(finding.text, limit: 600)),
         ]
     }
 
