@@ -177,7 +177,9 @@ extension OAuth2ProxyOption {
         Self(
             "pass_authorization_header",
             .flag,
-            .lost("the ID token in Authorization is not supported yet; apps verify X-Gatehouse-Assertion")
+            .lost(
+                "ID tokens are not sent; 'identity: { authorization: assertion }' of the app sends the assertion there"
+            )
         ),
         Self("pass_basic_auth", .flag, .carried),
         Self("pass_user_headers", .flag, .carried),
@@ -261,7 +263,11 @@ extension OAuth2ProxyOption {
         Self("redirect_url", .text, .carried),
         Self("relative_redirect_url", .flag, .lost("callbacks are on the host of 'public_url' only")),
         Self("reverse_proxy", .flag, .carried),
-        Self("signature_key", .secret, .lost("GAP-Signature is not sent; apps verify X-Gatehouse-Assertion")),
+        Self(
+            "signature_key",
+            .secret,
+            .lost("GAP-Signature is not sent; 'identity: { signature: request }' of the app signs by RFC 9421")
+        ),
         Self("skip_auth_preflight", .flag, .carried),
         Self("skip_auth_regex", .list, .carried),
         Self("skip_auth_route", .list, .carried),
