@@ -10,7 +10,7 @@ import Testing
 @testable import GateRuntime
 
 @Suite struct BlockedLoopTests {
-    @Test func `R-24 a call that holds a loop up for 200 ms is reported`() async throws {
+    @Test(.timeLimit(.minutes(1))) func `R-24 a call that holds a loop up for 200 ms is reported`() async throws {
         let loop = try SocketLoop.start(named: "blocked")
         let gateway = try GatewayFixture()
         let (reports, source) = AsyncStream.makeStream(of: TimeAmount.self)
@@ -23,9 +23,10 @@ import Testing
             let end = NIODeadline.now() + .milliseconds(300)
             while .now() < end {}
         }.get()
+        // On a busy machine the loop may have been late before, for less than that.
         var iterator = reports.makeAsyncIterator()
-        let reported = try #require(await iterator.next())
-        #expect(reported >= .milliseconds(150))
+        var reported = try #require(await iterator.next())
+        while reported < .milliseconds(150) { reported = try #require(await iterator.next()) }
         try await loop.shutdownGracefully()
     }
 }
