@@ -146,12 +146,15 @@ def test_a_manager_that_does_not_read_delays_neither_reload_nor_stop(tmp_path, p
                 return True
             return False
 
-        eventually(is_full, "the queue is full")
-        gateway.reload()
-        eventually(lambda: gateway.metric('gatehouse_reloads_total{result="ok"}') >= 2, "it reloads")
-        began = time.monotonic()
-        gateway.stop()
-        assert time.monotonic() - began < 10
+        try:
+            eventually(is_full, "the queue is full")
+            gateway.reload()
+            eventually(lambda: gateway.metric('gatehouse_reloads_total{result="ok"}') >= 2, "it reloads")
+            began = time.monotonic()
+            gateway.stop()
+            assert time.monotonic() - began < 10
+        finally:
+            gateway.kill()
 
 
 def test_r_24_a_blocked_loop_is_reported_and_systemd_hears_no_more(tmp_path, provider_server, app):
