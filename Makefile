@@ -29,12 +29,13 @@ SHELL := /bin/bash
 
 BUILD_PACKAGES := ca-certificates git libcurl4-openssl-dev libnghttp2-dev libsqlite3-dev libssl-dev libyaml-dev pkg-config
 TEST_PACKAGES := chromium curl glewlwyd golang-go logrotate nghttp2-client nginx-light nodejs openssl prometheus python3 \
-	python3-venv redis-server rsyslog ruby systemd tinyproxy
+	python3-venv redis-server rsyslog ruby sqlite3 systemd tinyproxy
 # Apps and clients for `make test-apps`; their services are installed but not started.
 APPS_PACKAGES := apache2-bin cadaver chromium curl docker-registry git libapache2-mod-svn litmus netdata-core openssl \
 	prometheus python3 python3-venv rabbitmq-server skopeo subversion
 PACKAGING_PACKAGES := debhelper
-PACKAGING_TEST_PACKAGES := crun glewlwyd lintian mandoc mmdebstrap python3 python3-venv skopeo umoci yamllint
+PACKAGING_TEST_PACKAGES := crun curl fish glewlwyd iproute2 lintian mandoc mmdebstrap podman podman-compose python3 python3-venv \
+	skopeo umoci yamllint zsh
 BENCH_PACKAGES := nghttp2-client nginx-light openssl python3 util-linux wrk
 VENV := .venv
 APPS_VENV := .venv-apps

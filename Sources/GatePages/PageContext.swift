@@ -45,7 +45,7 @@ package struct PageContext: Sendable {
     package var place: Place?
     /// The provider that the request was about, for the log.
     package var provider: String?
-    /// The key of the user who was denied a sign-in, for operators only.
+    /// The key of the user who was denied, for operators only.
     package var userKey: String?
     /// The rule that denied it, for operators only.
     package var rule: RulePlace?

@@ -128,8 +128,13 @@ package final class RouteCounters {
     ///   - status: Its status.
     ///   - nanoseconds: The time from the first byte of the request.
     ///   - now: Monotonic time in nanoseconds.
-    ///   - request: The id of the request, rarely asked for.
-    package func responded(_ status: Int, nanoseconds: Int64, at now: Int64, request: () -> String) {
+    ///   - request: The id of the request and of its trace if that is exported, rarely asked for.
+    package func responded(
+        _ status: Int,
+        nanoseconds: Int64,
+        at now: Int64,
+        request: () -> (id: String, trace: String?)
+    ) {
         let index = status / 100 - 1
         guard self.classes.indices.contains(index) else { return }
         if self.classes[index] == nil {
@@ -170,7 +175,12 @@ package final class TargetCounters {
     }
 
     /// Counts the head of a response and how long it took to come.
-    package func responded(_ status: Int, nanoseconds: Int64, at now: Int64, request: () -> String) {
+    package func responded(
+        _ status: Int,
+        nanoseconds: Int64,
+        at now: Int64,
+        request: () -> (id: String, trace: String?)
+    ) {
         let index = status / 100 - 1
         guard self.classes.indices.contains(index) else { return }
         if self.classes[index] == nil { self.classes[index] = self.counter("\(index + 1)xx") }

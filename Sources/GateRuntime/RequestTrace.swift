@@ -21,6 +21,8 @@ package final class RequestTrace {
 
     /// The span of the request, for its children.
     package let context: TraceContext
+    /// The id of the trace, if its spans are exported.
+    package var exportedID: String? { self.context.isSampled ? "\(self.context.trace)" : nil }
     private let tracer: Tracer
     private let parent: TraceParent?
     private let keepsState: Bool

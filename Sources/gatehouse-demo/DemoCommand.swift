@@ -40,6 +40,9 @@ struct DemoCommand: AsyncParsableCommand {
     @Option(help: "A quirk to switch on, or list; can be repeated.")
     var quirk: [String] = []
 
+    @Flag(help: "With --quirk list, print JSON.")
+    var json = false
+
     @Flag(help: "Print the gateway's log.")
     var verbose = false
 
@@ -51,6 +54,7 @@ struct DemoCommand: AsyncParsableCommand {
             throw ValidationError("--provider-port takes 1 to 65000, or 0 for any free ports")
         }
         guard !self.quirk.contains("list") else { return }
+        guard !self.json else { throw ValidationError("--json needs --quirk list") }
         let options: DemoOptions
         do throws(Failure) {
             options = try self.options()
@@ -76,8 +80,8 @@ struct DemoCommand: AsyncParsableCommand {
 
     func run() async throws {
         guard !self.quirk.contains("list") else {
-            printLine(QuirkList.text(of: DemoCatalogue.names + ["any"]))
-            return
+            let names = DemoCatalogue.names + ["any"]
+            return printLine(self.json ? QuirkList.json(of: names) : QuirkList.text(of: names))
         }
         let options = try self.options()
         let folder = RunFolder()

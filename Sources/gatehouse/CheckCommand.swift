@@ -27,46 +27,32 @@ struct CheckCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("With --online, ask this provider only.", valueName: "name"))
     var provider: String?
 
+    @Flag(help: "Print all that is found as JSON.")
+    var json = false
+
     func validate() throws {
         guard self.online || self.provider == nil else { throw ValidationError("--provider needs --online") }
     }
 
     func run() async throws {
-        guard let configuration = try self.file.load().configuration else { throw ExitCode(1) }
-        let providers = configuration.providerFailures
-        for (provider, failure) in providers {
-            printError("\(self.file.config): error: provider '\(provider)': \(failure.detail)")
+        var report = CheckReport(of: self.file.config, isJSON: self.json)
+        // Without a configuration, the report has the errors.
+        let result = try? self.file.load { report.add($0) }
+        if let configuration = result?.configuration {
+            report.add(configuration)
+            if self.online, report.isUsable { await self.checkOnline(configuration, &report) }
         }
-        let certificates = configuration.certificateFailures
-        for failure in certificates {
-            printError("\(self.file.config): error: \(failure.detail)")
-        }
-        let remarks = configuration.certificateRemarks(at: WallClock.system.now)
-        for remark in remarks {
-            printError("\(self.file.config): \(remark.isFatal ? "error" : "warning"): \(remark.text)")
-        }
-        guard providers.isEmpty, certificates.isEmpty, !remarks.contains(where: \.isFatal) else { throw ExitCode(1) }
-        for remark in configuration.expiredPins(at: WallClock.system.now) {
-            printError("\(self.file.config): warning: \(remark)")
-        }
-        let counted = count(configuration.providers.count, "provider")
-        printLine("\(self.file.config) is usable: \(counted), \(count(configuration.apps.count, "app"))")
-        if self.online { try await self.checkOnline(configuration) }
+        report.end()
+        guard result != nil, report.isUsable else { throw ExitCode(1) }
     }
 
-    private func checkOnline(_ configuration: Configuration) async throws {
+    private func checkOnline(_ configuration: Configuration, _ report: inout CheckReport) async {
         do throws(Failure) {
-            let lines = try await ProviderDiagnostics(of: configuration, only: self.provider).lines()
-            for row in ProviderFinding.rows(of: lines) { printLine(row) }
-            printLine("online: \(ProviderFinding.summary(of: lines))")
-            guard lines.contains(where: { $0.verdict == .failure }) else { return }
+            report.add(try await ProviderDiagnostics(of: configuration, only: self.provider).lines())
         } catch {
-            printError("gatehouse: error: \(error.code): \(error.detail)")
+            report.fail(error)
         }
-        throw ExitCode(1)
     }
-
-    private func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
 }
 
 /// The command `gatehouse schema`.

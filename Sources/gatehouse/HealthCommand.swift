@@ -27,6 +27,9 @@ struct HealthCommand: ParsableCommand {
     @Option(help: "Seconds that each step may take.")
     var timeout = 5
 
+    @Flag(help: "Print the checks with their failures as JSON.")
+    var json = false
+
     func validate() throws {
         guard (1...60).contains(self.timeout) else { throw ValidationError("--timeout takes 1 to 60 seconds") }
     }
@@ -35,9 +38,15 @@ struct HealthCommand: ParsableCommand {
         guard let configuration = try self.file.load().configuration else { throw ExitCode(1) }
         do throws(Failure) {
             let client = HealthClient(configuration.gateway.operations)
-            let (isHealthy, message) = try client.ask(self.probe, seconds: self.timeout)
-            guard !isHealthy else { return printLine("ok") }
-            printError("gatehouse: \(self.probe.rawValue): \(message)")
+            let health = try client.ask(self.probe, seconds: self.timeout)
+            if self.json {
+                printLine(health.report.pretty())
+            } else if let failure = health.failure {
+                printError("gatehouse: \(self.probe.rawValue): \(failure)")
+            } else {
+                printLine("ok")
+            }
+            guard health.failure != nil else { return }
         } catch {
             printError("gatehouse: error: \(error.code): \(error.detail)")
         }

@@ -193,6 +193,9 @@ struct RevokeSessions: ParsableCommand {
     @Flag(help: "Only count.")
     var dryRun = false
 
+    @Flag(help: "Print JSON.")
+    var json = false
+
     @OptionGroup var gateway: OperationsOption
 
     func validate() throws {
@@ -219,6 +222,13 @@ struct RevokeSessions: ParsableCommand {
                 sessions += page["sessions"]?.integer ?? 0
                 cursor = page["next"]?.string
             } while cursor != nil
+            if self.json {
+                let ids = signIns.sorted().map(JSON.string)
+                let result: JSON = [
+                    "dry_run": .bool(self.dryRun), "sign_ins": .array(ids), "sessions": .int(sessions),
+                ]
+                return printLine(result.pretty())
+            }
             let count = "\(signIns.count) sign-in\(signIns.count == 1 ? "" : "s")"
             printLine("\(self.dryRun ? "would revoke" : "revoked") \(count) (\(sessions) selected sessions)")
         }

@@ -131,6 +131,8 @@ def test_a_filter_selects_what_is_revoked(filters, revoked, administered):
     browsers = {name: signed_in(administered, name) for name in ("mock", "other")}
     text = command(administered, "sessions", "revoke", "--dry-run", *filters)
     assert text.startswith(f"would revoke {len(revoked)} sign-in")
+    report = json.loads(command(administered, "sessions", "revoke", "--dry-run", "--json", *filters))
+    assert report["dry_run"] is True and len(set(report["sign_ins"])) == report["sessions"] == len(revoked)
     assert all(is_live(browser) for browser in browsers.values())
     assert command(administered, "sessions", "revoke", *filters).startswith(f"revoked {len(revoked)} sign-in")
     assert [name for name, browser in browsers.items() if not is_live(browser)] == revoked

@@ -64,6 +64,20 @@ def test_a_correct_provider_has_no_failure(realm, tmp_path):
     assert report.out.splitlines()[-1] == "online: no failures, no warnings"
 
 
+@pytest.mark.parametrize("metadata, verdict", [({}, "ok"), ({"code_challenge_methods_supported": ["plain"]}, "failure")])
+def test_the_findings_are_printed_as_json(metadata, verdict, realm, tmp_path):
+    """All of them, with the exit code of the text."""
+    realm.metadata = metadata
+    gateway = Gateway(tmp_path, {"staff": oidc(realm.issuer)}, APPS)
+    gateway.write()
+    result = run("check", "--online", "--json", "--config", gateway.path)
+    report = json.loads(result.stdout)
+    assert (result.returncode, result.stderr, report["usable"]) == ((0, "", True) if verdict == "ok" else (1, "", False))
+    found = {finding["topic"]: finding for finding in report["online"]}
+    assert list(found) == TOPICS and {finding["provider"] for finding in report["online"]} == {"staff"}
+    assert found["pkce"]["verdict"] == verdict and found["keys"]["detail"] == "3 usable: ES256, Ed25519, EdDSA, RS256"
+
+
 def test_no_secret_is_sent_and_no_session_is_made(realm, tmp_path):
     """It reads public documents only."""
     strays = len(realm.server.strays)

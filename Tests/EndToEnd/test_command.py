@@ -61,6 +61,45 @@ def test_all_mistakes_are_reported_at_once(tmp_path):
     assert run("serve", "--config", path).returncode == 1
 
 
+def test_check_prints_its_diagnostics_as_json(tmp_path):
+    """With file, line and column as in the text, and what to do by itself; errors make the file unusable, warnings do not."""
+    file = tmp_path / "providers.yaml"
+    good = """gateway:
+  public_url: http://localhost:8080
+providers:
+  google: {type: google, client_id: 1.apps.googleusercontent.com, client_secret: "${env:GOOGLE_CLIENT_SECRET}", hosted_domains: [example.com]}
+apps:
+  wiki:
+    path: /
+    upstream: http://127.0.0.1:8000
+    allow: [{email_domain: example.com}]
+"""
+    file.write_text(good)
+    report = json.loads(run("check", "--config", file, "--json", env=SECRETS).stdout)
+    assert report == {
+        "version": 1, "file": str(file), "usable": True, "providers": 1, "apps": 1, "diagnostics": [], "online": None
+    }
+    file.write_text(good.replace("    allow", "    alow") + "    deny: [{email: it's}]\n")
+    result = run("check", "--config", file, "--json", env=SECRETS)
+    report = json.loads(result.stdout)
+    assert (result.returncode, result.stderr, report["usable"], report["apps"]) == (1, "", False, None)
+    text = run("check", "--config", file, env=SECRETS).stderr
+    found = report["diagnostics"]
+    for one in found:
+        assert f"{one['file']}:{one['line']}:{one['column']}: {one['severity']}: {one['message']}\n" in text
+    assert text.count(": error: ") == sum(one["severity"] == "error" for one in found) > 1
+    key = next(one for one in found if one["line"] == 9 and one["column"] == 5)
+    assert key["suggestion"].startswith("did you mean") and key["message"].endswith(f"; {key['suggestion']}")
+
+
+def test_the_quirks_are_listed_as_json():
+    listed = run("demo", "--quirk", "list").stdout
+    quirks = json.loads(run("demo", "--quirk", "list", "--json").stdout)
+    assert sorted(re.findall(r"^\w+$", listed, re.M)) == sorted(quirks)
+    assert sorted(re.findall(r"^  (\S+)$", listed, re.M)) == sorted(name for group in quirks.values() for name in group)
+    assert run("demo", "--json").returncode == 2
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_each_command_has_help(command):
     result = run(command, "--help")

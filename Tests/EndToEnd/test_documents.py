@@ -1,18 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """The documents match the program: their examples run as they are."""
 
+import gzip
+import http.server
 import json
 import re
 import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
+from support.browser import Browser
 from support.documents import blocks
-from support.gateway import PROGRAM
-from support.processes import REPOSITORY
+from support.gateway import ENVIRONMENT, PROGRAM, Gateway, oidc, public_echo
+from support.processes import REPOSITORY, certificate
 
 TOP = Path(__file__).resolve().parents[2]
 DOCUMENTS = [*sorted(TOP.glob("*.md")), *sorted((TOP / "docs").glob("**/*.md")), TOP / "Tests/README.md"]
@@ -44,6 +48,125 @@ def test_the_files_in_the_documents_pass_the_check(name, tmp_path):
         environment = {name: pem if name.endswith("_KEY") else "a secret" for name in names}
         result = subprocess.run([PROGRAM, "check", "--config", file], env=environment, capture_output=True, text=True)
         assert (result.returncode, result.stderr) == (0, "")
+
+
+def merged(base, changes):
+    """A mapping with the changes of another, at any depth."""
+    if not isinstance(base, dict) or not isinstance(changes, dict):
+        return changes
+    return {**base, **{name: merged(base.get(name), value) for name, value in changes.items()}}
+
+
+def completed(block):
+    """A part of a file as a whole one: with a gateway, a provider and an app, and what the apps of the part leave out."""
+    schema = json.loads((TOP / "docs/providers.schema.json").read_text())
+    part = yaml.safe_load(block)
+    if not set(part) <= set(schema["properties"]):
+        part = {"apps": {"wiki": part}}
+    google = {"type": "google", "client_id": "1.apps.googleusercontent.com", "client_secret": "${env:GOOGLE_SECRET}", "hosted_domains": ["example.com"]}
+    app = {"upstream": "http://10.0.0.5:8080", "allow": "signed_in"}
+    whole = merged(
+        {
+            "gateway": {"public_url": "https://gate.example.com"}, "providers": {"google": google},
+            "apps": {} if "apps" in part else {"wiki": {"path": "/", **app}}
+        }, part
+    )
+    for name, entry in whole["apps"].items():
+        given = {key: value for key, value in app.items() if key != "upstream" or "forward_auth" not in entry}
+        whole["apps"][name] = {**given, **entry}
+    return whole
+
+
+PARTS = ["forward-auth", "sessions", "compatibility", "hosts", "websockets", "logs", "administration"]
+
+
+def test_each_page_with_a_part_of_a_file_is_checked():
+    """A page about the gateway whose blocks no test reads is not forgotten."""
+    pages = {page.stem for page in (TOP / "docs").glob("*.md") if blocks(f"docs/{page.name}", "yaml")}
+    assert pages - {"alerts", "start", "profile", "pinning", "headers", "policy", "machines"} == set(PARTS)
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_the_parts_of_files_in_the_documents_pass_the_check(name, tmp_path):
+    """As the keys of a file that has the rest."""
+    pem, key = certificate(tmp_path, "any", "gate.example.com")
+    for block in blocks(f"docs/{name}.md", "yaml"):
+        file = tmp_path / "providers.yaml"
+        block = re.sub(r"tls/[\w-]+\.pem", str(pem), block).replace("tls/client.key", str(key))
+        text = json.dumps(completed(block), indent=1)
+        file.write_text(text)
+        environment = {variable: "a secret of at least 32 bytes in all" for variable in re.findall(r"\$\{env:(\w+)\}", text)}
+        stores = re.findall(r"# (rediss://\S+)", block)
+        environment |= {"SESSION_STORE": store for store in stores}
+        result = subprocess.run([PROGRAM, "check", "--config", file], env=environment, capture_output=True, text=True)
+        assert (result.returncode, result.stderr) == (0, ""), block
+
+
+def test_prometheus_accepts_the_block_about_alerts(tmp_path):
+    (tmp_path / "prometheus.yml").write_text(blocks("docs/alerts.md", "yaml")[0])
+    (tmp_path / "gatehouse.rules.yml").write_text((TOP / "deploy/prometheus/gatehouse.rules.yml").read_text())
+    result = subprocess.run(
+        ["promtool", "check", "config", "prometheus.yml"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert result.returncode == 0 and "SUCCESS: 1 rule files found" in result.stdout, result
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.name)
+def test_the_shell_blocks_can_be_parsed(document):
+    for block in blocks(document, "(?:sh|bash)"):
+        result = subprocess.run(["bash", "-n"], input=block, capture_output=True, text=True)
+        assert (result.returncode, result.stderr) == (0, ""), block
+
+
+#: What the commands of the documents find on a server.
+SERVER = """
+sudo() { [ "$1" = -u ] && shift 2; "$@"; }
+gatehouse() { "$GATEHOUSE" "$@"; }
+journalctl() { cat "$LOGS/audit.log"; }
+"""
+
+
+@pytest.mark.parametrize("name", ["administration", "keys", "backup"])
+def test_the_commands_of_the_documents_run(name, tmp_path, provider_server, app):
+    """Each block as it is, against a gateway; only the places of files and the names of users and incidents are others."""
+    realm = provider_server.realm("mock")
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    gateway = Gateway(
+        tmp_path, {"mock": oidc(realm.issuer)}, public_echo(app, deny=[{"path": "/closed/**"}]),
+        gateway={"operations_token": "${env:OPERATIONS_TOKEN}"}
+    )
+    gateway.configuration["logs"] = {"access": f"{logs}/access.log", "audit": f"{logs}/audit.log"}
+    # The gateway makes its own secret, which a command of a page rotates.
+    del gateway.configuration["gateway"]["secret"]
+    environment = {
+        **os.environ, **ENVIRONMENT, "OPERATIONS_TOKEN": "a token of at least 32 bytes in all", "GATEHOUSE": str(PROGRAM),
+        "LOGS": str(logs)
+    }
+    gateway.start(env=environment)
+    try:
+        browser = Browser(gateway)
+        browser.sign_in("mock", "/x")
+        incident = browser.send("GET", "/closed/x", navigates=False).json["incident"]
+        gateway.log
+        (logs / "access.log.1").write_text("")
+        with gzip.open(logs / "access.log.2.gz", "wt") as packed:
+            packed.write((logs / "audit.log").read_text())
+        found = blocks(f"docs/{name}.md", "sh")
+        assert found
+        for block in found:
+            for old, new in {
+                "/etc/gatehouse/providers.yaml": gateway.path, "/var/lib/gatehouse": gateway.folder / "state",
+                "/var/log/gatehouse": logs, "/var/backups": tmp_path, "kD3pZ0qLxV7w": incident, "google:1047": "mock:ada",
+                "127.0.0.1:9901": f"127.0.0.1:{gateway.operations}"
+            }.items():
+                block = block.replace(old, str(new))
+            script = f"{SERVER}set -euo pipefail\n{block}"
+            result = subprocess.run(["bash", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60)
+            assert result.returncode == 0, (block, result)
+            assert '{"error"' not in result.stdout and result.stdout.count("policy.denied") >= block.count("gatehouse explain")
+    finally:
+        gateway.leave()
 
 
 def test_the_cases_of_the_page_about_rules_pass(tmp_path):

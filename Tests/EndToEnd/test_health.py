@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Health for probes: live, ready, started; with reasons, as a command, and for systemd."""
 
+import json
 import os
 import signal
 import socket
+
+import time
 
 import pytest
 import requests
 
 from support.gateway import Gateway, oidc, public_echo, run
 from support.processes import eventually, free_port
+from support.threads import stopped_thread
 
 
 @pytest.mark.parametrize(
@@ -67,6 +71,28 @@ def test_a_gateway_that_drains_is_not_ready_but_alive(tmp_path, provider_server,
         gateway.process.child.wait(20)
 
 
+def test_the_command_prints_the_checks_as_json(tmp_path, provider_server, app, gateway):
+    """With the failure of each check, and the same exit codes."""
+    result = run("health", "--config", gateway.path, "--json")
+    report = json.loads(result.stdout)
+    assert result.returncode == 0 and report["ready"] is True and report["version"] == 1
+    assert [(check["name"], check["failure"]) for check in report["checks"]] == [
+        ("started", None), ("draining", None), ("overload", None)
+    ]
+    draining = Gateway(tmp_path, {"mock": oidc(provider_server.realm("mock").issuer)}, public_echo(app))
+    draining.start(drain_delay=20)
+    os.kill(draining.process.pid, signal.SIGTERM)
+    try:
+        eventually(lambda: draining.operation("/readyz").status_code == 503, "it is not ready")
+        result = run("health", "--config", draining.path, "--json")
+        report = json.loads(result.stdout)
+        assert (result.returncode, result.stderr, report["ready"]) == (1, "", False)
+        assert [check["failure"] for check in report["checks"]] == [None, "draining", None]
+    finally:
+        os.kill(draining.process.pid, signal.SIGINT)
+        draining.process.child.wait(20)
+
+
 def test_without_a_gateway_the_command_fails_with_the_address(tmp_path, provider_server, app):
     gateway = Gateway(tmp_path, {"mock": oidc(provider_server.realm("mock").issuer)}, public_echo(app))
     gateway.write()
@@ -102,3 +128,67 @@ def test_systemd_hears_that_the_gateway_is_alive(tmp_path, provider_server, app)
             gateway.stop()
         while not manager.recv(200).startswith(b"STOPPING=1"):
             pass
+
+
+def test_a_manager_that_does_not_read_delays_neither_reload_nor_stop(tmp_path, provider_server, app):
+    """The queue of its socket is full after some notices of the watchdog; unix(7)."""
+    name = f"\0gate-{os.getpid()}-{free_port()}"
+    gateway = Gateway(tmp_path, {"mock": oidc(provider_server.realm("mock").issuer)}, public_echo(app))
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as probe:
+        manager.bind(name)
+        gateway.start(env={"NOTIFY_SOCKET": name.replace("\0", "@"), "WATCHDOG_USEC": "2000"})
+        probe.setblocking(False)
+
+        def is_full():
+            try:
+                probe.sendto(b"x", name)
+            except BlockingIOError:
+                return True
+            return False
+
+        try:
+            eventually(is_full, "the queue is full")
+            gateway.reload()
+            eventually(lambda: gateway.metric('gatehouse_reloads_total{result="ok"}') >= 2, "it reloads")
+            began = time.monotonic()
+            gateway.stop()
+            assert time.monotonic() - began < 10
+        finally:
+            gateway.kill()
+
+
+def test_r_24_a_blocked_loop_is_reported_and_systemd_hears_no_more(tmp_path, provider_server, app):
+    """Liveness fails, the watchdog stays silent, and what operators read still responds; until the loop runs again."""
+    name = f"\0gate-{os.getpid()}-{free_port()}"
+    gateway = Gateway(tmp_path, {"mock": oidc(provider_server.realm("mock").issuer)}, public_echo(app))
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(name)
+        manager.settimeout(10)
+        gateway.start(env={"NOTIFY_SOCKET": name.replace("\0", "@"), "WATCHDOG_USEC": "200000"})
+        try:
+            with stopped_thread(gateway.process.pid, "loop-0"):
+                began = time.monotonic()
+                eventually(lambda: gateway.operation("/livez").status_code == 503, "it is not alive", 10)
+                assert 4.5 < time.monotonic() - began < 8, "after five seconds without a tick"
+                assert gateway.operation("/livez").text == "an event loop is stuck\n"
+                result = run("health", "--config", gateway.path, "--probe", "live")
+                assert result.returncode == 1 and result.stderr.endswith("gatehouse: live: an event loop is stuck\n")
+                asked = time.monotonic()
+                status, samples = gateway.operation("/status").json(), gateway.metrics()
+                assert time.monotonic() - asked < 5
+                assert status["stuck_loops"] == [0]
+                assert samples['gatehouse_loop_heartbeat_age_seconds{loop="0"}'] > 5
+                manager.settimeout(0)
+                with pytest.raises(BlockingIOError):
+                    while manager.recv(200):
+                        pass
+                # Ten times the interval of the notices.
+                manager.settimeout(1)
+                with pytest.raises(TimeoutError):
+                    manager.recv(200)
+                manager.settimeout(10)
+            eventually(lambda: gateway.operation("/livez").status_code == 200, "it is alive again", 10)
+            while manager.recv(200) != b"WATCHDOG=1":
+                pass
+        finally:
+            gateway.stop()

@@ -270,3 +270,64 @@ def test_the_page_lists_every_directive_of_mod_auth_openidc():
     names = set(re.findall(r'"(oidc\w+)"', source))
     assert len(names) > 50
     assert [name for name in sorted(names) if f"`{name}" not in page] == []
+
+
+AUTHELIA = """
+session: { cookies: [{ domain: example.com, authelia_url: "https://auth.example.com" }] }
+definitions: { network: { office: [192.0.2.0/24] } }
+access_control:
+  default_policy: deny
+  rules:
+    - { domain: wiki.example.com, policy: one_factor, networks: [office, 10.0.0.0/8], methods: [GET, HEAD] }
+    - { domain: wiki.example.com, policy: deny, methods: [DELETE], subject: "group:interns" }
+    - { domain: wiki.example.com, policy: two_factor, subject: [["group:a", "group:b"]] }
+"""
+POMERIUM = """
+authenticate_service_url: https://gate.example.com
+idp_provider: oidc
+idp_provider_url: https://id.example.com
+idp_client_id: gateway
+idp_client_secret: hunter2
+routes:
+  - from: https://wiki.example.com
+    to: http://127.0.0.1:8088
+    policy:
+      - allow: { and: [{ groups: { has: a } }, { groups: { has: b } }, { source_ip: 10.0.0.0/8 }, { http_method: { in: [GET, POST] } }] }
+      - allow: { nor: [{ groups: { has: guests } }, { email: eve@example.net }] }
+      - deny: { not: [{ domain: example.com }] }
+"""
+APACHE = """
+OIDCProviderMetadataURL https://id.example.com/.well-known/openid-configuration
+OIDCClientID gateway
+OIDCClientSecret hunter2
+OIDCRedirectURI https://gate.example.com/secure/redirect_uri
+<VirtualHost *:443>
+ServerName gate.example.com
+ProxyPass / http://127.0.0.1:8088/
+<Location />
+AuthType openid-connect
+<RequireAll>
+Require claim groups:a
+Require claim groups:b
+Require ip 10.0.0.0/8 192.168
+Require not method PUT
+</RequireAll>
+</Location>
+</VirtualHost>
+"""
+
+
+@pytest.mark.parametrize("name, text", [("configuration.yml", AUTHELIA), ("config.yaml", POMERIUM), ("wiki.conf", APACHE)])
+def test_rules_with_networks_methods_and_negations_pass_the_check(name, text, tmp_path):
+    """As the program itself reads them; each note of a lost rule is a warning, none of which is about these."""
+    (tmp_path / name).write_text(text)
+    output = tmp_path / "providers.yaml"
+    result = run("import", tmp_path / name, "--output", output, "--json", "--public-url", "https://gate.example.com")
+    assert result.returncode == 0, result.stderr
+    messages = [note["message"] for note in json.loads(result.stdout)["notes"]]
+    assert not [message for message in messages if "denied" in message or "cannot be carried over" in message], messages
+    secrets = {name: "a secret of at least 32 bytes in all" for name in re.findall(r"\$\{env:(\w+)\}", output.read_text())}
+    checked = run("check", "--config", output, env=secrets)
+    assert checked.returncode == 0 and "error" not in checked.stderr, checked.stderr
+    entries = next(iter(yaml.safe_load(output.read_text())["apps"].values()))["allow"]
+    assert any("network" in entry for entry in entries) and any("all" in entry for entry in entries)

@@ -216,6 +216,15 @@ def test_keys_rotate_by_themselves_when_they_are_old(pair):
     assert re.search(r"key added.*by=schedule", pair[0].log + pair[1].log)
 
 
+def test_the_audit_log_names_who_changed_the_keys(pair):
+    """The operator at the gateway that was asked, `schedule` at the one that finds the file."""
+    command(pair[0], "keys", "rotate")
+    eventually(lambda: len(jwks(pair[1])) == 2, "both publish the new key", 10)
+    for gateway, actor in zip(pair, [f'"uid {os.getuid()}"', "schedule"]):
+        line = next(line for line in gateway.log.splitlines() if "keys changed" in line)
+        assert line.endswith(f" by={actor}") or f" by={actor} " in line, line
+
+
 def test_key_files_are_private(pair):
     command(pair[0], "keys", "rotate")
     for file in pair[0].keys.glob("*.pem"):

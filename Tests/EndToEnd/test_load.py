@@ -43,6 +43,33 @@ def assert_flat(gateway, before, what):
     assert grown < 48, f"{what}: the gateway grew by {grown:.0f} MiB"
 
 
+def test_a_scrape_beside_15000_open_connections_takes_less_than_100_ms(own_gateway):
+    """Nothing in it is counted at the scrape. The best of five, since other tests run beside it."""
+    soft, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    count = min(15_000, most - 2000)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    limits = own_gateway.configuration["gateway"]["limits"]
+    own_gateway.configuration["gateway"]["limits"] = {**limits, "connections": count + 100}
+    own_gateway.configuration["gateway"]["timeouts"] = {"request_head": "60s"}
+    own_gateway.start()
+    wires = []
+    try:
+        for _ in range(count):
+            wires.append(socket.create_connection(("127.0.0.1", own_gateway.port)))
+        eventually(lambda: own_gateway.metric("gatehouse_connections") >= count, "all are open", 20)
+        times = []
+        for _ in range(5):
+            began = time.monotonic()
+            response = own_gateway.operation("/metrics")
+            times.append(time.monotonic() - began)
+            assert response.status_code == 200
+        assert min(times) < 0.1, times
+    finally:
+        for wire in wires:
+            wire.close()
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, most))
+
+
 @pytest.mark.parametrize("framing", ["length", "chunked"])
 def test_one_gib_up_with_flat_memory(framing, own_gateway):
     """A body passes as it comes; nothing is buffered."""

@@ -17,13 +17,15 @@ from support.browser import Browser
 from support.gateway import SECRET, Gateway, oidc, public_echo
 from support.marks import Marks
 from support.processes import REPOSITORY, Process, eventually
-from support.raw import request
+from support.raw import Wire, request
 from support.upstream import Upstream
 
 STREAMS = ("access", "audit", "security", "process")
 COMMON = {"time", "level", "stream", "message"}
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 CLIENT_SECRET = "client secret+/%"
+#: A shell that becomes the gateway, with standard error in a file of its folder.
+ERRORS_APART = ["sh", "-c", 'exec "$0" "$@" 2>errors']
 DOCUMENT = (REPOSITORY / "docs/logs.md").read_text()
 
 
@@ -59,13 +61,13 @@ def start(tmp_path, realm):
     app = Upstream()
     made = []
 
-    def begin(**logs):
+    def begin(wrapper=(), **logs):
         apps = public_echo(app)
         apps["closed"] = {"path": "/closed", "upstream": app.address, "allow": [{"user": "mock:eve"}], "deny": [{"user": "mock:ada"}]}
         apps["api"] = {"path": "/api", "upstream": app.address, "allow": "signed_in", "identity": {"authorization": "access_token"}}
         one = LoggedGateway(tmp_path, {"mock": oidc(realm.issuer)}, apps, {**files(tmp_path), **logs})
         made.append(one)
-        return one.start()
+        return one.start(wrapper=wrapper)
 
     yield begin
     for one in made:
@@ -118,6 +120,7 @@ def test_every_stream_is_json_with_the_documented_keys(start):
     audit = {line["message"]: line for line in gateway.lines("audit")}
     assert audit["signed in"]["user"] == audit["signed out"]["user"] == "mock:ada"
     assert audit["refused"]["incident"] == line["incident"] and audit["refused"]["request"] == line["request"]
+    assert audit["refused"]["user"] == "mock:ada"
     assert audit["configuration reloaded"]["by"] == "signal"
     assert audit["configuration reloaded"]["apps"] == "3"
     for stream in ("audit", "security", "process"):
@@ -186,6 +189,71 @@ def test_no_secret_is_in_any_output(start, realm, tmp_path):
     for name, text in outputs.items():
         for secret in marks:
             assert secret not in text, f"{secret} is in {name}"
+
+
+@pytest.mark.parametrize("navigates", [True, False])
+def test_a_denial_names_its_user_and_a_failed_sign_in_has_none(navigates, start, realm):
+    """The actor of an audit line, for pages and for scripts."""
+    gateway = start()
+    browser = Browser(gateway)
+    browser.sign_in("mock", "/page")
+    assert browser.send("GET", "/closed/x", navigates=navigates).status == 403
+    realm.token_response = lambda response: {**response, "id_token": "forged"}
+    Browser(gateway).sign_in("mock", "/page")
+    denied, failed = [line for line in gateway.lines("audit") if line["message"] == "refused"]
+    assert denied["user"] == "mock:ada" and denied["code"] == "policy.denied"
+    assert "user" not in failed and failed["provider"] == "mock"
+    by_request = lambda: [line["client"] for line in gateway.lines("access") if line["request"] == failed["request"]]
+    assert eventually(by_request, "the access line is written") == ["127.0.0.1"]
+
+
+def test_a_share_of_the_access_lines_is_written_and_every_failure(start):
+    """Each line by chance: of 400 with `sample: 0.5`, 140 to 260 are six standard deviations around the mean."""
+    gateway = start(sample=0.5)
+    with Wire(gateway.port) as wire:
+        for number in range(400):
+            wire.send(f"GET /public/{number} HTTP/1.1\r\nHost: {gateway.host}\r\n\r\n".encode())
+            assert wire.response().status == 200
+    for number in range(20):
+        assert request(gateway.port, f"/closed/{number}").status == 401
+    gateway.access("/closed/19")
+    paths = [line["path"] for line in gateway.lines("access")]
+    assert 140 <= sum(path.startswith("/public/") for path in paths) <= 260
+    assert sum(path.startswith("/closed/") for path in paths) == 20
+
+
+def test_lines_go_to_standard_output_and_errors_to_standard_error(start, tmp_path):
+    gateway = start(access="stdout", audit="stdout", security="stderr", process="stderr", wrapper=ERRORS_APART)
+    assert Browser(gateway).sign_in("mock", "/public/x").status == 200
+    eventually(lambda: "/public/x" in gateway.log, "the access line is written")
+    read = [json.loads(line)["stream"] for line in gateway.process.log.splitlines()]
+    assert set(read) == {"access", "audit"}
+    errors = [json.loads(line) for line in (tmp_path / "errors").read_text().splitlines()]
+    assert {line["stream"] for line in errors} == {"process"} and errors[0]["message"] == "serving"
+
+
+def test_logrotate_works_with_the_file_of_the_document(start, tmp_path):
+    """The block as it is; only the files and the command that reloads are of this machine."""
+    gateway = start()
+    request(gateway.port, "/public/first")
+    gateway.access("/public/first")
+    block = re.search(r"^```\n(/var/log.*?)^```", DOCUMENT, re.S | re.M).group(1)
+    for old, new in {
+        "/var/log/gatehouse/*.log": f"{tmp_path}/access.log {tmp_path}/audit.log", "systemctl reload gatehouse": f"kill -HUP {gateway.process.pid}",
+        "    daily\n": "    daily\n    su root root\n"
+    }.items():
+        assert old in block
+        block = block.replace(old, str(new))
+    (tmp_path / "rotate.conf").write_text(block)
+    tmp_path.chmod(0o755)
+    subprocess.run(
+        ["/usr/sbin/logrotate", "--force", "--state", str(tmp_path / "state.rotate"), str(tmp_path / "rotate.conf")], check=True
+    )
+    eventually((tmp_path / "access.log").exists, "the gateway opens the file again")
+    request(gateway.port, "/public/second")
+    gateway.access("/public/second")
+    assert "/public/first" in (tmp_path / "access.log.1").read_text()
+    assert "/public/second" not in (tmp_path / "access.log.1").read_text()
 
 
 def test_a_renamed_file_is_opened_again(start, tmp_path):

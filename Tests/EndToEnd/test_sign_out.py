@@ -5,7 +5,6 @@ The rows of the logout plans of the OpenID Foundation's conformance suite for re
 """
 
 import json
-import secrets
 import threading
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -16,10 +15,9 @@ from support.gateway import ENVIRONMENT, NO_LIMITS, Gateway, oidc
 from support.processes import eventually
 from support.provider import SHARED_KEYS, basic
 from support.raw import request
-from support.tokens import Key, now, token
+from support.tokens import EVENT, Key, logout_claims, logout_token, now, token
 from support.upstream import Upstream
 
-EVENT = "http://schemas.openid.net/event/backchannel-logout"
 EVERYWHERE = {"sessions": "all"}
 # Has the name of the provider's key.
 FOREIGN = Key("rsa")
@@ -71,19 +69,6 @@ def is_signed_in(gateway, browser, ticket=None):
     statuses = {request(gateway.port, "/x", fields=[("Cookie", f"gatehouse={ticket}")]).status for _ in range(6)}
     assert len(statuses) == 1, statuses
     return statuses == {200}
-
-
-def logout_claims(realm, **changes):
-    """The claims of a valid logout token; None removes one."""
-    claims = {
-        "iss": realm.issuer, "aud": "gatehouse", "iat": now(), "exp": now() + 120, "jti": secrets.token_urlsafe(12),
-        "events": {EVENT: {}}, "sub": "ada", **changes,
-    }
-    return {name: value for name, value in claims.items() if value is not None}
-
-
-def logout_token(realm, header=None, key=None, **changes):
-    return token(key or realm.key, logout_claims(realm, **changes), {"typ": "logout+jwt", **(header or {})})
 
 
 def post(gateway, body, provider="staff"):

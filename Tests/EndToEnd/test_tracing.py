@@ -7,6 +7,7 @@ import secrets
 import ssl
 
 import pytest
+import requests
 
 from support.browser import Browser
 from support.collector import Collector
@@ -358,3 +359,23 @@ def test_a_collector_has_to_show_a_certificate_that_is_trusted(tmp_path, provide
 def test_a_wrong_variable_stops_the_start(traced, name, value, expected):
     result = run("serve", "--config", traced.path, cwd=traced.folder, env=environment("http://127.0.0.1:9", **{name: value}))
     assert result.returncode == 1 and "gateway.tracing" in result.stderr and expected in result.stderr, result
+
+
+def test_an_exemplar_has_the_id_of_an_exported_trace(tmp_path, realm, app, collector):
+    """A click in a dashboard leads to the trace; one that is not exported leads nowhere, so it is not named."""
+    gateway = traced_gateway(tmp_path, realm, app, collector.address)
+    try:
+        for path, flags in (("/alone/x", "01"), ("/public/x", "00")):
+            assert request(gateway.port, path, gateway.host, fields=list(traceparent(flags).items())).status == 200
+        accept = {"Accept": "application/openmetrics-text; version=1.0.0"}
+
+        def exemplars():
+            text = requests.get(f"http://127.0.0.1:{gateway.operations}/metrics", headers=accept, timeout=5).text
+            lines = [line for line in text.splitlines() if line.startswith("gatehouse_request_duration_seconds_bucket")]
+            found = dict(re.findall(r'app="(\w+)".* # \{request_id="[0-9a-f]{32}"(.*?)\}', "\n".join(lines)))
+            return found if {"alone", "echo"} <= set(found) else None
+
+        found = eventually(exemplars, "both apps have an exemplar")
+        assert found["alone"] == f',trace_id="{TRACE}"' and found["echo"] == ""
+    finally:
+        gateway.leave()

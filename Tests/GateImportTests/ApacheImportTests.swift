@@ -71,10 +71,10 @@ import Testing
     }
 
     @Test(arguments: [
-        "Require ip 10.0.0.0/8", "<RequireAll>\nRequire valid-user\nRequire ip 10.0.0.0/8\n</RequireAll>",
-        "<RequireAll>\nRequire valid-user\nRequire not ip 10.0.0.0/8\n</RequireAll>", "Require claim groups~^a.*$",
-        "Require claim hd:example.com",
-        "<RequireAll>\nRequire claim groups:a\nRequire claim groups:b\n</RequireAll>", "Require all denied",
+        "Require ip 10.0.0.1/8", "Require ip 10.0.0.0/255.0.0.0", "Require ip 1.2.3.4.5", "Require ip", "Require local",
+        "Require method TRACE", "<RequireAll>\nRequire valid-user\nRequire not ip 192.0.2.0/24\n</RequireAll>",
+        "<RequireAll>\nRequire valid-user\n<RequireNone>\nRequire ip 192.0.2.0/24\n</RequireNone>\n</RequireAll>",
+        "Require claim groups~^a.*$", "Require claim hd:example.com", "Require all denied",
         "<RequireNone>\nRequire claim groups:x\n</RequireNone>",
         "<LimitExcept GET>\nRequire claim groups:a\n</LimitExcept>", "<If \"-n 'x'\">\nRequire valid-user\n</If>",
         "<RequireAll>\nRequire valid-user\n<RequireNone>\nRequire expr true\n</RequireNone>\n</RequireAll>",
@@ -86,8 +86,38 @@ import Testing
         for user in [
             self.ann, self.member("a"), self.member("x"), Profile.user("staff", email: "no-user@gatehouse.invalid"),
         ] {
-            #expect(!imported.admits(user))
+            #expect(!imported.admits(user, from: "10.0.0.1"))
         }
+    }
+
+    @Test func `networks and methods are conditions, and two groups can be needed at once`() throws {
+        let rules = """
+            <RequireAll>
+              Require claim groups:a
+              Require claim groups:b
+              Require ip 10.0.0.0/8 192.168 2001:db8::/32
+            </RequireAll>
+            <RequireAll>
+              Require claim groups:c
+              Require method GET POST
+            </RequireAll>
+            """
+        let imported = try self.imported(self.location("/", rules))
+        #expect(imported.errors == [])
+        let both = Profile.user("staff", groups: ["a", "b"])
+        for client in ["10.1.2.3", "192.168.255.1", "2001:db8::1"] {
+            #expect(imported.admits(both, from: client) && !imported.admits(self.member("a"), from: client))
+        }
+        #expect(!imported.admits(both, from: "192.169.0.1") && !imported.admits(both, from: nil))
+        for method in ["GET", "HEAD", "POST"] { #expect(imported.admits(self.member("c"), method: method)) }
+        #expect(!imported.admits(self.member("c"), method: "PUT"))
+    }
+
+    @Test func `a network alone admits users who sign in`() throws {
+        let imported = try self.imported(self.location("/", "Require ip 10.0.0.0/8"))
+        #expect(imported.errors == [])
+        #expect(imported.admits(self.ann, from: "10.0.0.1") && !imported.admits(self.ann, from: "11.0.0.1"))
+        #expect(!imported.isPublic("/", from: "10.0.0.1"))
     }
 
     @Test func `the last section that contains a path holds, whatever its length`() throws {

@@ -26,8 +26,8 @@ import Testing
     private let host = "app.example.com"
     private let one = Profile.user("authelia")
     private let two = Profile.user("authelia-two-factor")
-    private func one(_ group: String) -> Profile { .user("authelia", groups: [group]) }
-    private func two(_ group: String) -> Profile { .user("authelia-two-factor", groups: [group]) }
+    private func one(_ group: String...) -> Profile { .user("authelia", groups: group) }
+    private func two(_ group: String...) -> Profile { .user("authelia-two-factor", groups: group) }
 
     @Test func `policies are sign-ins with one factor, with two, public paths and denials`() throws {
         let imported = try self.imported(
@@ -68,7 +68,66 @@ import Testing
         for user in [self.one("admins"), self.two("a"), self.two("guests"), self.two] {
             #expect(!imported.admits(user, host: self.host))
         }
-        #expect(imported.hasNote("users and combinations of groups in 'subject' are not carried over"))
+        #expect(
+            imported.admits(self.two("b", "a"), host: self.host) && !imported.admits(self.two("b"), host: self.host)
+        )
+        #expect(!imported.admits(self.one("b", "a"), host: self.host))
+        #expect(imported.hasNote("users in 'subject' are not carried over", line: 10))
+    }
+
+    @Test func `networks and methods are conditions of an entry, which needs a sign-in all the same`() throws {
+        let imported = try Imported(
+            """
+            session: { cookies: [{ domain: example.com, authelia_url: "https://auth.example.com" }] }
+            definitions: { network: { office: [192.0.2.0/24, '2001:db8::/32'] } }
+            access_control:
+              networks: [{ name: vpn, networks: 10.8.0.0/16 }]
+              default_policy: deny
+              rules:
+                - { domain: app.example.com, policy: one_factor, networks: [office, vpn, 198.51.100.7] }
+                - { domain: app.example.com, policy: two_factor, methods: [GET, HEAD] }
+            """
+        )
+        #expect(imported.errors == [])
+        for client in ["192.0.2.9", "2001:db8::1", "10.8.1.1", "198.51.100.7"] {
+            #expect(imported.admits(self.one, host: self.host, method: "POST", from: client), "\(client)")
+        }
+        #expect(!imported.admits(self.one, host: self.host, from: "198.51.100.8"))
+        #expect(!imported.admits(self.one, host: self.host, from: nil), "an unknown IP is in no network")
+        #expect(imported.admits(self.two, host: self.host, method: "HEAD", from: "203.0.113.1"))
+        #expect(!imported.admits(self.two, host: self.host, method: "POST", from: "203.0.113.1"))
+        #expect(!imported.isPublic("/", host: self.host))
+        #expect(imported.hasNote("list the load balancers before the gateway in 'trusted_proxies'", line: 7))
+    }
+
+    @Test(arguments: ["[10.0.0.1/8]", "[unknown]", "{ a: b }"])
+    func `networks that cannot be expressed admit no user`(networks: String) throws {
+        let imported = try self.imported("- { domain: app.example.com, policy: one_factor, networks: \(networks) }")
+        #expect(imported.errors == [])
+        #expect(!imported.admits(self.one, host: self.host, from: "10.0.0.1"))
+    }
+
+    @Test func `a denial of methods denies these only, and what it denies is not public afterwards`() throws {
+        let imported = try self.imported(
+            """
+            - { domain: app.example.com, policy: deny, methods: [DELETE], subject: 'group:interns' }
+            - { domain: app.example.com, policy: deny, methods: [PUT] }
+            - { domain: app.example.com, policy: bypass }
+            """
+        )
+        #expect(imported.errors == [])
+        #expect(imported.admits(self.one, host: self.host, method: "DELETE"))
+        #expect(!imported.admits(self.one("interns"), host: self.host, method: "DELETE"))
+        #expect(imported.admits(self.one("interns"), host: self.host, method: "GET"))
+        #expect(!imported.admits(self.one, host: self.host, method: "PUT"))
+        for method in ["GET", "PUT", "DELETE"] { #expect(!imported.isPublic("/", host: self.host, method: method)) }
+    }
+
+    @Test func `paths for some networks only are not public`() throws {
+        let imported = try self.imported("- { domain: app.example.com, policy: bypass, networks: [10.0.0.0/8] }")
+        #expect(imported.errors == [])
+        #expect(!imported.isPublic("/", host: self.host, from: "10.0.0.1"))
+        #expect(imported.hasNote("write 'public: [{ path: …, network: … }]'", line: 8))
     }
 
     @Test(arguments: [

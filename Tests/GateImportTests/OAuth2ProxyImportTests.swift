@@ -131,6 +131,29 @@ import Testing
         #expect(imported.result.notes.contains { $0.severity == .warning && $0.message.contains("denied") })
     }
 
+    @Test(arguments: [
+        ("skip_jwt_bearer_tokens = true", "write 'issuers', and 'machines' of the app"),
+        ("extra_jwt_issuers = [\"https://id.example.com=api\"]", "write each in 'issuers'"),
+        ("bearer_token_login_fallback = true", "an invalid token gets 401"),
+        ("trusted_ips = [\"10.0.0.0/8\"]", "write 'public: [{ path: /**, network: … }]'"),
+        ("basic_auth_password = \"hunter2\"", "write 'identity: { basic: … }'"),
+        ("pass_authorization_header = true", "'identity: { authorization: assertion }'"),
+        ("signature_key = \"sha256:hunter2\"", "'identity: { signature: request }'"),
+        ("pass_user_headers = false\npass_basic_auth = false", "write 'identity: { fields: [] }'"),
+    ])
+    func `a note names the key for what is not carried over, and no client needs less`(
+        option: String,
+        key: String
+    ) throws {
+        let imported = try self.imported("email_domains = [\"example.com\"]\n\(option)")
+        #expect(imported.errors == [])
+        #expect(imported.hasNote(key))
+        #expect(!imported.result.yaml.contains("hunter2"))
+        #expect(
+            !imported.isPublic("/", from: "10.0.0.1") && !imported.admits(.user("google", email: "eve@example.net"))
+        )
+    }
+
     @Test func `the file of email addresses can be given`() throws {
         let files = [
             ImportFile(

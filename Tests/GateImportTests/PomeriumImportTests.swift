@@ -92,6 +92,72 @@ import Testing
         }
     }
 
+    @Test func `a negation admits users whom no criterion matches, and denies those whom one does not`() throws {
+        let allow = "policy:\n  - allow: { nor: [{ groups: { has: guests } }, { email: eve@example.net }] }"
+        let deny = "allow_any_authenticated_user: true\npolicy:\n  - deny: { not: [{ groups: { has: sre } }] }"
+        let imported = try self.imported(
+            self.route(allow) + self.route(deny, from: "https://other.example.com")
+                + self.route(allow.replacing("nor:", with: "not:"), from: "https://third.example.com")
+        )
+        #expect(imported.errors == [])
+        for host in [self.host, "third.example.com"] {
+            #expect(imported.admits(self.ann, host: host) && !imported.admits(self.eve, host: host))
+            #expect(!imported.admits(self.member("guests"), host: host))
+            #expect(!imported.admits(.user("oidc", email: nil), host: host), "an unknown email address may be eve's")
+        }
+        #expect(imported.admits(self.member("sre"), host: "other.example.com"))
+        #expect(!imported.admits(self.ann, host: "other.example.com"))
+    }
+
+    @Test func `networks, methods and several groups are conditions of one entry`() throws {
+        let policy = """
+            policy:
+              - allow:
+                  and:
+                    - groups: { has: sre }
+                    - groups: { has: leads }
+                    - source_ip: 10.0.0.0/8
+                    - http_method: { in: [GET, HEAD] }
+            """
+        let imported = try self.imported(self.route(policy))
+        #expect(imported.errors == [])
+        let lead = Profile.user("oidc", groups: ["leads", "sre"])
+        #expect(imported.admits(lead, host: self.host, method: "HEAD", from: "10.1.1.1"))
+        #expect(!imported.admits(self.member("sre"), host: self.host, from: "10.1.1.1"))
+        #expect(!imported.admits(lead, host: self.host, method: "POST", from: "10.1.1.1"))
+        #expect(!imported.admits(lead, host: self.host, from: "11.1.1.1"))
+        #expect(imported.hasNote("list the load balancers before the gateway in 'trusted_proxies'"))
+    }
+
+    @Test func `alternatives of a criterion within deny and and are denied each`() throws {
+        let policy = """
+            allow_any_authenticated_user: true
+            policy:
+              - deny: { and: [{ domain: example.com }, { email: { in: [ann@example.com, bob@example.com] } }] }
+            """
+        let imported = try self.imported(self.route(policy))
+        #expect(imported.errors == [])
+        #expect(!imported.admits(self.ann, host: self.host))
+        #expect(!imported.admits(.user("oidc", email: "bob@example.com"), host: self.host))
+        #expect(imported.admits(.user("oidc", email: "cy@example.com"), host: self.host))
+    }
+
+    @Test(arguments: [
+        ("deny: { or: [{ source_ip: 10.0.0.0/8 }] }", "write 'network'"),
+        ("allow: { not: [{ source_ip: 10.0.0.0/8 }] }", "write 'network'"),
+        ("allow: { or: [{ time_of_day: { after: '9:00' } }] }", "write 'time' in an entry"),
+        ("allow: { or: [{ user: { is: x } }] }", "write 'user: PROVIDER:ID' in an entry"),
+        ("allow: { and: [{ http_path: { is: /x } }] }", "write 'path' in an entry"),
+    ])
+    func `a note names the key for what is not carried over, and no user is admitted`(rule: String, key: String) throws
+    {
+        let imported = try self.imported(self.route("policy:\n  - \(rule)"))
+        #expect(imported.errors == [])
+        #expect(imported.hasNote(key))
+        #expect(!imported.admits(self.ann, host: self.host, from: "10.0.0.1"))
+        #expect(!imported.admits(self.ann, host: self.host, from: "11.0.0.1"))
+    }
+
     @Test func `a deny with a criterion that cannot be expressed denies more users`() throws {
         let policy =
             "allow_any_authenticated_user: true\npolicy:\n  - deny: { and: [{ groups: { has: guests } }, { source_ip: 10.0.0.0/8 }] }"

@@ -25,7 +25,7 @@ import Testing
     }
 
     private func respond(_ telemetry: LoopTelemetry, _ route: RuntimeRoute, _ status: Int) {
-        telemetry.counters(of: route).responded(status, nanoseconds: 1_000_000, at: 0) { "id" }
+        telemetry.counters(of: route).responded(status, nanoseconds: 1_000_000, at: 0) { ("id", nil) }
     }
 
     @Test func `responses of all loops are one number, which a reload does not reset`() throws {
@@ -61,7 +61,7 @@ import Testing
     @Test func `a target's responses are counted by class, its failures by cause`() throws {
         let loop = LoopTelemetry(loop: 0)
         let target = loop.counters(of: try self.route("telemetry5")).target(1)
-        target.responded(503, nanoseconds: 1, at: 0) { "id" }
+        target.responded(503, nanoseconds: 1, at: 0) { ("id", nil) }
         for cause in [UpstreamFailure.timedOut, .timedOut, .closedInResponse, .closedBeforeResponse] {
             target.failed(cause)
         }

@@ -62,11 +62,38 @@ def test_the_same_program_makes_the_same_package(release, packages, tmp_path):
     assert digest(deb.build(release, "1", "0", tmp_path)) == digest(packages[0])
 
 
-def test_the_manual_page_is_well_formed(packages, tmp_path):
+@pytest.mark.parametrize("page", ["man1/gatehouse.1.gz", "man5/providers.yaml.5.gz"])
+def test_a_manual_page_is_well_formed(page, packages, tmp_path):
     subprocess.run(["dpkg-deb", "--extract", packages[0], tmp_path], check=True)
-    page = tmp_path / "usr/share/man/man1/gatehouse.1.gz"
-    result = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", page], capture_output=True, text=True)
+    command = ["mandoc", "-T", "lint", "-W", "warning", tmp_path / "usr/share/man" / page]
+    result = subprocess.run(command, capture_output=True, text=True)
     assert result.returncode == 0 and result.stdout == "", result.stdout
+
+
+def test_the_manual_page_of_the_file_has_each_key(packages, tmp_path):
+    """Each mapping of the reference has its section, with its keys."""
+    subprocess.run(["dpkg-deb", "--extract", packages[0], tmp_path], check=True)
+    page = tmp_path / "usr/share/man/man5/providers.yaml.5.gz"
+    shown = subprocess.run(["mandoc", "-T", "utf8", "-O", "width=200", page], capture_output=True, text=True, check=True).stdout
+    shown = re.sub(r".\x08", "", shown)
+    keys = set(re.findall(r"^ {7}(\w+)\b", shown, re.M))
+    reference = (deb.REPOSITORY / "docs/configuration.md").read_text()
+    documented = set(re.findall(r"^\| `(\w+)` \|(?!.*(?:[Dd]eprecated|not supported))", reference, re.M))
+    assert len(documented) > 150 and documented - keys == set()
+
+
+def test_the_completions_are_scripts_of_their_shells(packages, tmp_path):
+    """Where each shell finds them, and without a mistake of syntax."""
+    subprocess.run(["dpkg-deb", "--extract", packages[0], tmp_path], check=True)
+    for place, shell in {
+        "bash-completion/completions/gatehouse": "bash", "zsh/vendor-completions/_gatehouse": "zsh",
+        "fish/vendor_completions.d/gatehouse.fish": "fish"
+    }.items():
+        script = tmp_path / "usr/share" / place
+        result = subprocess.run([shell, "-n", script], capture_output=True, text=True)
+        assert (result.returncode, result.stderr) == (0, ""), place
+        for word in ("sessions", "revoke", "--dry-run" if shell != "fish" else "dry-run"):
+            assert word in script.read_text(), (place, word)
 
 
 def test_the_version_of_the_package_is_that_of_the_program(release, packages):
@@ -155,6 +182,40 @@ def test_the_units_run_the_gateway_in_their_sandbox(unit, root, configuration, p
     assert limits[4:6] == ["0", "0"]
     assert root.run(*IN_ITS_FOLDER, "gatehouse", "sessions", "list").returncode == 0
     root.run("systemctl", "stop", unit)
+
+
+def test_the_journal_has_one_entry_for_each_line(root, configuration, ports):
+    """With the fields by which journalctl filters, and the whole line as its message, of any length."""
+    configuration["logs"] = {"format": "json", "access": "journald", "audit": "journald", "process": "journald"}
+    install(root.boot())
+    configure(root, configuration, ports)
+    root.run("systemctl", "start", "gatehouse")
+    ready(ports)
+    paths = [f"/public/{number}" for number in range(20)] + ["/public/" + "x" * 3000]
+    for path in paths:
+        assert request(ports[0], path).status == 200
+    assert request(ports[0], "/closed").status == 401
+    root.run("systemctl", "reload", "gatehouse")
+
+    def entries(*filters):
+        shown = root.run("journalctl", "--identifier=gatehouse", "--output=json", "--all", *filters).stdout
+        return [json.loads(line) for line in shown.splitlines()]
+
+    def written():
+        found = entries("GATEHOUSE_STREAM=access")
+        return found if len(found) == len(paths) + 1 else None
+
+    access = eventually(written, "each access line is an entry", 20)
+    lines = [json.loads(entry["MESSAGE"]) for entry in access]
+    assert [line["path"] for line in lines] == [*paths, "/closed"]
+    process = unit_process(root, "gatehouse")
+    for entry in access:
+        assert entry["PRIORITY"] == "6" and entry["_SYSTEMD_UNIT"] == "gatehouse.service" and entry["_PID"] == process
+    audit = eventually(lambda: entries("GATEHOUSE_STREAM=audit"), "the reload is an entry", 20)
+    assert json.loads(audit[-1]["MESSAGE"])["message"] == "configuration reloaded"
+    serving = next(entry for entry in entries("GATEHOUSE_STREAM=process") if '"serving"' in entry["MESSAGE"])
+    assert json.loads(serving["MESSAGE"])["stream"] == "process"
+    root.run("systemctl", "stop", "gatehouse")
 
 
 def test_an_upgrade_refuses_no_connection(root, configuration, ports):

@@ -66,7 +66,8 @@ def fill(folder, release, revision):
 
     shutil.copy(release.program, folder / "gatehouse")
     (folder / "gatehouse").chmod(0o755)
-    (folder / "gatehouse.1").write_text("\n".join(manual.page(release)) + "\n")
+    for name, page in manual.PAGES.items():
+        (folder / name).write_text("\n".join(page(release)) + "\n")
     (folder / "completions").mkdir()
     for shell, name in SHELLS.items():
         script = lines(release.program, "--generate-completion-script", shell)

@@ -45,10 +45,16 @@ enum ApacheDirective {
         if self.carried.contains(name) { return nil }
         if let reason = self.needless[name] { return ("is not needed: \(reason)", false) }
         let lost = [
-            ("oidcoauth", "bearer tokens of clients are not supported yet"),
+            (
+                "oidcoauth",
+                "for bearer tokens of clients write 'issuers', and 'machines' of the app; see docs/machines.md"
+            ),
             ("oidcpassclaimsas", "claims are sent as X-Forwarded-* and in X-Gatehouse-Assertion"),
             ("oidcclaimprefix", "claims are sent as X-Forwarded-* and in X-Gatehouse-Assertion"),
-            ("oidcclaimdelimiter", "groups are separated by commas"),
+            (
+                "oidcclaimdelimiter",
+                "groups are separated by commas; 'identity.group_separator' of the app changes that"
+            ),
             ("oidcpassidtokenas", "tokens in headers are not supported yet"),
             ("oidcpassaccesstoken", "tokens in headers are not supported yet"),
             ("oidcpassrefreshtoken", "tokens in headers are not supported yet"),

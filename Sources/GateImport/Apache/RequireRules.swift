@@ -59,7 +59,7 @@ struct RequireRules {
             case .signedIn?: return .signedIn
             case .conditions(let more)?: conditions += more
             case .deniedToAll?: continue
-            case nil: self.warn(node, "users whom only this rule admits are denied", &notes)
+            case nil: self.warn(node, "users whom only this rule admits are denied\(self.help(node))", &notes)
             }
         }
         return .any(of: conditions)
@@ -111,10 +111,26 @@ struct RequireRules {
                 }
                 all += conditions
             }
-            return all
+            return self.withoutNetworks(all)
         }
         guard case .conditions(let conditions)? = self.rule(of: Array(node.arguments.dropFirst())) else { return nil }
-        return conditions
+        return self.withoutNetworks(conditions)
+    }
+
+    /// The conditions; nil if one compares the client IP.
+    ///
+    /// A gateway whose load balancers are not listed would deny none of those clients.
+    private func withoutNetworks(_ conditions: [AccessCondition]) -> [AccessCondition]? {
+        conditions.contains(where: \.usesNetworks) ? nil : conditions
+    }
+
+    /// What expresses a rule that is not carried over.
+    private func help(_ node: ApacheNode) -> String {
+        switch node.arguments.first?.lowercased() {
+        case "ip", "local", "forward-dns", "host": "; write 'network' in an entry of 'allow'"
+        case "expr", "env": "; see 'path', 'method', 'network' and 'time' of an entry in docs/policy.md"
+        default: ""
+        }
     }
 
     private func rule(of arguments: [String]) -> AccessDraft? {
@@ -124,8 +140,25 @@ struct RequireRules {
         case "all": return values.first?.lowercased() == "denied" ? .deniedToAll : nil
         case "user" where self.usersAreEmails: return self.alternatives(values.map { AccessCondition(email: $0) })
         case "claim": return self.alternatives(values.map(self.condition))
+        case "ip": return self.alternatives([AccessCondition(networks: values.map(RequireRules.network))])
+        case "method": return self.alternatives([AccessCondition(methods: RequireRules.methods(values))])
         default: return nil
         }
+    }
+
+    /// A network as Apache writes it; `10.1` is `10.1.0.0/16`.
+    ///
+    /// https://httpd.apache.org/docs/2.4/mod/mod_authz_host.html
+    private static func network(_ text: String) -> String {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard (1...3).contains(parts.count), parts.allSatisfy({ Int($0) != nil }) else { return text }
+        return (parts + Array(repeating: "0", count: 4 - parts.count)).joined(separator: ".") + "/\(parts.count * 8)"
+    }
+
+    /// The methods of `Require method`, for which GET and HEAD are the same.
+    private static func methods(_ names: [String]) -> [String] {
+        let both = ["GET", "HEAD"]
+        return names.contains(where: both.contains) ? both + names.filter { !both.contains($0) } : names
     }
 
     /// One of some conditions; nil if one of them cannot be expressed.

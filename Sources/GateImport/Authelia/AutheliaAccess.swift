@@ -53,16 +53,22 @@ struct AutheliaAccess {
             rule.paths?.contains { pattern in pattern.subtree.map { PathPattern.contains($0, path) } ?? false }
             ?? true
         if !coversPath { return self.addInner(rule, policy, path: path, &notes) }
-        let isPlain = !rule.hasFurtherConditions && rule.methods.isEmpty
         switch policy {
         case .bypass:
-            guard isPlain, rule.subjects == nil else {
+            guard rule.request?.isEmpty ?? false, rule.subjects == nil else {
                 return self.addBypass(rule, [PathPattern("^/")], path: path, &notes)
             }
             return self.all(.bypass, path: path)
         case .deny:
-            guard let subjects = rule.subjects else { return self.finished(.deny, path: path) }
-            // Without the further conditions it denies more.
+            // Requests that match no more are decided by later rules, but `deny` does not hold for public paths.
+            self.minimum = max(self.minimum, .oneFactor)
+            // Without networks and other conditions it denies more.
+            let methods = AccessCondition(methods: rule.methods)
+            guard let subjects = rule.subjects else {
+                guard let methods else { return self.finished(.deny, path: path) }
+                self.denied.append(methods)
+                return nil
+            }
             guard !rule.hasUnknownSubjects else {
                 notes.warning(
                     "this rule denies users who cannot be named here; all users who reach it are denied",
@@ -70,25 +76,32 @@ struct AutheliaAccess {
                 )
                 return self.finished(.deny, path: path)
             }
-            self.denied += subjects
+            self.denied += subjects.compactMap { $0.and(methods ?? AccessCondition()) }
             return nil
         case .oneFactor, .twoFactor:
             self.minimum = max(self.minimum, policy)
-            guard isPlain else {
+            guard let request = rule.request else {
                 notes.warning(
-                    "a rule with networks, methods or query is not carried over; users whom only it admits are denied",
+                    "a rule with query, unknown networks or methods is not carried over; users whom only it admits are denied",
                     at: rule.place
                 )
                 return nil
             }
-            guard let subjects = rule.subjects else { return self.finished(policy, path: path) }
-            if rule.hasUnknownSubjects {
+            if rule.networks != nil {
                 notes.warning(
-                    "users and combinations of groups in 'subject' are not carried over; those users are denied",
+                    "'network' compares the client IP; list the load balancers before the gateway in 'trusted_proxies'",
                     at: rule.place
                 )
             }
-            self.conditions += subjects.compactMap { self.with(policy, $0) }
+            if rule.subjects == nil, request.isEmpty { return self.finished(policy, path: path) }
+            if rule.hasUnknownSubjects {
+                notes.warning(
+                    "users in 'subject' are not carried over and denied; write 'user: PROVIDER:ID' or 'email' in 'allow'",
+                    at: rule.place
+                )
+            }
+            let subjects = rule.subjects ?? [AccessCondition()]
+            self.conditions += subjects.compactMap { $0.and(request) }.compactMap { self.with(policy, $0) }
             return nil
         }
     }
@@ -119,10 +132,12 @@ struct AutheliaAccess {
     ) -> AccessDraft? {
         let methods: Set = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND", "REPORT"]
         let isPossible =
-            !rule.hasFurtherConditions && rule.subjects == nil && rule.methods.allSatisfy { methods.contains($0) }
+            !rule.hasFurtherConditions && rule.networks == nil && rule.subjects == nil
+            && rule.methods.allSatisfy { methods.contains($0) }
         if !isPossible || rule.hasUnknownPaths {
+            let help = rule.networks == nil ? "" : "; for networks write 'public: [{ path: …, network: … }]'"
             notes.warning(
-                "paths of this rule need a sign-in: its conditions or expressions cannot be carried over",
+                "paths of this rule need a sign-in: its conditions or expressions cannot be carried over\(help)",
                 at: rule.place
             )
         }

@@ -26,7 +26,8 @@ struct AutheliaImport: ProductImport {
         var configuration = ImportedConfiguration()
         let issuer = self.issuer(root)
         self.addSessions(root["session"], to: &configuration.sessions)
-        let usesTwoFactors = self.addApps(control, issuer: issuer, to: &configuration, &notes)
+        let networks = AutheliaNetworks(root)
+        let usesTwoFactors = self.addApps(control, networks, issuer: issuer, to: &configuration, &notes)
         configuration.providers = self.providers(issuer, usesTwoFactors: usesTwoFactors, at: control.owner, &notes)
         for (name, value) in root.entries where !["access_control", "session"].contains(name) {
             notes.note("\(Scalar.quoted(name)) stays with Authelia", at: value.owner)
@@ -96,12 +97,15 @@ struct AutheliaImport: ProductImport {
 
     private func addApps(
         _ control: SourceNode,
+        _ networks: AutheliaNetworks,
         issuer: WebURL?,
         to configuration: inout ImportedConfiguration,
         _ notes: inout ImportNotes
     ) -> Bool {
         let standard = control["default_policy"]?.text.flatMap { AutheliaPolicy($0) } ?? .deny
-        let rules = (control["rules"]?.elements ?? []).compactMap { AutheliaRule($0, &notes) }
+        let rules = (control["rules"]?.elements ?? []).compactMap {
+            AutheliaRule($0, networks, &notes)
+        }
         var usesTwoFactors = false
         var hosts: Set<String> = []
         for rule in rules {
@@ -173,7 +177,7 @@ extension AutheliaRule {
         self.domains.contains { $0 == host || ($0.hasPrefix("*.") && host.hasSuffix($0.dropFirst())) }
     }
 
-    /// The same rule with a condition that cannot be expressed.
+    /// The same rule with a condition that cannot be carried over.
     fileprivate var uncertain: AutheliaRule {
         var rule = self
         rule.hasFurtherConditions = true

@@ -37,12 +37,14 @@ struct AutheliaRule: Sendable {
     /// Whether an expression in `resources` cannot be expressed.
     var hasUnknownPaths = false
     var methods: [String]
-    /// Whether it has further conditions, such as networks, which cannot be expressed.
+    /// The networks of the rule; nil for all.
+    var networks: AccessCondition?
+    /// Whether it has further conditions, such as `query`, which cannot be expressed.
     var hasFurtherConditions: Bool
     let place: ImportPlace
 
     /// Reads a rule; nil, and a note, if it has no meaning.
-    init?(_ node: SourceNode, _ notes: inout ImportNotes) {
+    init?(_ node: SourceNode, _ networks: AutheliaNetworks, _ notes: inout ImportNotes) {
         let policy = node["policy"]?.text.flatMap { AutheliaPolicy($0) }
         if policy == nil { notes.warning("the policy of this rule is unknown; it is treated as deny", at: node.place) }
         self.place = node.place
@@ -55,9 +57,13 @@ struct AutheliaRule: Sendable {
         for (name, value) in node.entries where !value.isNull {
             switch name {
             case "domain", "domain_regex", "policy", "subject", "resources", "methods": continue
+            case "networks":
+                self.networks = networks.condition(value)
+                self.hasFurtherConditions = self.hasFurtherConditions || self.networks == nil
+                continue
             default: self.hasFurtherConditions = true
             }
-            if name != "networks", name != "query" {
+            if name != "query" {
                 notes.warning(
                     "\(Scalar.quoted(name)) of a rule is unknown; it counts as a condition that cannot be carried over",
                     at: value.owner
@@ -90,6 +96,13 @@ struct AutheliaRule: Sendable {
             if pattern == nil { self.hasUnknownPaths = true }
             return pattern
         }
+    }
+
+    /// The methods and networks of the rule, empty if it has neither; nil if they cannot be expressed.
+    var request: AccessCondition? {
+        guard !self.hasFurtherConditions else { return nil }
+        let methods = self.methods.isEmpty ? AccessCondition() : AccessCondition(methods: self.methods)
+        return methods?.and(self.networks ?? AccessCondition())
     }
 
     /// Whether the rule may match requests of a host; a wildcard means the hosts that no rule names.

@@ -71,7 +71,8 @@ struct OAuth2ProxyHeaders {
         let sendsUser = ["pass_user_headers", "pass_basic_auth"].contains { self.settings.flag($0, else: true) }
         let place = self.settings["pass_user_headers"]?.place
         if !self.usesAlpha, !sendsUser {
-            notes.note("X-Forwarded-User, -Email, -Groups and further identity headers are always sent", at: place)
+            let help = "write 'identity: { fields: [] }' of the app to leave them out"
+            notes.note("X-Forwarded-User, -Email, -Groups and further identity headers are sent; \(help)", at: place)
         }
         let usesUser = self.headers.contains {
             $0.isRequest && $0.values.contains { if case .claim("user") = $0 { true } else { false } }
@@ -91,7 +92,8 @@ struct OAuth2ProxyHeaders {
         }
         guard !self.usesAlpha, let password = self.settings["basic_auth_password"] else { return }
         notes.warning(
-            "Basic authentication to the app is not carried over; the app verifies X-Gatehouse-Assertion instead",
+            "Basic authentication to the app is not carried over; write 'identity: { basic: … }' of the app, with one user name for "
+                + "all users, or let it verify X-Gatehouse-Assertion",
             at: password.place
         )
     }

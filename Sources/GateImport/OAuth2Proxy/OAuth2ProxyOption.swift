@@ -234,10 +234,20 @@ extension OAuth2ProxyOption {
             .needless("scripts get 401 with JSON, page navigations a redirect; see docs/headers.md")
         ),
         Self("authenticated_emails_file", .text, .carried, restricts: true),
-        Self("bearer_token_login_fallback", .flag, .lost("bearer tokens of clients are not supported yet")),
+        Self(
+            "bearer_token_login_fallback",
+            .flag,
+            .lost("an invalid token gets 401 and never a redirect to the sign-in")
+        ),
         Self("email_domain", .list, .carried, restricts: true),
         Self("encode_state", .flag, .needless("the state is URL-safe")),
-        Self("extra_jwt_issuers", .list, .lost("bearer tokens of clients are not supported yet")),
+        Self(
+            "extra_jwt_issuers",
+            .list,
+            .lost(
+                "write each in 'issuers', with its audience, and name it in 'machines' of the app; see docs/machines.md"
+            )
+        ),
         Self("force_https", .flag, .carried),
         Self("force_json_errors", .flag, .needless("scripts get errors as JSON")),
         Self("htpasswd_file", .text, .lost("the gateway has no passwords; these users cannot sign in")),
@@ -251,14 +261,28 @@ extension OAuth2ProxyOption {
         Self("redirect_url", .text, .carried),
         Self("relative_redirect_url", .flag, .lost("callbacks are on the host of 'public_url' only")),
         Self("reverse_proxy", .flag, .carried),
-        Self("signature_key", .secret, .lost("GAP-Signature is not sent; apps verify X-Gatehouse-Assertion")),
+        Self(
+            "signature_key",
+            .secret,
+            .lost("GAP-Signature is not sent; 'identity: { signature: request }' of the app signs by RFC 9421")
+        ),
         Self("skip_auth_preflight", .flag, .carried),
         Self("skip_auth_regex", .list, .carried),
         Self("skip_auth_route", .list, .carried),
-        Self("skip_jwt_bearer_tokens", .flag, .lost("bearer tokens of clients are not supported yet; they get 401")),
+        Self(
+            "skip_jwt_bearer_tokens",
+            .flag,
+            .lost("bearer tokens of clients get 401; write 'issuers', and 'machines' of the app; see docs/machines.md")
+        ),
         Self("skip_provider_button", .flag, .needless("with one provider the sign-in begins without a page")),
         Self("ssl_insecure_skip_verify", .flag, .lost("providers are always verified; write 'tls: { ca_file: … }'")),
-        Self("trusted_ip", .list, .lost("access without a sign-in by client IP is not supported")),
+        Self(
+            "trusted_ip",
+            .list,
+            .lost(
+                "these clients need a sign-in; write 'public: [{ path: /**, network: … }]' of the app, see docs/policy.md"
+            )
+        ),
         Self("trusted_proxy_ip", .list, .carried),
         Self("whitelist_domain", .list, .needless("after a sign-in the browser returns to the same host only")),
     ]

@@ -2,13 +2,21 @@
 
 internal import GateCore
 
-/// Conditions on a user, all of which must hold, as one entry of `allow` or `deny`.
+/// Conditions on a user and a request, all of which must hold, as one entry of `allow` or `deny`.
 struct AccessCondition: Sendable, Hashable {
     var provider: String?
     var user: ConfigText?
     var email: EmailAddress?
     var domain: String?
     var group: ConfigText?
+    /// The networks of which one has the client IP; empty for all.
+    private(set) var networks: [String] = []
+    /// The methods of which the request has one; empty for all.
+    private(set) var methods: [String] = []
+    /// Further conditions of the same kinds, none of which has `all` or `none`.
+    private(set) var all: [AccessCondition] = []
+    /// Conditions that must not match; none of them has `none`.
+    private(set) var none: [AccessCondition] = []
 
     /// No condition at all.
     init() {}
@@ -41,25 +49,62 @@ struct AccessCondition: Sendable, Hashable {
         self.group = group
     }
 
+    /// The condition that the client IP is of one of some networks; nil for an empty list, and if one is not a
+    /// network such as `10.0.0.0/8`.
+    init?(networks: [String]) {
+        guard !networks.isEmpty, networks.allSatisfy({ CIDRRange($0) != nil }) else { return nil }
+        self.networks = networks
+    }
+
+    /// The condition that a request has one of some methods; nil for an empty list, and if one is never forwarded.
+    init?(methods: [String]) {
+        let isWritable = methods.allSatisfy { name in
+            !["CONNECT", "TRACE", "TRACK", "PRI"].contains(name) && (1...32).contains(name.utf8.count)
+                && name.utf8.allSatisfy { (0x41...0x5A).contains($0) || $0 == UInt8(ascii: "-") }
+        }
+        guard !methods.isEmpty, isWritable else { return nil }
+        self.methods = methods
+    }
+
+    /// The condition that none of some conditions matches; nil for an empty list, and if one has a negation itself.
+    init?(none conditions: [AccessCondition]) {
+        let isWritable = conditions.allSatisfy { one in !one.isEmpty && one.none.isEmpty }
+        guard !conditions.isEmpty, isWritable else { return nil }
+        self.none = conditions
+    }
+
     /// Whether no condition is set, which would match every user.
     var isEmpty: Bool { self == AccessCondition() }
 
-    /// Both conditions at once; nil if one entry cannot express that, such as two groups.
+    /// Whether a group is compared, also within a negation.
+    var usesGroups: Bool { self.group != nil || (self.all + self.none).contains(where: \.usesGroups) }
+
+    /// Whether the client IP is compared, also within a negation.
+    var usesNetworks: Bool { !self.networks.isEmpty || (self.all + self.none).contains(where: \.usesNetworks) }
+
+    /// Both conditions at once; nil if no user can meet them.
     func and(_ other: AccessCondition) -> AccessCondition? {
         func both<Value: Equatable>(_ left: Value?, _ right: Value?) -> Value?? {
             guard let left else { return .some(right) }
             return right == nil || right == left ? .some(left) : nil
         }
         guard let provider = both(self.provider, other.provider), let user = both(self.user, other.user),
-            let email = both(self.email, other.email), let domain = both(self.domain, other.domain),
-            let group = both(self.group, other.group)
+            let email = both(self.email, other.email), let domain = both(self.domain, other.domain)
         else { return nil }
         var whole = AccessCondition()
+        var further = AccessCondition()
         whole.provider = provider
         whole.user = user
         whole.email = email
         whole.domain = domain
-        whole.group = group
+        whole.group = self.group ?? other.group
+        if self.group != nil, self.group != other.group { further.group = other.group }
+        whole.networks = self.networks.isEmpty ? other.networks : self.networks
+        if !self.networks.isEmpty, self.networks != other.networks { further.networks = other.networks }
+        whole.methods = self.methods.isEmpty ? other.methods : self.methods
+        if !self.methods.isEmpty, self.methods != other.methods { further.methods = other.methods }
+        whole.all = self.all + other.all + (further.isEmpty ? [] : [further])
+        whole.none = self.none + other.none
         return whole
     }
 
@@ -70,6 +115,12 @@ struct AccessCondition: Sendable, Hashable {
         entry.add("email", self.email.flatMap { ConfigText($0.description) })
         entry.add("email_domain", self.domain.flatMap { ConfigText($0) })
         entry.add("group", self.group)
+        entry.add("network", .texts(self.networks.compactMap { ConfigText($0) }))
+        entry.add("method", .texts(self.methods.compactMap { ConfigText($0) }))
+        entry.add("all", self.all.isEmpty ? nil : .list(self.all.map(\.yaml)))
+        var any = YAMLMapping()
+        any.add("any", .list(self.none.map(\.yaml)))
+        entry.add("not", self.none.isEmpty ? nil : self.none.count == 1 ? self.none[0].yaml : .mapping(any))
         return .mapping(entry)
     }
 }
@@ -85,6 +136,14 @@ enum AccessDraft: Sendable, Hashable {
 
     /// The maximum number of entries of one rule.
     static let limit = 2000
+
+    /// The conditions; none if the rule has all users, or no user.
+    var alternatives: [AccessCondition] {
+        if case .conditions(let conditions) = self { conditions } else { [] }
+    }
+
+    /// Whether the client IP is compared.
+    var usesNetworks: Bool { self.alternatives.contains(where: \.usesNetworks) }
 
     /// The users who are in this and in the other rule.
     func and(_ other: AccessDraft) -> AccessDraft {

@@ -38,16 +38,16 @@ struct PomeriumImport: ProductImport {
     private func addLookups(to configuration: inout ImportedConfiguration) {
         guard let type = configuration.providers.first?.name else { return }
         for index in configuration.apps.indices where type == "apple" {
-            if configuration.apps[index].denied.contains(where: { $0.group != nil }) {
+            if configuration.apps[index].denied.contains(where: \.usesGroups) {
                 configuration.apps[index].access = .deniedToAll
             }
-            configuration.apps[index].denied.removeAll { $0.group != nil }
+            configuration.apps[index].denied.removeAll { $0.usesGroups }
             guard case .conditions(let conditions) = configuration.apps[index].access else { continue }
-            configuration.apps[index].access = .any(of: conditions.filter { $0.group == nil })
+            configuration.apps[index].access = .any(of: conditions.filter { !$0.usesGroups })
         }
         let usesGroups = configuration.apps.contains { app in
             guard case .conditions(let conditions) = app.access else { return !app.denied.isEmpty }
-            return (conditions + app.denied).contains { $0.group != nil }
+            return (conditions + app.denied).contains(where: \.usesGroups)
         }
         if usesGroups { configuration.providers[0].settings.add("groups", ImportedProvider.lookups(ofType: type)) }
     }

@@ -69,28 +69,53 @@ struct PomeriumPolicy {
 
     private mutating func read(allow: SourceNode, _ notes: inout ImportNotes) {
         let operators = allow.entries.filter { !$0.value.isNull }
-        guard operators.count == 1, let (name, list) = operators.first, name == "and" || name == "or" else {
+        guard operators.count == 1, let (name, list) = operators.first,
+            let operation = PomeriumOperator(rawValue: name)
+        else {
             return notes.warning(
-                "'allow' with 'not', 'nor' or several operators cannot be carried over; its users are denied",
+                "'allow' with several operators cannot be carried over; its users are denied; write 'any', 'all' and 'not'",
                 at: allow.owner
             )
         }
-        let rules = list.oneOrMany.map { PomeriumCriterion($0).access }
-        for (rule, node) in zip(rules, list.oneOrMany) where rule == nil {
-            let effect = name == "and" ? "the whole 'and' is left out" : "users whom only it admits are denied"
-            notes.warning("this criterion cannot be carried over; \(effect)", at: node.place)
+        let rules = list.oneOrMany.map { node in
+            operation.isNegation ? PomeriumCriterion(node).negatable : PomeriumCriterion(node).access
         }
-        if name == "or" {
-            for rule in rules.compactMap(\.self) { self.add(rule) }
-        } else if !rules.isEmpty, !rules.contains(nil) {
-            let whole = rules.compactMap(\.self).reduce(AccessDraft.signedIn) { $0.and($1) }
+        for (rule, node) in zip(rules, list.oneOrMany) where rule == nil {
+            let effect = operation == .or ? "users whom only it admits are denied" : "the whole '\(name)' is left out"
+            notes.warning(
+                "this criterion cannot be carried over; \(effect)\(PomeriumCriterion(node).help)",
+                at: node.place
+            )
+        }
+        for rule in rules.compactMap(\.self) where rule.usesNetworks {
+            notes.warning(
+                "'network' compares the client IP; list the load balancers before the gateway in 'trusted_proxies'",
+                at: list.owner
+            )
+        }
+        guard operation == .or || !rules.contains(nil) else { return }
+        self.add(operation, rules.compactMap(\.self), at: list.owner, &notes)
+    }
+
+    private mutating func add(
+        _ operation: PomeriumOperator,
+        _ rules: [AccessDraft],
+        at place: ImportPlace,
+        _ notes: inout ImportNotes
+    ) {
+        switch operation {
+        case .or:
+            for rule in rules { self.add(rule) }
+        case .and where !rules.isEmpty:
+            let whole = rules.reduce(AccessDraft.signedIn) { $0.and($1) }
             if whole == .deniedToAll {
-                notes.warning(
-                    "one entry cannot require two values of a kind; the whole 'and' is left out",
-                    at: list.owner
-                )
+                notes.warning("no user can meet all criteria of this 'and', which is left out", at: place)
             }
             self.add(whole)
+        case .and: break
+        case .not, .nor:
+            // Of the readings that several criteria could have, the one that admits fewest users.
+            if let entry = AccessCondition(none: rules.flatMap(\.alternatives)) { self.allowed.append(entry) }
         }
     }
 
@@ -105,40 +130,47 @@ struct PomeriumPolicy {
     /// Without a criterion that cannot be expressed, `and` denies more users, which is safe; all else denies all users.
     private mutating func read(deny: SourceNode, _ notes: inout ImportNotes) {
         let operators = deny.entries.filter { !$0.value.isNull }
-        guard operators.count == 1, let (name, list) = operators.first, name == "and" || name == "or" else {
+        let operation = operators.count == 1 ? PomeriumOperator(rawValue: operators[0].name) : nil
+        let nodes = operators.first?.value.oneOrMany ?? []
+        let rules = nodes.map { PomeriumCriterion($0).negatable }
+        guard let operation, let denied = operation.denied(by: rules) else {
             self.deniesAll = true
-            return notes.warning("this 'deny' cannot be carried over; the app is denied to all users", at: deny.owner)
+            let help = nodes.map { PomeriumCriterion($0).help }.first { !$0.isEmpty } ?? ""
+            return notes.warning(
+                "this 'deny' cannot be carried over; the app is denied to all users\(help)",
+                at: deny.owner
+            )
         }
-        var conditions: [AccessCondition] = []
-        var isWhole = true
-        for node in list.oneOrMany {
-            if case .conditions(let found)? = PomeriumCriterion(node).access {
-                conditions += found
-            } else {
-                isWhole = false
-            }
+        self.denied += denied
+        if rules.contains(nil) {
+            notes.warning("a criterion of this 'deny' cannot be carried over; it denies more users", at: deny.owner)
         }
-        if name == "and" {
-            let whole = conditions.reduce(AccessCondition?.some(AccessCondition())) { left, right in
-                left.flatMap { $0.and(right) }
-            }
-            // `in` has alternatives, which one condition cannot have.
-            if let whole, !whole.isEmpty {
-                self.denied.append(whole)
-                if !isWhole {
-                    notes.warning(
-                        "a criterion of this 'deny' cannot be carried over; it denies more users",
-                        at: deny.owner
-                    )
-                }
-                return
-            }
-        } else if isWhole {
-            self.denied += conditions
-            return
+    }
+}
+
+/// How the criteria of a block are combined.
+enum PomeriumOperator: String {
+    case and
+    case or
+    case not
+    case nor
+
+    /// Whether criteria must not hold.
+    var isNegation: Bool { self == .not || self == .nor }
+
+    /// The entries of `deny` for some criteria, nil for those that cannot be expressed; nil if no entries can deny at
+    /// least the same users.
+    fileprivate func denied(by rules: [AccessDraft?]) -> [AccessCondition]? {
+        let known = rules.compactMap(\.self)
+        if self == .and {
+            let whole = known.reduce(AccessDraft.signedIn) { $0.and($1) }
+            return whole.alternatives.isEmpty ? nil : whole.alternatives
         }
-        self.deniesAll = true
-        notes.warning("this 'deny' cannot be carried over; the app is denied to all users", at: deny.owner)
+        guard known.count == rules.count else { return nil }
+        guard self.isNegation else { return known.flatMap(\.alternatives) }
+        // Of the readings that several criteria could have, the one that denies most users.
+        let entries = known.map { AccessCondition(none: $0.alternatives) }
+        return entries.contains(nil) ? nil : entries.compactMap(\.self)
     }
 }
 
@@ -162,7 +194,29 @@ struct PomeriumCriterion {
         case "email": return self.matches(value, ["is", "in"]) { AccessCondition(email: $0) }
         case "group", "groups", "claim/groups":
             return self.matches(value, ["has", "is"]) { AccessCondition(group: $0) }
+        case "source_ip": return self.matches(value, ["is", "in"]) { AccessCondition(networks: [$0]) }
+        case "http_method": return self.matches(value, ["is", "in"]) { AccessCondition(methods: [$0]) }
         default: return nil
+        }
+    }
+
+    /// The same for `deny` and negations: nil also for all users, and for networks.
+    ///
+    /// A gateway whose load balancers are not listed would take their IP for that of each client.
+    var negatable: AccessDraft? {
+        guard case .conditions? = self.access, self.access?.usesNetworks == false else { return nil }
+        return self.access
+    }
+
+    /// What expresses a criterion that is not carried over.
+    var help: String {
+        switch self.node.entries.first?.name {
+        case "source_ip": "; write 'network'"
+        case "time_of_day", "day_of_week", "date": "; write 'time' in an entry"
+        case "http_path": "; write 'path' in an entry"
+        case "http_method": "; write 'method' in an entry"
+        case "user": "; write 'user: PROVIDER:ID' in an entry"
+        default: ""
         }
     }
 

@@ -44,6 +44,10 @@ extension GatewayResponder {
             context.isOurHost = self.runtime.serves(request.authority.host)
             if failure.kind == .forbidden { self.complete(&context, for: request) }
         }
+        if failure.kind == .forbidden {
+            let path = RequestPath(runtime: self.runtime, loop: self.loop)
+            context.userKey = path.liveSession(of: request)?.profile.user
+        }
         var response = self.runtime.rendering.response(to: failure, for: clientKind, context: context)
         if failure.reason == .tokenRejected { self.challenge(&response, request, isRejected: true) }
         self.respond(response)

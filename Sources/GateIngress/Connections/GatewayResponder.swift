@@ -385,7 +385,7 @@ extension GatewayResponder {
             status,
             nanoseconds: (now - self.began).nanoseconds,
             at: Int64(clamping: now.uptimeNanoseconds),
-            request: { self.requestID.text }
+            request: { (self.requestID.text, self.trace?.exportedID) }
         )
     }
 }

@@ -288,7 +288,7 @@ extension UpstreamExchange {
             head.status,
             nanoseconds: (now - self.asked).nanoseconds,
             at: Int64(clamping: now.uptimeNanoseconds),
-            request: { self.delegate.requestID.text }
+            request: { (self.delegate.requestID.text, self.trace?.exportedID) }
         )
     }
 

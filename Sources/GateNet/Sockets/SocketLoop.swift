@@ -65,9 +65,10 @@ package final class SocketLoop: EventLoop, @unchecked Sendable {
             started.signal()
             loop.run()
         }
-        thread.name = name
         thread.stackSize = 8 << 20
         thread.start()
+        // Takes effect on a thread that exists only.
+        thread.name = name
         started.wait()
         return loop
     }

@@ -40,10 +40,11 @@ package struct HealthClient: Sendable {
     /// - Parameters:
     ///   - probe: What to ask for.
     ///   - seconds: How long each step may take.
-    /// - Returns: Whether the gateway is healthy, and the first line of its response.
+    /// - Returns: The checks as JSON, and the first failure; nil if the gateway is healthy.
     /// - Throws: A `Failure` when it does not respond.
-    package func ask(_ probe: Probe, seconds: Int) throws(Failure) -> (isHealthy: Bool, message: String) {
-        let request = "GET \(probe.path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    package func ask(_ probe: Probe, seconds: Int) throws(Failure) -> (report: JSON, failure: String?) {
+        let fields = "Host: localhost\r\nAccept: application/json\r\nConnection: close"
+        let request = "GET \(probe.path) HTTP/1.1\r\n\(fields)\r\n\r\n"
         var response: [UInt8] = []
         do {
             let place = try SocketAddress.makeAddressResolvingHost(self.address.host, port: self.address.port)
@@ -62,11 +63,15 @@ package struct HealthClient: Sendable {
         }
         let text = String(decoding: response, as: UTF8.self)
         guard text.hasPrefix("HTTP/1.1 "), let status = Int(text.dropFirst(9).prefix(3)),
-            let end = text.range(of: "\r\n\r\n")
+            let end = text.range(of: "\r\n\r\n"),
+            // Whatever is not JSON is not a gateway's.
+            let report = try? JSON(parsing: Array(text[end.upperBound...].utf8)),
+            let checks = report["checks"]?.array
         else {
             throw Failure(.operationsUnreachable, "the process at \(self.address) is not a gateway")
         }
-        let message = text[end.upperBound...].prefix { $0 != "\n" }
-        return (status == 200, PrintableText.escaped(String(message), limit: 200))
+        guard status != 200 else { return (report, nil) }
+        let failure = checks.lazy.compactMap { $0["failure"]?.string }.first ?? "status \(status)"
+        return (report, PrintableText.escaped(failure, limit: 200))
     }
 }

@@ -18,10 +18,14 @@ package struct DatagramSocket: Sendable {
         self.path = path
     }
 
-    /// Sends some datagrams one after the other; waits for a reader that is slow.
+    /// Sends some datagrams one after the other.
     ///
+    /// - Parameters:
+    ///   - datagrams: The datagrams.
+    ///   - waits: Whether to wait for a reader that is slow; otherwise a full queue is an error.
     /// - Throws: The error of the first that was not sent, with the number of those before.
-    package func send(_ datagrams: [ByteBuffer]) throws(WriteFailure) {
+    package func send(_ datagrams: [ByteBuffer], waits: Bool = true) throws(WriteFailure) {
+        let flags = Int32(MSG_NOSIGNAL) | (waits ? 0 : Int32(MSG_DONTWAIT))
         let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw WriteFailure(code: errno, written: 0) }
         defer { close(descriptor) }
@@ -33,7 +37,7 @@ package struct DatagramSocket: Sendable {
             let bytes = Array(datagram.readableBytesView)
             let sent = unsafe withUnsafePointer(to: &address) { pointer in
                 unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                    unsafe sendto(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL), pointer, length)
+                    unsafe sendto(descriptor, bytes, bytes.count, flags, pointer, length)
                 }
             }
             guard sent >= 0 else { throw WriteFailure(code: errno, written: number) }

@@ -47,6 +47,7 @@ package struct RequestLog: Sendable {
             metadata["incident"] = "\(incident)"
             metadata["app"] = request.app.map { "\($0)" }
             metadata["provider"] = request.provider.map { "\($0)" }
+            metadata["user"] = request.user.map { "\(RequestLog.plain($0))" }
             metadata["request"] = request.id.map { "\($0)" }
             return metadata
         }

@@ -21,14 +21,15 @@ package final class LoopHistogram: Sendable {
     /// - Parameters:
     ///   - nanoseconds: The duration.
     ///   - now: Monotonic time in nanoseconds.
-    ///   - request: The id of the request, which is asked for at most once a second.
-    package func record(_ nanoseconds: Int64, at now: Int64, request: () -> String) {
+    ///   - request: The id of the request and of its trace if that is exported, asked for at most once a second.
+    package func record(_ nanoseconds: Int64, at now: Int64, request: () -> (id: String, trace: String?)) {
         let index = DurationBuckets.index(of: nanoseconds)
         self.buckets[index].store(self.buckets[index].load(ordering: .relaxed) &+ 1, ordering: .relaxed)
         self.sum.store(self.sum.load(ordering: .relaxed) &+ nanoseconds, ordering: .relaxed)
         guard now >= self.nextExemplar.load(ordering: .relaxed) else { return }
         self.nextExemplar.store(now + LoopHistogram.exemplarInterval, ordering: .relaxed)
-        let exemplar = Exemplar(request: request(), nanoseconds: nanoseconds)
+        let (id, trace) = request()
+        let exemplar = Exemplar(request: id, trace: trace, nanoseconds: nanoseconds)
         self.exemplars.withLock { $0[index] = exemplar }
     }
 
@@ -45,6 +46,7 @@ package final class LoopHistogram: Sendable {
 /// One observation of a bucket, with the request that it was.
 struct Exemplar: Sendable {
     let request: String
+    let trace: String?
     let nanoseconds: Int64
 }
 

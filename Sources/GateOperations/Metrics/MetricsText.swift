@@ -128,8 +128,9 @@ package struct MetricsText {
 
     /// The labels of an exemplar have at most 128 characters together, so an id that a proxy has made longer is cut.
     private static func exemplar(_ exemplar: Exemplar) -> String {
-        let id = SeriesKey.escape(String(exemplar.request.unicodeScalars.prefix(100)))
-        return " # {request_id=\"\(id)\"} \(Double(exemplar.nanoseconds) / 1e9)"
+        let id = SeriesKey.escape(String(exemplar.request.unicodeScalars.prefix(exemplar.trace == nil ? 100 : 70)))
+        let trace = exemplar.trace.map { ",trace_id=\"\($0)\"" } ?? ""
+        return " # {request_id=\"\(id)\"\(trace)} \(Double(exemplar.nanoseconds) / 1e9)"
     }
 
     private static func kind(_ value: any MetricValue) -> MetricSeries.Kind {

@@ -69,7 +69,7 @@ extension OperationsAPI {
             by: "\(caller)",
             usedFrom: time
         )
-        self.environment.keysChanged()
+        self.environment.keysChanged("\(caller)")
         return ["used_from": .int(time.seconds)]
     }
 }

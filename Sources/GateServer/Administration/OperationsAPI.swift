@@ -26,7 +26,7 @@ struct OperationsAPI: Sendable {
         /// When the gateway was started, and when the configuration in force was loaded.
         let times: @Sendable () -> (started: Instant, loaded: Instant)
         /// Called when there is a new key.
-        let keysChanged: @Sendable () -> Void
+        let keysChanged: @Sendable (String) -> Void
         /// The configuration in force, and the reload that was refused.
         let policy: @Sendable () -> JSON
         /// Loads the configuration that was refused, by the name of its content.

@@ -284,7 +284,7 @@ package final class Gateway: Sendable {
             configuration: { [unowned self] in self.state.withLock(\.configuration) },
             incidents: self.builder.incidents,
             times: { [unowned self] in (self.startedAt, self.state.withLock(\.loadedAt)) },
-            keysChanged: { [unowned self] in _ = self.events.withLock { $0 }?.yield(.lookAtKeys) },
+            keysChanged: { [unowned self] in _ = self.events.withLock { $0 }?.yield(.lookAtKeys(by: $0)) },
             policy: { [unowned self] in self.policyState },
             confirmReload: { [unowned self] (content) throws(OperationsRejection) in
                 try self.confirmReload(content)
@@ -366,7 +366,7 @@ extension Gateway {
             Task { await self.feedWatchdog() },
             Task { await self.endMinutes() },
             // It still signs assertions, and must not use a key that the other gateways no longer publish.
-            Task { await self.lookAtKeysRepeatedly { source.yield(.lookAtKeys) } },
+            Task { await self.lookAtKeysRepeatedly { source.yield(.lookAtKeys(by: "schedule")) } },
             Task {
                 for await signal in signals {
                     switch signal {
@@ -390,7 +390,7 @@ extension Gateway {
     private enum Event: Sendable {
         case reload
         case confirmed
-        case lookAtKeys
+        case lookAtKeys(by: String)
         case stop
         case stopNow
         case drained(complete: Bool)
@@ -415,8 +415,8 @@ extension Gateway {
             case .confirmed:
                 guard !isDraining, await self.reload(by: "confirm", show: show) else { continue }
                 Task { await self.survey() }
-            case .lookAtKeys:
-                await self.lookAtKeys()
+            case .lookAtKeys(let cause):
+                await self.lookAtKeys(by: cause)
             case .drained(let complete):
                 return complete
             case .stop where isDraining:
@@ -470,6 +470,8 @@ extension Gateway {
     private func tidyRepeatedly() async {
         while !Task.isCancelled {
             try? await Task.sleep(for: .seconds(60))
+            // A store does nothing for a task that is cancelled, which would count as its failure.
+            guard !Task.isCancelled else { return }
             let sessions = self.state.withLock { $0.runtime }.sessions
             let count = (try? await sessions.removeExpired(now: WallClock.system.now)) ?? 0
             IngressMetrics().ended(.expired, count: count)
@@ -609,10 +611,10 @@ extension Gateway {
     }
 
     /// Puts other keys in force, without reading the configuration file, which may be in the middle of a change.
-    private func lookAtKeys() async {
+    private func lookAtKeys(by cause: String) async {
         let configuration = self.state.withLock(\.configuration)
         do throws(Failure) {
-            guard try await self.builder.keysHaveChanged(for: configuration) else { return }
+            guard try await self.builder.keysHaveChanged(for: configuration, by: cause) else { return }
             let runtime = try await self.builder.runtime(for: configuration)
             await self.adopt(runtime)
             self.state.withLock { $0.runtime = runtime }

@@ -40,8 +40,8 @@ struct SystemdNotifier: Sendable {
         var text = state.rawValue
         if state == .reloading { text += "\nMONOTONIC_USEC=\(self.microseconds)" }
         if let status { text += "\nSTATUS=\(status)" }
-        // A manager that does not listen needs no notice.
-        try? socket.send([ByteBuffer(string: text)])
+        // A manager that does not listen, or does not read, gets no notice; a reload or a drain must not wait for it.
+        try? socket.send([ByteBuffer(string: text)], waits: false)
     }
 
     /// CLOCK_MONOTONIC, as sd_notify(3) wants it.

@@ -154,8 +154,12 @@ actor RuntimeBuilder {
 
     /// Adds an assertion key if one is due, and returns whether the keys of the files differ from those in use.
     ///
+    /// - Parameters:
+    ///   - configuration: The configuration in force.
+    ///   - cause: What makes the gateway read them: the operator, or `schedule`.
+    /// - Returns: Whether they differ.
     /// - Throws: A `Failure` naming the file that cannot be read or written.
-    func keysHaveChanged(for configuration: Configuration) throws(Failure) -> Bool {
+    func keysHaveChanged(for configuration: Configuration, by cause: String) throws(Failure) -> Bool {
         let now = self.clock.now
         if let time = try KeyMaterial.rotateIfDue(configuration, now: now, random: self.random) {
             self.log.keyAdded("assertion key", by: "schedule", usedFrom: time)
@@ -164,7 +168,8 @@ actor RuntimeBuilder {
         guard let known = self.material, !material.isEquivalent(to: known) else { return false }
         self.log.keysChanged(
             signing: material.assertion.signing.id,
-            published: material.assertion.entries.count { $0.role != .expired }
+            published: material.assertion.entries.count { $0.role != .expired },
+            by: cause
         )
         return true
     }

@@ -146,9 +146,12 @@ struct ServerLog: Sendable {
         )
     }
 
-    /// Other keys are used from now on.
-    func keysChanged(signing id: String, published: Int) {
-        self.logger.of(.audit).notice("keys changed", metadata: ["signing": "\(id)", "published": "\(published)"])
+    /// Other keys are used from now on; `cause` is what made the gateway read them.
+    func keysChanged(signing id: String, published: Int, by cause: String) {
+        self.logger.of(.audit).notice(
+            "keys changed",
+            metadata: ["signing": "\(id)", "published": "\(published)", "by": "\(cause)"]
+        )
     }
 
     /// The keys cannot be read again, so those in use stay in use.

@@ -4,10 +4,14 @@
 import base64
 import hashlib
 import json
+import secrets
 import time
 
 from cryptography.hazmat.primitives import hashes, hmac, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa, utils
+
+#: The event of a logout token, OpenID Connect Back-Channel Logout 1.0 §2.4.
+EVENT = "http://schemas.openid.net/event/backchannel-logout"
 
 
 def b64(data):
@@ -88,3 +92,16 @@ def at_hash(access_token, kind="RS256"):
 
 def now():
     return int(time.time())
+
+
+def logout_claims(realm, **changes):
+    """The claims of a valid logout token; None removes one."""
+    claims = {
+        "iss": realm.issuer, "aud": "gatehouse", "iat": now(), "exp": now() + 120, "jti": secrets.token_urlsafe(12),
+        "events": {EVENT: {}}, "sub": "ada", **changes,
+    }
+    return {name: value for name, value in claims.items() if value is not None}
+
+
+def logout_token(realm, header=None, key=None, **changes):
+    return token(key or realm.key, logout_claims(realm, **changes), {"typ": "logout+jwt", **(header or {})})

@@ -74,6 +74,7 @@ struct Imported {
         _ path: String,
         host: String = "gate.example.com",
         method: String = "GET",
+        from client: String? = nil,
         _ user: Profile? = nil
     ) -> Decision? {
         let apps = (self.configuration?.apps ?? []).filter { app in
@@ -82,18 +83,30 @@ struct Imported {
             return isServed && app.route.origins.contains(host)
         }
         let app = apps.max { $0.route.path.utf8.count < $1.route.path.utf8.count }
-        let facts = RequestFacts(method: method, client: nil, time: Instant(seconds: 0), authenticated: nil)
+        let ip = client.flatMap { IPAddress($0) }
+        let facts = RequestFacts(method: method, client: ip, time: Instant(seconds: 0), authenticated: nil)
         return app?.route.decision(for: facts, path: Array(path.utf8), profile: user)
     }
 
     /// Whether a user may open a URL.
-    func admits(_ user: Profile, _ path: String = "/", host: String = "gate.example.com") -> Bool {
-        if case .admitted? = self.decision(path, host: host, user) { true } else { false }
+    func admits(
+        _ user: Profile,
+        _ path: String = "/",
+        host: String = "gate.example.com",
+        method: String = "GET",
+        from client: String? = nil
+    ) -> Bool {
+        if case .admitted? = self.decision(path, host: host, method: method, from: client, user) { true } else { false }
     }
 
     /// Whether a URL needs no sign-in.
-    func isPublic(_ path: String, host: String = "gate.example.com", method: String = "GET") -> Bool {
-        self.decision(path, host: host, method: method) == .openToAll
+    func isPublic(
+        _ path: String,
+        host: String = "gate.example.com",
+        method: String = "GET",
+        from client: String? = nil
+    ) -> Bool {
+        self.decision(path, host: host, method: method, from: client) == .openToAll
     }
 }
 

@@ -10,7 +10,7 @@ import Testing
 @testable import GateRuntime
 
 @Suite struct BlockedLoopTests {
-    @Test func `R-24 a call that holds a loop up for 200 ms is reported`() async throws {
+    @Test(.timeLimit(.minutes(1))) func `R-24 a call that holds a loop up for 200 ms is reported`() async throws {
         let loop = try SocketLoop.start(named: "blocked")
         let gateway = try GatewayFixture()
         let (reports, source) = AsyncStream.makeStream(of: TimeAmount.self)

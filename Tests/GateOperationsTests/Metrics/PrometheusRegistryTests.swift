@@ -76,7 +76,7 @@ private func text(
         registry.makeCounter(label: "a_total", dimensions: [("app", "x")]).increment(by: 5)
         for loop in 0..<3 {
             for _ in 0..<2 { registry.loopCounter("a_total", [("app", "x")], loop: loop).add() }
-            registry.loopHistogram("t_seconds", [], loop: loop).record(2_000_000, at: 0) { "r" }
+            registry.loopHistogram("t_seconds", [], loop: loop).record(2_000_000, at: 0) { ("r", nil) }
         }
         let lines = text(registry).split(separator: "\n")
         #expect(lines.contains("a_total{app=\"x\"} 11") && lines.contains("t_seconds_bucket{le=\"0.0025\"} 3"))
@@ -91,7 +91,7 @@ private func text(
         for (second, id) in [(0.0, "a"), (0.5, "b"), (0.999, "c"), (1.0, "d")] {
             histogram.record(2_000_000, at: Int64(second * 1e9)) {
                 asked.append(id)
-                return id
+                return (id, nil)
             }
         }
         #expect(asked == ["a", "d"])
@@ -104,9 +104,21 @@ private func text(
     @Test func `an exemplar's id cannot break its line, and is bounded`() throws {
         let registry = PrometheusRegistry()
         let long = "a\"\n\\" + String(repeating: "x", count: 500)
-        registry.loopHistogram("t_seconds", [], loop: 0).record(1, at: 0) { long }
+        registry.loopHistogram("t_seconds", [], loop: 0).record(1, at: 0) { (long, nil) }
         let line = try #require(text(registry, as: .openMetrics).split(separator: "\n").first { $0.contains(" # ") })
         #expect(line.contains("{request_id=\"a\\\"\\n\\\\xxx") && line.utf8.count < 180)
+    }
+
+    @Test func `an exemplar of an exported trace names it, within the 128 characters of OpenMetrics`() throws {
+        let registry = PrometheusRegistry()
+        let trace = String(repeating: "0af7", count: 8)
+        registry.loopHistogram("t_seconds", [], loop: 0).record(1, at: 0) {
+            (String(repeating: "x", count: 500), trace)
+        }
+        let line = try #require(text(registry, as: .openMetrics).split(separator: "\n").first { $0.contains(" # ") })
+        let labels = line.split(separator: " # {")[1].prefix { $0 != "}" }
+        #expect(labels.hasSuffix("x\",trace_id=\"\(trace)\""))
+        #expect(labels.filter { !"=\",".contains($0) }.count <= 128)
     }
 
     @Test func `OpenMetrics names counters without their suffix and has units, creation times and an end`() {
@@ -149,7 +161,7 @@ private func text(
     @Test func `a name has a bounded number of series, and nothing is lost beyond`() {
         let registry = PrometheusRegistry()
         for index in 0..<(PrometheusRegistry.maxHistograms + 50) {
-            registry.loopHistogram("t_seconds", [("app", "app\(index)")], loop: 0).record(1, at: 0) { "r" }
+            registry.loopHistogram("t_seconds", [("app", "app\(index)")], loop: 0).record(1, at: 0) { ("r", nil) }
         }
         registry.makeCounter(label: "b_total", dimensions: []).increment(by: 1)
         let lines = text(registry).split(separator: "\n")

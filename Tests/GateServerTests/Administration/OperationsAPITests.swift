@@ -53,7 +53,7 @@ import Testing
                 configuration: { configuration },
                 incidents: self.incidents,
                 times: { (Instant(seconds: 1_799_000_000), Instant(seconds: 1_799_500_000)) },
-                keysChanged: {},
+                keysChanged: { _ in },
                 policy: { ["content": "abc"] },
                 confirmReload: { content throws(OperationsRejection) in
                     guard content == "abc" else { throw OperationsRejection(409, "other content") }
