@@ -2,8 +2,8 @@
 """The documents match the program: their examples run as they are."""
 
 import gzip
-import http.server
 import json
+import os
 import re
 import subprocess
 from pathlib import Path

@@ -9,7 +9,6 @@ import shutil
 import socket
 import subprocess
 from pathlib import Path
-from urllib.parse import urlencode
 
 import pytest
 

@@ -467,12 +467,12 @@ def test_opaque_tokens_are_described_by_the_issuer_once_and_not_for_long(gateway
 def test_beside_a_session_an_opaque_token_is_the_app_s_own(gateway, issuer, provider_server):
     cookie = signed_in(gateway, provider_server)
     issuer.active["known"] = {"active": True, "sub": "machine-7", "aud": API}
-    for token in ("known", "never-seen"):
+    for opaque in ("known", "never-seen"):
         for _ in range(2):
-            fields = received(call(gateway, "/opaque/page", bearer(token), fields=[cookie]))
-            assert (fields["x-forwarded-user"], fields["authorization"]) == ("mock:ada", bearer(token))
+            fields = received(call(gateway, "/opaque/page", bearer(opaque), fields=[cookie]))
+            assert (fields["x-forwarded-user"], fields["authorization"]) == ("mock:ada", bearer(opaque))
             # Known to the gateway now, which changes nothing.
-            assert call(gateway, "/opaque/page", bearer(token)).status == (200 if token == "known" else 401)
+            assert call(gateway, "/opaque/page", bearer(opaque)).status == (200 if opaque == "known" else 401)
 
 
 def test_what_an_issuer_verified_under_another_configuration_is_forgotten(gateway, tmp_path, app):

@@ -2,7 +2,6 @@
 """/status: JSON with a schema for programs, a page for a browser."""
 
 import json
-import re
 import time
 from html.parser import HTMLParser
 

@@ -136,7 +136,7 @@ package final class AccessLog {
         ended: NIODeadline
     ) {
         self.line.clear()
-        self.line.begin(&self.time, AccessLog.opening, isExact: true)
+        self.line.begin(&self.time, AccessLog.opening, isExact: true, at: ended)
         self.line.add(AccessLog.request, id)
         if let trace = trace ?? request?.message.traceParent?.trace { self.line.add(AccessLog.trace, "\(trace)") }
         self.line.add(AccessLog.client, client)

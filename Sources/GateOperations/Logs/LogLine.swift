@@ -115,9 +115,15 @@ package struct LogLine {
     ///   - time: The time.
     ///   - opening: What follows it.
     ///   - isExact: Whether a line of text has milliseconds; JSON always has.
-    package mutating func begin(_ time: inout LogTime, _ opening: LogOpening, isExact: Bool) {
+    ///   - deadline: The monotonic time; nil to read the clock.
+    package mutating func begin(
+        _ time: inout LogTime,
+        _ opening: LogOpening,
+        isExact: Bool,
+        at deadline: NIODeadline? = nil
+    ) {
         if self.isJSON { self.copy(LogLine.start.span) }
-        let milliseconds = time.refresh()
+        let milliseconds = time.refresh(at: deadline)
         self.copy(time.text.span)
         if self.isJSON || isExact {
             self.put(UInt8(ascii: "."))
@@ -376,6 +382,8 @@ extension LogLine {
 /// It keeps the text of the current second, so that not every line formats a date.
 package struct LogTime {
     private let clock: WallClock
+    /// The last reading of the clock, with its monotonic time.
+    private var reading: (at: NIODeadline, milliseconds: Int64) = (.distantPast, 0)
     private var second = Int64.min
     /// The text of the second, without `Z`.
     fileprivate private(set) var text: [UInt8] = []
@@ -387,14 +395,23 @@ package struct LogTime {
 
     /// Reads the clock.
     ///
+    /// - Parameter deadline: The monotonic time, which the caller has read already; from it follows the time of day for a
+    ///   second after a reading of the clock, so that most access lines read none.
     /// - Returns: The milliseconds within the second of ``text``.
-    fileprivate mutating func refresh() -> Int {
-        let milliseconds = self.clock.milliseconds
+    fileprivate mutating func refresh(at deadline: NIODeadline?) -> Int {
+        let milliseconds = deadline.map { self.milliseconds(at: $0) } ?? self.clock.milliseconds
         let second = milliseconds / 1000
         if second != self.second {
             self.second = second
             self.text = Array(Instant(seconds: second).timestamp.utf8.dropLast())
         }
         return max(0, Int(milliseconds % 1000))
+    }
+
+    private mutating func milliseconds(at deadline: NIODeadline) -> Int64 {
+        let since = (deadline - self.reading.at).nanoseconds
+        if since >= 0, since < 1_000_000_000 { return self.reading.milliseconds + since / 1_000_000 }
+        self.reading = (deadline, self.clock.milliseconds)
+        return self.reading.milliseconds
     }
 }

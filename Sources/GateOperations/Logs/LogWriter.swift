@@ -57,6 +57,8 @@ package final class LogWriter: Sendable {
         var bytes = 0
         /// Dropped since the last line that gave their number.
         var unreported = 0
+        /// The storage of the lines before, for those that come next.
+        var spare = ByteBuffer()
     }
 
     private enum Activity {
@@ -81,6 +83,8 @@ package final class LogWriter: Sendable {
 
     /// How long access lines are collected, so that the thread is not woken for each of them.
     private static let delay = DispatchTimeInterval.milliseconds(50)
+    /// The maximum storage of a stream that is kept for further lines.
+    private static let maxSpare = 1 << 20
     /// How much is written at once.
     private static let chunk = 65_536
 
@@ -186,7 +190,12 @@ package final class LogWriter: Sendable {
 // What runs on the writer's thread.
 extension LogWriter {
     private func writePending() {
-        while let batch = self.takePending(LogStream.allCases[...]) { self.write(batch) }
+        while var batch = self.takePending(LogStream.allCases[...]) {
+            self.write(batch)
+            guard batch.bytes.capacity <= LogWriter.maxSpare else { continue }
+            batch.bytes.clear()
+            self.state.withLock { $0.queues[batch.stream.index].spare = batch.bytes }
+        }
     }
 
     /// All lines of the first stream that has some.
@@ -199,7 +208,8 @@ extension LogWriter {
                 let entries = state.queues[index].entries
                 let bytes = state.queues[index].pending
                 state.queues[index].entries = []
-                state.queues[index].pending = ByteBuffer()
+                state.queues[index].pending = state.queues[index].spare
+                state.queues[index].spare = ByteBuffer()
                 return LogBatch(stream: stream, bytes: bytes, entries: entries[...])
             }
             if streams.count == LogStream.allCases.count { state.activity = .none }

@@ -3,6 +3,7 @@
 import Foundation
 import GateConfiguration
 import GateCore
+import GateTestSupport
 import GateWire
 import Logging
 import NIOCore
@@ -24,6 +25,25 @@ import Testing
         let text = self.line(.json, "plain")
         let start = #"{"time":"1970-01-01T00:00:00.000Z","level":"info","stream":"access","message":"request""#
         #expect(text == start + #","value":"plain","end":7}"# + "\n")
+    }
+
+    @Test func `the time of an access line is at most a second behind a clock that was set`() {
+        let clock = TestClock()
+        var (time, line) = (LogTime(clock.clock), LogLine(.text))
+        let opening = LogOpening(level: "info", stream: .access, message: "request")
+        func text(at milliseconds: Int64) -> String {
+            line.clear()
+            let deadline = NIODeadline.uptimeNanoseconds(5_000_000_000) + .milliseconds(milliseconds)
+            line.begin(&time, opening, isExact: true, at: deadline)
+            return String(String(buffer: line.bytes).dropFirst(11).prefix(12))
+        }
+        #expect(text(at: 0) == "08:00:00.000")
+        clock.advance(by: 3600)
+        #expect(text(at: 250) == "08:00:00.250")
+        #expect(text(at: 999) == "08:00:00.999")
+        #expect(text(at: 1000) == "09:00:00.000")
+        #expect(text(at: 1600) == "09:00:00.600")
+        #expect(text(at: 400) == "09:00:00.000", "a request that ended before is not one of long ago")
     }
 
     @Test(
