@@ -18,7 +18,7 @@ struct SessionRenewal {
     private static let validity = TimeAmount.seconds(50)
 
     private let cached: CachedSession
-    private let began = NIODeadline.now()
+    private let began: NIODeadline
     private let runtime: RuntimeConfiguration
     private let loop: LoopState
 
@@ -28,6 +28,7 @@ struct SessionRenewal {
         let path = RequestPath(runtime: runtime, loop: loop)
         guard let cached = path.browserSession(of: request) else { return nil }
         self.cached = cached
+        self.began = .now()
         self.runtime = runtime
         self.loop = loop
     }
