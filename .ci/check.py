@@ -51,6 +51,8 @@ UNSAFE = {
     "Sources/GateServer/Overload/MachineResourceUsage+Start.swift": "reads and raises the limit of file descriptors",
     "Sources/GateNet/LoopServices/LoopExecutor.swift": "runs what the runtime hands over, which names its executor unowned",
     "Sources/gatehouse/DemoCommand.swift": "calls execv",
+    "Sources/GateWire/ByteBuffer+Literals.swift": "copies literals into a buffer in one step",
+    "Sources/GateWire/FieldNames.swift": "compares eight bytes of a name at a time",
     "Sources/GateWire/FieldScanner.swift": "looks at eight bytes of a field value at a time",
     "Sources/GateWire/HTTP2/FieldLineWriter.swift": "writes a field line in one step",
     "Sources/GateWire/HTTP2/FieldLineReader.swift": "compares names with literals",

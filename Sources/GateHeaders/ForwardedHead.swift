@@ -98,7 +98,7 @@ package struct ForwardedHead {
         if let traceParent, changes?.edits?.takesAway("traceparent") != true {
             writer.writeLine("traceparent", traceParent)
         }
-        if endsConnection { writer.buffer.writeStaticString("Connection: close\r\n") }
+        if endsConnection { writer.buffer.writeLiteral("Connection: close\r\n") }
         writer.writeFraming(ofRequest: head)
         if let identity { writer.buffer.writeImmutableBuffer(identity) }
         return writer.finish()
@@ -220,7 +220,7 @@ package struct ForwardedHead {
         } else {
             writer.writeFraming(framing)
         }
-        if closes { writer.buffer.writeStaticString("Connection: close\r\n") }
+        if closes { writer.buffer.writeLiteral("Connection: close\r\n") }
         return writer.finish()
     }
 
@@ -257,11 +257,11 @@ package struct ForwardedHead {
         let sent = head.message
         let bytes = sent.bytes.readableBytesUInt8Span.extracting(field.valueRange)
         CookieHeader.forEachForeign(in: bytes) { range in
-            writer.buffer.writeStaticString(isFirst ? "Cookie: " : "; ")
+            writer.buffer.writeLiteral(isFirst ? "Cookie: " : "; ")
             writer.copy((range.lowerBound + offset)..<(range.upperBound + offset), of: sent)
             isFirst = false
         }
-        if !isFirst { writer.buffer.writeStaticString("\r\n") }
+        if !isFirst { writer.buffer.writeLiteral("\r\n") }
     }
 
     private static func writeForwarded(
@@ -295,9 +295,9 @@ package struct ForwardedHead {
     }
 
     private static func write(_ requestID: RequestID, to writer: inout HeadWriter) {
-        writer.buffer.writeStaticString("X-Request-Id: ")
+        writer.buffer.writeLiteral("X-Request-Id: ")
         requestID.write(to: &writer.buffer)
-        writer.buffer.writeStaticString("\r\n")
+        writer.buffer.writeLiteral("\r\n")
     }
 
     /// An address as a node of `Forwarded`; IPv6 in brackets and quotes.

@@ -227,7 +227,7 @@ package struct IdentityLines: Sendable {
     private static func write(_ name: String, _ value: [UInt8], to lines: inout ByteBuffer) {
         lines.writeString("\(name): ")
         lines.writeBytes(value)
-        lines.writeStaticString("\r\n")
+        lines.writeLiteral("\r\n")
     }
 
     private static func value(

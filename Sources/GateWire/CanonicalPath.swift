@@ -49,7 +49,7 @@ package enum CanonicalPath: Sendable {
         switch self {
         case .received(let range):
             let rest = range.dropFirst(length)
-            if rest.isEmpty { buffer.writeStaticString("/") }
+            if rest.isEmpty { buffer.writeLiteral("/") }
             buffer.writeBytes(message.bytes.readableBytesSpan.extracting(rest))
         case .rewritten(let bytes):
             CanonicalPath.write(bytes.dropFirst(length), to: &buffer)
@@ -59,7 +59,7 @@ package enum CanonicalPath: Sendable {
     }
 
     private static func write(_ rest: ArraySlice<UInt8>, to buffer: inout ByteBuffer) {
-        if rest.isEmpty { buffer.writeStaticString("/") }
+        if rest.isEmpty { buffer.writeLiteral("/") }
         buffer.writeBytes(rest)
     }
 

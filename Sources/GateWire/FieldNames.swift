@@ -11,7 +11,10 @@ package final class FieldNames: Sendable {
     private let slots: [UInt32]
     /// One less than the number of slots, which is a power of two.
     private let mask: Int
-    private let names: [[UInt8]]
+    /// The names in lower case, one after the other, as words of eight bytes; the last of a name overlaps the one before.
+    private let words: [UInt64]
+    /// The length of each name, and where its words begin.
+    private let names: [(length: Int, word: Int)]
     private let meanings: [FieldName]
     /// The prefixes of managed names by their first letter, from `a`.
     private let prefixes: [[[UInt8]]]
@@ -53,7 +56,8 @@ package final class FieldNames: Sendable {
         }
         var slots = [UInt32](repeating: 0, count: slotCount)
         var known: Set<String> = []
-        var names: [[UInt8]] = []
+        var words: [UInt64] = []
+        var names: [(length: Int, word: Int)] = []
         var meanings: [FieldName] = []
         for (spelling, meaning) in entries {
             let bytes = Array(spelling.utf8)
@@ -62,12 +66,16 @@ package final class FieldNames: Sendable {
             while slots[slot] != 0 {
                 slot = (slot + 1) & (slotCount - 1)
             }
-            names.append(bytes)
+            names.append((bytes.count, words.count))
+            words += FieldNames.offsets(ofLength: bytes.count).map {
+                FieldNames.word(of: bytes.span, from: $0, to: bytes.count)
+            }
             meanings.append(meaning)
-            slots[slot] = UInt32(names.count)
+            slots[slot] = UInt32(meanings.count)
         }
         self.slots = slots
         self.mask = slotCount - 1
+        self.words = words
         self.names = names
         self.meanings = meanings
         self.prefixes = (UInt8(ascii: "a")...UInt8(ascii: "z")).map { letter in
@@ -90,12 +98,12 @@ package final class FieldNames: Sendable {
         var slot = Int(hash) & self.mask
         while self.slots[slot] != 0 {
             let index = Int(self.slots[slot]) - 1
-            if FieldNames.spells(self.names[index], bytes, range, whole: true) { return self.meanings[index] }
+            if self.isName(index, bytes, range) { return self.meanings[index] }
             slot = (slot + 1) & self.mask
         }
         let letter = Int(bytes[range.lowerBound] | 0x20) - 0x61
         guard self.prefixes.indices.contains(letter) else { return .other }
-        for prefix in self.prefixes[letter] where FieldNames.spells(prefix, bytes, range, whole: false) {
+        for prefix in self.prefixes[letter] where FieldNames.begins(prefix, bytes, range) {
             return .managed
         }
         return .other
@@ -122,13 +130,43 @@ package final class FieldNames: Sendable {
         return self.meaning(of: bytes.span, in: 0..<bytes.count, hash: bytes.reduce(FieldNames.seed, FieldNames.step))
     }
 
-    private static func spells(_ name: [UInt8], _ bytes: Span<UInt8>, _ range: Range<Int>, whole: Bool) -> Bool {
-        guard whole ? name.count == range.count : name.count <= range.count else { return false }
-        let start = range.lowerBound
-        for index in name.indices {
-            let byte = bytes[start + index]
+    /// Whether a known name is in `bytes[range]`, in any letter case; looks at eight bytes at a time.
+    ///
+    /// Setting bit 5 makes lower-case letters of upper-case ones and leaves the other characters of regular names. Of the other
+    /// token characters, which are in names of responses only, `^` and `~` are taken for the same.
+    private func isName(_ index: Int, _ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
+        let name = self.names[index]
+        guard name.length == range.count else { return false }
+        let cases: UInt64 = 0x2020_2020_2020_2020
+        var place = name.word
+        for offset in FieldNames.offsets(ofLength: range.count) {
+            let word = FieldNames.word(of: bytes, from: range.lowerBound + offset, to: range.upperBound)
+            guard word | cases == self.words[place] | cases else { return false }
+            place += 1
+        }
+        return true
+    }
+
+    /// Where the words of a name begin.
+    private static func offsets(ofLength length: Int) -> some Sequence<Int> {
+        let last = max(0, length - 8)
+        return stride(from: 0, to: last + 8, by: 8).lazy.map { min($0, last) }
+    }
+
+    /// Eight bytes, the first in the lowest byte; fewer at the end, with zeros after them.
+    private static func word(of bytes: Span<UInt8>, from start: Int, to end: Int) -> UInt64 {
+        guard end - start < 8 else {
+            return unsafe UInt64(littleEndian: bytes.bytes.unsafeLoadUnaligned(fromByteOffset: start, as: UInt64.self))
+        }
+        return (start..<end).reduce(0) { $0 | UInt64(bytes[$1]) << UInt64(8 * ($1 - start)) }
+    }
+
+    private static func begins(_ prefix: [UInt8], _ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
+        guard prefix.count <= range.count else { return false }
+        for index in prefix.indices {
+            let byte = bytes[range.lowerBound + index]
             let lower = byte >= 0x41 && byte <= 0x5A ? byte | 0x20 : byte
-            guard lower == name[index] else { return false }
+            guard lower == prefix[index] else { return false }
         }
         return true
     }

@@ -18,22 +18,22 @@ package struct HeadWriter: Sendable {
     package mutating func writeRequestLine(of head: RequestHead, droppingPrefix length: Int = 0) {
         self.buffer.writeString(head.method.rawValue)
         if head.isAsterisk {
-            self.buffer.writeStaticString(" *")
+            self.buffer.writeLiteral(" *")
         } else {
-            self.buffer.writeStaticString(" ")
+            self.buffer.writeLiteral(" ")
             head.path.write(of: head.message, droppingPrefix: length, to: &self.buffer)
             if let query = head.query {
-                self.buffer.writeStaticString("?")
+                self.buffer.writeLiteral("?")
                 query.write(of: head.message, to: &self.buffer)
             }
         }
-        self.buffer.writeStaticString(" HTTP/1.1\r\n")
+        self.buffer.writeLiteral(" HTTP/1.1\r\n")
     }
 
     /// Writes the status line with the registered reason phrase.
     package mutating func writeStatusLine(_ status: Int) {
         guard status != 200 else {
-            self.buffer.writeStaticString("HTTP/1.1 200 OK\r\n")
+            self.buffer.writeLiteral("HTTP/1.1 200 OK\r\n")
             return
         }
         self.buffer.writeString("HTTP/1.1 \(status) \(reasonPhrase(status))\r\n")
@@ -56,10 +56,7 @@ package struct HeadWriter: Sendable {
 
     /// Writes one field line with a trusted or checked name and value.
     package mutating func writeLine(_ name: StaticString, _ value: String) {
-        self.buffer.writeStaticString(name)
-        self.buffer.writeStaticString(": ")
-        self.buffer.writeString(value)
-        self.buffer.writeStaticString("\r\n")
+        self.buffer.writeFieldLine(name, value)
     }
 
     /// Writes the one framing line of a message.
@@ -67,7 +64,7 @@ package struct HeadWriter: Sendable {
         switch framing {
         case .none, .untilClose: break
         case .length(let length): self.writeLine("Content-Length", String(length))
-        case .chunked: self.buffer.writeStaticString("Transfer-Encoding: chunked\r\n")
+        case .chunked: self.buffer.writeLiteral("Transfer-Encoding: chunked\r\n")
         }
     }
 
@@ -79,14 +76,14 @@ package struct HeadWriter: Sendable {
             self.writeFraming(head.framing)
             return
         }
-        self.buffer.writeStaticString("Content-Length: 0\r\n")
+        self.buffer.writeLiteral("Content-Length: 0\r\n")
     }
 
     /// Ends the head and returns it; afterwards the writer is empty.
     ///
     /// Not `consuming`: a copy of the writer could remain, and the write would copy all bytes.
     package mutating func finish() -> ByteBuffer {
-        self.buffer.writeStaticString("\r\n")
+        self.buffer.writeLiteral("\r\n")
         defer { self.buffer = ByteBuffer() }
         return self.buffer
     }

@@ -79,13 +79,13 @@ package struct MessageHead: Sendable {
         }
         let cookies = self.fields.filter { $0.name == .cookie && !$0.valueRange.isEmpty }
         let start = joined.readableBytes
-        joined.writeStaticString("Cookie: ")
+        joined.writeLiteral("Cookie: ")
         for (index, field) in cookies.enumerated() {
-            if index > 0 { joined.writeStaticString("; ") }
+            if index > 0 { joined.writeLiteral("; ") }
             joined.writeBytes(self.bytes.readableBytesSpan.extracting(field.valueRange))
         }
         let valueEnd = joined.readableBytes
-        joined.writeStaticString("\r\n")
+        joined.writeLiteral("\r\n")
         fields.append(
             FieldLine(
                 start: UInt16(truncatingIfNeeded: start),
@@ -96,7 +96,7 @@ package struct MessageHead: Sendable {
                 name: .cookie
             )
         )
-        joined.writeStaticString("\r\n")
+        joined.writeLiteral("\r\n")
         return MessageHead(bytes: joined, fields: fields)
     }
 

@@ -73,16 +73,16 @@ extension RequestHead {
         let length = self.message.bytes.readableBytes + method.count + target.count + host.count + 32
         var bytes = ByteBufferAllocator().buffer(capacity: length)
         bytes.writeBytes(method)
-        bytes.writeStaticString(" ")
+        bytes.writeLiteral(" ")
         bytes.writeBytes(target)
-        bytes.writeStaticString(" HTTP/1.1\r\nHost: ")
+        bytes.writeLiteral(" HTTP/1.1\r\nHost: ")
         bytes.writeBytes(host)
-        bytes.writeStaticString("\r\n")
+        bytes.writeLiteral("\r\n")
         let received = self.message.bytes
         for field in self.message.fields where RequestHead.isOfOriginal(field.name) {
             bytes.writeBytes(received.readableBytesSpan.extracting(field.lineRange))
         }
-        bytes.writeStaticString("\r\n")
+        bytes.writeLiteral("\r\n")
         var parser = RequestParser(names: names, isSecure: false)
         guard let head = try parser.head(from: &bytes), bytes.readableBytes == 0 else {
             throw .malformed(.requestStartLine)
