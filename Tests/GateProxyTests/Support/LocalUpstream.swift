@@ -28,7 +28,11 @@ final class LocalUpstream: Sendable {
     ///   - host: Where the pool connects to; nothing listens on another address of the loopback interface, whatever other
     ///     tests bind, and whatever sockets a process that is being started still holds.
     ///   - change: Changes the limits of the pool.
-    init(at host: String = "127.0.0.1", _ change: @escaping @Sendable (inout UpstreamLimits) -> Void = { _ in }) async throws {
+    /// - Throws: If no socket can be opened.
+    init(
+        at host: String = "127.0.0.1",
+        _ change: @escaping @Sendable (inout UpstreamLimits) -> Void = { _ in }
+    ) async throws {
         let serving = self.group.next()
         self.loops = try SocketLoopGroup(count: 1)
         let loop = self.loops.loops[0]
