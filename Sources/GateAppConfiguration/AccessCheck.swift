@@ -175,6 +175,7 @@ struct AccessCheck {
             entry.tenantsFrom = self.known.tenantsFrom.intersection(accepted)
         }
         if entry.organization != nil {
+            entry.mayHaveTenant = self.known.withTenants.intersection(accepted)
             entry.organizationsFrom = self.known.organizationsFrom.intersection(accepted)
         }
         // An address that is not proven admits no user, and does not except one from a denial.

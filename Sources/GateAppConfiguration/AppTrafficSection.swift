@@ -2,7 +2,7 @@
 
 internal import GateCore
 internal import GateProxy
-internal import GateYAML
+package import GateYAML
 
 extension Mapping<AppDraft> {
     /// What the gateway does with a request that is allowed.
@@ -181,6 +181,11 @@ extension Shape<WebSocketSettings> {
 
 // How the requests of one app are forwarded.
 extension AppDraft {
+    /// Where `identity.authorization` is written of an app whose `Authorization` another proxy has to copy; nil for all others.
+    package var copiedAuthorization: YAMLMark? {
+        self.forwardAuth?.value == .enforce ? self.identity?.authorization?.mark : nil
+    }
+
     /// Warns of keys without effect, and rejects changes to fields that carry identity.
     func checkTraffic(_ written: Mapping<AppDraft>.Written, _ reading: inout DecodingContext) {
         self.checkEdits(&reading)

@@ -242,7 +242,7 @@ extension Mapping<IdentityDraft> {
                 "With `assertion` the app gets the assertion as `Authorization: Bearer` too; with `access_token` or `id_token` "
                     + "the provider's token of the user, as long as it has not expired: "
                     + "[headers.md](headers.md#tokens-of-the-provider). The client's `Authorization` is removed, on public "
-                    + "paths as well."
+                    + "paths as well; with `forward_auth` only if the proxy copies the gateway's, see [forward-auth.md](forward-auth.md)."
             ),
             Key(
                 "basic",

@@ -181,6 +181,11 @@ struct ConfigurationBuilder {
 
     /// Checks that some proxy may ask about an app that no upstream has.
     private func checkForwardAuth(of app: AppDraft, _ reading: inout DecodingContext) {
+        if let mark = app.copiedAuthorization, let line = self.draft.gateway?.forwardAuth?.value.authorizationLine {
+            let risk =
+                "a client's own 'Authorization' reaches the app in place of the gateway's unless the proxy copies that"
+            reading.warning("\(risk); the file of the proxy needs \(line)", at: mark)
+        }
         guard let mode = app.forwardAuth, self.draft.gateway?.forwardAuth == nil else { return }
         let help = "write 'gateway.forward_auth' with its 'dialect' and 'from'"
         reading.error("'forward_auth' has no proxy that may ask about the app; \(help)", at: mode.mark)

@@ -170,7 +170,8 @@ extension StatusView {
                     note: denial["at"]?.integer.map { self.distance($0) }
                 ),
                 Cell(self.text(denial["app"])), Cell(self.text(denial["user"])),
-                Cell(self.text(denial["code"])), Cell(self.text(denial["rule"]) ?? "no entry of 'allow'"),
+                Cell(self.text(denial["code"])),
+                Cell(self.text(denial["rule"])),
                 Cell(self.text(denial["incident"])),
             ]
         }

@@ -60,6 +60,8 @@ package struct AccessEntry: Sendable, Hashable {
     package var rolesFrom: Set<String> = []
     /// The providers that return the tenant of every user who has one.
     package var tenantsFrom: Set<String> = []
+    /// The providers that can return a tenant.
+    package var mayHaveTenant: Set<String> = []
     /// The providers whose groups without a slash are the organizations of the user.
     package var organizationsFrom: Set<String> = []
     /// The conditions on the request.
@@ -119,13 +121,15 @@ package struct AccessEntry: Sendable, Hashable {
     private func matchOfOrganization(_ profile: Profile) -> MatchResult {
         guard let organization else { return .yes }
         if let tenant = profile.tenant, isIdentical(tenant, organization) { return .yes }
+        let isKnown = profile.tenant != nil || self.tenantsFrom.contains(profile.provider)
+        let isTenant =
+            isKnown || !self.mayHaveTenant.contains(profile.provider) ? MatchResult.no : .unknown(.organization)
         if let group = self.group(of: profile.provider) {
             if profile.isInside(group: group) { return .yes }
             if !profile.isOutside(group: group) { return .unknown(profile.groupsComplete ? .keptGroups : .groups) }
-            return .no
+            return isTenant
         }
-        let isKnown = profile.tenant != nil || self.tenantsFrom.contains(profile.provider)
-        return isKnown || self.organizationsFrom.contains(profile.provider) ? .no : .unknown(.organization)
+        return isKnown || self.organizationsFrom.contains(profile.provider) ? isTenant : .unknown(.organization)
     }
 
     /// The group that the organization is at a provider; nil where it cannot be one.

@@ -24,7 +24,7 @@ package struct KnownProviders: Sendable {
     /// The providers whose groups without a slash are the organizations of their users.
     package let organizationsFrom: Set<String>
     /// The providers that can return a tenant.
-    private let withTenants: Set<String>
+    package let withTenants: Set<String>
     /// The providers that return no email address.
     private let withoutEmail: Set<String>
     /// The names of providers with which anyone can get an account and sign in, in the order of the file.

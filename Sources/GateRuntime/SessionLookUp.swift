@@ -16,16 +16,18 @@ package struct SessionLookUp: Sendable {
 
     /// How long a request waits for a re-check.
     private let patience: Duration
-    /// Whether the app gets the access token.
-    private let sendsAccessToken: Bool
+    private let route: RuntimeRoute?
 
     /// The look-up for a route, or for an endpoint of the gateway.
     package init(runtime: RuntimeConfiguration, route: RuntimeRoute? = nil, patience: Duration = .seconds(3)) {
         self.runtime = runtime
         self.policy = runtime.recheck(on: route)
         self.patience = patience
-        self.sendsAccessToken = route?.identity.providerToken == .accessToken
+        self.route = route
     }
+
+    /// Whether it had an expired access token refreshed, since the app gets that.
+    package var refreshesAccessToken: Bool { self.route?.sendsAccessToken ?? false }
 
     /// How long the calls of a re-check may take together, so that they end before the reservation of the session.
     private static let maxCallTime = Duration.seconds(30)
@@ -60,8 +62,7 @@ package struct SessionLookUp: Sendable {
         guard state != .confirmed else { return .session(session) }
         let recheck = self.runtime.rechecks.recheck(of: session.familyKey) { await self.recheck(session, ticket) }
         // An app that gets the access token gets a new one rather than none.
-        let soon = now.advanced(by: ProviderToken.margin)
-        let isTokenDue = self.sendsAccessToken && session.grant?.hasCurrentAccessToken(at: soon) == false
+        let isTokenDue = self.route?.lacksAccessToken(session, at: now) ?? false
         guard state != .due || isTokenDue else { return .session(session) }
         switch await recheck?.outcome(within: self.patience) {
         case .changed:
@@ -74,6 +75,11 @@ package struct SessionLookUp: Sendable {
             let detail = "the session changed meanwhile, and is not confirmed"
             return try self.unconfirmed(changed, state, failure ?? Failure(.providerTimeout, detail))
         case .ended: return .none
+        case .failed where state == .due && isTokenDue:
+            // The token may have been refreshed although the user could not be confirmed. If the store fails now, the session
+            // is served as it was.
+            let current = try? await sessions.session(for: ticket, host: host, now: self.runtime.clock.now)
+            return .session(current ?? session)
         case .needsUser where state == .due, .failed where state == .due, nil where state == .due:
             return .session(session)
         case .needsUser where mayAskUser: return .needsUser(session)
@@ -110,6 +116,35 @@ package struct SessionLookUp: Sendable {
         guard state == .stale else { return .session(session) }
         let detail = "\(session.provider) has not confirmed the user for too long: \(failure.detail)"
         throw Failure(.sessionNotConfirmed, detail, retryAfter: failure.retryAfter)
+    }
+}
+
+extension RuntimeRoute {
+    /// Whether the app gets the access token.
+    package var sendsAccessToken: Bool { self.identity.providerToken == .accessToken }
+
+    /// Whether the app gets the access token, and a session has none that can still be sent.
+    package func lacksAccessToken(_ session: Session, at now: Instant) -> Bool {
+        guard self.sendsAccessToken, let grant = session.grant else { return false }
+        return !grant.hasCurrentAccessToken(at: now.advanced(by: ProviderToken.margin))
+    }
+}
+
+extension RuntimeConfiguration {
+    /// For how many seconds a session may be cached: no longer than an access token that some app gets may be sent, so that the
+    /// look-up after that refreshes it.
+    package func secondsInCache(
+        of session: Session,
+        readBy manager: SessionManager,
+        under recheck: RecheckPolicy,
+        now: Instant
+    ) -> Int64 {
+        let remaining = manager.remaining(session, under: recheck, now: now).components.seconds
+        guard self.sendsAccessToken(of: session.provider), let expiry = session.grant?.accessExpiry else {
+            return remaining
+        }
+        let left = expiry.since(now) - ProviderToken.margin
+        return left > .zero ? min(remaining, max(1, left.components.seconds)) : remaining
     }
 }
 

@@ -119,6 +119,7 @@ USERS = {
     "timeless": Verifying(verify_exp=False, verify_aud=False),
     "anywhere": Verifying(verify_aud=False),
     "trusting": lambda sent: "Signature-Input" in sent.headers and sent.headers.get("X-Forwarded-User"),
+    "many": lambda sent: "Signature-Input" in sent.headers and sent.headers.get("X-Forwarded-User"),
     "signed": Signed(),
     "uncovered": Signed(covers=()),
     "aged": Signed(checks_time=False),
@@ -134,8 +135,10 @@ def probed(tmp_path_factory, provider_server):
         name: {"path": f"/{name}", "upstream": app.address, "allow": "signed_in", "strip_prefix": True}
         for name, app in apps.items()
     }
-    for name in ("trusting", "signed", "uncovered", "aged"):
+    for name in ("trusting", "many", "signed", "uncovered", "aged"):
         settings[name]["identity"] = {"signature": "headers"}
+    # In four spellings each, more than one app is asked with.
+    settings["many"]["headers"] = {f"X-Own-Email-{number}": "email" for number in range(60)}
     settings["gone"] = {"path": "/gone", "upstream": f"http://127.0.0.1:{free_port()}", "allow": "signed_in"}
     untrusted = Plain(certificate(folder, "self", "localhost"))
     fragile = Plain()
@@ -206,6 +209,7 @@ def test_a_request_without_a_response_hides_no_other(probed):
 @pytest.mark.parametrize(
     "app, names", [
         ("trusting", {"missing", "of 64 zeros", "by another key", "expired", "not over the identity"}),
+        ("many", {"missing", "of 64 zeros", "by another key", "expired", "not over the identity"}),
         ("uncovered", {"not over the identity"}),
         ("aged", {"expired"}),
         ("signed", set()),

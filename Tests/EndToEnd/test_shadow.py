@@ -43,7 +43,7 @@ class Shadow:
             "host": WIKI, "forward_auth": "shadow", "allow": "signed_in", "deny": [{"path": "/secret/**"}],
             "public": ["/open/"],
         }
-        settings = {"trusted_proxies": ["127.0.0.1"], "forward_auth": {"dialect": "nginx", "from": ["127.0.0.1"]}}
+        settings = {"trusted_proxies": ["127.0.0.1"], "forward_auth": {"dialect": "nginx", "from": ["127.0.0.1"], "shadow_status": True}}
         self.gateway = Gateway(
             folder, {"mock": oidc(issuer)}, {"wiki": wiki}, host=WIKI, public_url=self.origin, gateway=settings
         )

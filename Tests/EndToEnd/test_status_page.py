@@ -159,9 +159,9 @@ def test_what_is_broken_is_named_with_its_section_of_the_run_book(broken):
     assert gone["last_success"] is None and "provider.unreachable" in text
 
 
-@pytest.fixture(scope="module", params=["key", "hash"])
+@pytest.fixture(scope="module", params=["key", "hash", "off"])
 def denying(request, tmp_path_factory, provider_server, app):
-    """A gateway that has denied a user by an entry of `deny`, then by no entry of `allow`; `users` names users so in access lines."""
+    """A gateway that has denied a user by an entry of `deny`, then by no entry of `allow`; `users` names users so in access lines; "off": none."""
     folder = tmp_path_factory.mktemp("denying")
     made = {
         "wiki": {"path": "/", "upstream": app.address, "allow": "signed_in"},
@@ -171,7 +171,8 @@ def denying(request, tmp_path_factory, provider_server, app):
     realm = provider_server.realm("mock")
     with realm.fresh():
         gateway = Gateway(folder, {"mock": oidc(realm.issuer)}, made)
-        gateway.configuration["logs"] = {"access": "stdout", "format": "json", "users": request.param}
+        lines = {"access": "off"} if request.param == "off" else {"access": "stdout", "users": request.param}
+        gateway.configuration["logs"] = {"format": "json", **lines}
         with gateway:
             browser = Browser(gateway)
             assert browser.sign_in("mock", "/").status == 200
@@ -194,6 +195,9 @@ def test_the_latest_denials_name_user_rule_and_incident(denying):
     lines = [json.loads(one) for one in denying.log.splitlines() if '"incident"' in one and '"decision"' in one]
     logged = {one["incident"]: one for one in lines if one.get("app") in ("staff", "locked")}
     for denial in found["denials"]:
+        if denying.users == "off":
+            assert re.fullmatch("[A-Za-z0-9_-]{16}", denial["user"]), "a hash: the gateway names users nowhere else"
+            continue
         assert logged[denial["incident"]]["user"] == denial["user"], "as the access line names the user"
         assert (denial["user"] == "mock:ada") == (denying.users == "key")
         assert found["at"] - 60 < denial["at"] <= found["at"]
@@ -203,7 +207,7 @@ def test_the_page_shows_the_latest_denials(denying):
     text = page(denying).text
     table = text[text.index('<h2 id="denials">'):text.index('<h2 id="load">')]
     for denial in status(denying)["denials"]:
-        for value in (denial["app"], denial["user"], denial["code"], denial["rule"] or "no entry of &#39;allow&#39;", denial["incident"]):
+        for value in (denial["app"], denial["user"], denial["code"], denial["rule"] or "–", denial["incident"]):
             assert value in table
     assert ("mock:ada" in text) == (denying.users == "key")
 

@@ -57,9 +57,35 @@ import Testing
         )
     }
 
-    @Test(arguments: ["assertion", "access_token", "id_token"])
-    func `a bearer token is one of the fields that the proxy passes on`(token: String) {
-        #expect(Fixture.remarks(self.file("forward_auth: enforce\n    identity: { authorization: \(token) }")).isEmpty)
+    @Test(
+        arguments: ["assertion", "access_token", "id_token"],
+        [
+            ("nginx", "'proxy_set_header Authorization $gatehouse_authorization;'"),
+            ("caddy", "'copy_headers Authorization'"), ("traefik", "'authResponseHeaders'"),
+            ("envoy", "'allowed_upstream_headers'"), ("envoy_grpc", nil),
+        ] as [(String, String?)]
+    )
+    func `K-01 a proxy that has to be configured to replace the client's Authorization is warned of, with the line`(
+        token: String,
+        proxy: (dialect: String, line: String?)
+    ) {
+        let identity = "identity: { authorization: \(token) }"
+        let gateway = "  forward_auth: { dialect: \(proxy.dialect), from: [127.0.0.1] }"
+        let found = Fixture.remarks(self.file("forward_auth: enforce\n    \(identity)", gateway: gateway))
+        #expect(found.count == (proxy.line == nil ? 0 : 1), "\(found)")
+        let risk = "warning: a client's own 'Authorization' reaches the app in place of the gateway's"
+        #expect(found.allSatisfy { $0.hasPrefix(risk) && $0.contains(proxy.line ?? "") }, "\(found)")
+        // In shadow mode the app gets no identity at all.
+        let shadow = Fixture.remarks(self.file("forward_auth: shadow\n    \(identity)", gateway: gateway))
+        #expect(!shadow.contains { $0.contains("'Authorization'") }, "\(shadow)")
+    }
+
+    @Test func `a proxy reports its own verdict only where that is written out`() throws {
+        for (keys, expected) in [("", false), (", shadow_status: true", true)] {
+            let gateway = "  forward_auth: { dialect: nginx, from: [127.0.0.1]\(keys) }"
+            let settings = try Fixture.configuration(self.file("forward_auth: shadow", gateway: gateway))
+            #expect(settings.gateway.forwardAuth?.reportsStatus == expected)
+        }
     }
 
     @Test func `what only the proxy in front could do is warned of`() {

@@ -123,8 +123,19 @@ import Testing
         let result = self.rule("allow: [{ organization: acme, provider: github }]")
         let entry = try #require(result.configuration?.apps.first?.route.access.entries.first)
         #expect(entry.organization == "acme" && entry.tenantsFrom == ["google"])
-        #expect(entry.organizationsFrom == ["github", "gitlab"])
+        #expect(entry.organizationsFrom == ["github", "gitlab"] && entry.mayHaveTenant == ["google"])
         #expect(result.diagnostics.isEmpty, "\(result.diagnostics.map(\.rendered))")
+    }
+
+    @Test func `an organization may be the tenant of a provider beside its groups, where 'profile' maps one`() throws {
+        let text = "\(Self.organizations)    allow: [{ organization: acme, provider: gitlab }]\n"
+        let mapped = text.replacing(
+            "type: gitlab, client_id: x,",
+            with: "type: gitlab, client_id: x, profile: { tenant: \"userinfo:/company\" },",
+            maxReplacements: 1
+        )
+        let entry = try #require(try Fixture.configuration(mapped).apps.first?.route.access.entries.first)
+        #expect(entry.mayHaveTenant == ["google", "gitlab"] && entry.organizationsFrom == ["github", "gitlab"])
     }
 
     @Test(arguments: [

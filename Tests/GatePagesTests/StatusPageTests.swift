@@ -49,6 +49,13 @@ import Testing
         }
     }
 
+    @Test(arguments: ["policy.refused", "policy.authentication_stale"])
+    func `a denial that no entry causes has its code and no rule`(code: String) {
+        let denial: JSON = ["at": 1_800_000_000, "app": "wiki", "code": .string(code), "rule": .null]
+        let page = StatusPage.html(["at": 1_800_000_000, "denials": [denial]])
+        #expect(page.contains(code) && !page.contains("no entry"))
+    }
+
     @Test func `no text steers the order in which the page is read`() {
         let page = StatusPage.html(self.status("a\u{202E}b\u{2066}c\u{1B}"))
         #expect(!page.unicodeScalars.contains { $0 != "\n" && !PrintableText.isPrintable($0) })

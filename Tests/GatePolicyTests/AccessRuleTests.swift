@@ -195,6 +195,34 @@ import Testing
         #expect(entry.match(profile) == .yes)
     }
 
+    @Test(arguments: ["acme", "acme/platform"])
+    func `K-07 an organization is unknown while the provider may have left out the tenant that it is`(
+        organization: String
+    ) throws {
+        var profile = Profile(provider: "gitlab", issuer: "https://id.example", subject: "1")
+        profile.groups = ["staff"]
+        let entry = AccessEntry.with {
+            $0.organization = organization
+            $0.mayHaveTenant = ["gitlab"]
+            $0.organizationsFrom = ["gitlab"]
+        }
+        #expect(entry.match(profile) == .unknown(.organization))
+        var route = try Route.to(.signedIn)
+        route.providers = ["gitlab"]
+        route.denied = [entry]
+        #expect(route.userDecision(for: profile) == .final(.denied(.unknown(.organization, at: entry.place))))
+        route.denied = []
+        route.access = .entries([.with { $0.nested = [.not(entry)] }])
+        #expect(route.userDecision(for: profile) == .final(.denied(.notAllowed)))
+        var complete = entry
+        complete.tenantsFrom = ["gitlab"]
+        #expect(complete.match(profile) == .no)
+        profile.tenant = "other"
+        #expect(entry.match(profile) == .no)
+        profile.tenant = organization
+        #expect(entry.match(profile) == .yes)
+    }
+
     @Test func `letters that only look the same are another user and another group`() {
         var profile = Profile(provider: "first", issuer: "https://id.example", subject: "zoe\u{308}")
         profile.groups = ["\u{212A}arl"]

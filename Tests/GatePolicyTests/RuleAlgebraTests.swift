@@ -83,6 +83,7 @@ private struct Generator {
         if self.chance(2) { entry.rolesFrom = ["google"] }
         if self.chance(2) { entry.tenantsFrom = ["google"] }
         if self.chance(2) { entry.organizationsFrom = ["github"] }
+        if self.chance(2) { entry.mayHaveTenant = ["google", "github"] }
         if self.chance(2) { entry.request.append(self.condition()) }
         if depth < 3, self.chance(3) {
             let inner = (0...self.number(2)).map { _ in self.entry(line: line, depth: depth + 1) }
@@ -171,7 +172,7 @@ private struct Definition {
     @Test func `what is decided for a user and then for a request equals the definition`() throws {
         var generator = Generator(seed: 7)
         var kinds: [String: Int] = [:]
-        for _ in 0..<10_000 {
+        for _ in 0..<12_000 {
             let route = try generator.route()
             let profile = generator.profile()
             let (facts, path) = generator.request()

@@ -9,11 +9,14 @@ package struct ForwardAuthSettings: Sendable, Hashable {
     package var dialect: ForwardAuthDialect
     /// The networks of the proxies.
     package var from: [CIDRRange]
+    /// Whether they set the field in which a proxy in shadow mode reports its own verdict.
+    package var reportsStatus: Bool
 
     /// Proxies of a dialect in some networks.
-    package init(dialect: ForwardAuthDialect, from: [CIDRRange]) {
+    package init(dialect: ForwardAuthDialect, from: [CIDRRange], reportsStatus: Bool = false) {
         self.dialect = dialect
         self.from = from
+        self.reportsStatus = reportsStatus
     }
 }
 
@@ -37,11 +40,25 @@ package enum ForwardAuthDialect: String, Sendable, CaseIterable {
 struct ForwardAuthDraft: Sendable {
     var dialect: ForwardAuthDialect?
     var from: Located<[Located<CIDRRange>]>?
+    var shadowStatus = false
 
     /// The settings; nil if a part is missing or invalid.
     var settings: ForwardAuthSettings? {
         guard let dialect, let from else { return nil }
-        return ForwardAuthSettings(dialect: dialect, from: from.value.map(\.value))
+        return ForwardAuthSettings(dialect: dialect, from: from.value.map(\.value), reportsStatus: self.shadowStatus)
+    }
+
+    /// What the file of the proxy needs to copy `Authorization`; nil if that is always copied.
+    var authorizationLine: String? {
+        switch self.dialect {
+        case .nginx:
+            "'auth_request_set $gatehouse_authorization $upstream_http_authorization;' and "
+                + "'proxy_set_header Authorization $gatehouse_authorization;'"
+        case .traefik: "'Authorization' in 'authResponseHeaders'"
+        case .caddy: "'copy_headers Authorization' in 'forward_auth'"
+        case .envoy: "'exact: authorization' in 'allowed_upstream_headers'"
+        case .envoyGRPC, nil: nil
+        }
     }
 }
 
@@ -68,6 +85,14 @@ extension Mapping<ForwardAuthDraft> {
                 .init(isRequired: true, example: ["10.0.0.5/32"]),
                 "The networks of the proxies. A request for a decision from elsewhere gets 403, but for one over a Unix "
                     + "socket whose listener has `trusted: true`."
+            ),
+            Key(
+                "shadow_status",
+                over: \.shadowStatus,
+                .flag,
+                .init(),
+                "Whether every proxy of `from` sets `X-Gatehouse-Shadow-Status` to the status of its own decision, for apps in shadow "
+                    + "mode. With `false` no proxy sets it: a value would be a client's own, and counts for nothing."
             ),
         ],
         check: { draft, _, reading in

@@ -22,10 +22,10 @@ extension BypassProbe {
         return (own + others + known).filter { seen.insert($0.lowercased()).inserted }
     }
 
-    /// All attempts, for a user whose name is nowhere else.
+    /// All attempts, for a user whose name is nowhere else; those that an app with many headers must not displace first.
     func attempts(for user: String) -> [Attempt] {
-        self.names.flatMap { name in self.spellings(of: name, for: user) } + self.assertions(for: user)
-            + self.signatures(for: user)
+        self.signatures(for: user) + self.assertions(for: user)
+            + self.names.flatMap { name in self.spellings(of: name, for: user) }
     }
 
     /// A name as it is, and as servers of CGI, WSGI and Rack read it as the same.

@@ -22,6 +22,12 @@ extension GatewayResponder {
         self.refuseQuestion(Failure(.forwardAuthPeer, "\(self.peerText) asks for a decision; \(help)"))
     }
 
+    /// The status with which a proxy in shadow mode has decided itself; nil where none is configured to report it.
+    private func otherStatus(of request: RequestHead) -> String? {
+        guard self.runtime.forwardAuth?.reportsStatus ?? false else { return nil }
+        return ForwardAuthRequest.otherStatus(of: request)
+    }
+
     func isCheck(_ request: RequestHead) -> Bool {
         self.runtime.forwardAuth?.dialect == .envoyGRPC && CheckRequest.isCarried(by: request)
     }
@@ -59,8 +65,11 @@ extension GatewayResponder {
         } catch {
             let host = ForwardAuthRequest.host(of: request, in: settings.dialect, names: self.runtime.fieldNames)
             if let route = host.flatMap(self.runtime.shadowedRoute(on:)) {
-                let other = ForwardAuthRequest.otherStatus(of: request)
-                return self.pass(request, inShadowOf: route, ShadowComparison(error, other: other))
+                return self.pass(
+                    request,
+                    inShadowOf: route,
+                    ShadowComparison(error, other: self.otherStatus(of: request))
+                )
             }
             return self.refuseQuestion(error, use: ForwardAuthRequest.use(request, settings.dialect))
         }
@@ -69,7 +78,7 @@ extension GatewayResponder {
         let path = RequestPath(runtime: self.runtime, loop: self.loop)
         let verdict = path.verdict(for: asked.original, over: nil) { self.ruledClient(of: asked.original) }
         guard let route = path.route(of: asked.original) else { return self.carryOut(verdict) }
-        if let name = asked.foreignField(isShadowed: route.isShadowed) {
+        if let name = asked.foreignField(reportsStatus: settings.reportsStatus && route.isShadowed) {
             let help = "remove it in the proxy, from the request to the gateway and from that to the app"
             self.carryOut(.refused(Failure(.forwardAuthHeader, "the client sent '\(name)'; \(help)")))
         } else if route.forwardAuth == nil {
@@ -105,7 +114,7 @@ extension GatewayResponder {
         let failure = asked.failure(of: verdict)
         let route = RequestPath(runtime: self.runtime, loop: self.loop).route(of: request)
         if let route = route ?? self.runtime.shadowedRoute(on: request.authority.host), route.isShadowed {
-            var comparison = ShadowComparison(failure, other: ForwardAuthRequest.otherStatus(of: asked.asking))
+            var comparison = ShadowComparison(failure, other: self.otherStatus(of: asked.asking))
             if case .forwarded(_, nil) = verdict { comparison.isOpen = true }
             self.pass(request, inShadowOf: route, comparison)
             return true

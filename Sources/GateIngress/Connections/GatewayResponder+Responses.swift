@@ -169,7 +169,7 @@ extension GatewayResponder {
         self.wait(counting: \.lookUps, upTo: GatewayResponder.maxLookUps) {
             await lookUp.result(for: ticket, host: host, mayAskUser: mayAskUser)
         } then: { responder, result in
-            responder.resume(ticket, result, under: lookUp.policy)
+            responder.resume(ticket, result, of: lookUp)
         }
     }
 
@@ -177,9 +177,11 @@ extension GatewayResponder {
     func resume(
         _ ticket: Ticket,
         _ result: Result<SessionLookUp.Found, Failure>,
-        under recheck: RecheckPolicy
+        of lookUp: SessionLookUp
     ) {
         guard let request else { return }
+        // A token may have expired meanwhile.
+        self.loop.advance(to: .now())
         let lookup: SessionLookup
         switch result {
         case .failure(let failure):
@@ -188,7 +190,7 @@ extension GatewayResponder {
             lookup = .needsUser(provider: session.provider)
         case .success(let found):
             if case .session(let session) = found {
-                self.loop.remember(session, of: ticket, in: self.runtime.sessions, under: recheck)
+                self.loop.remember(session, of: ticket, in: self.runtime.sessions, foundBy: lookUp)
             }
             lookup = .done
         }
@@ -208,6 +210,7 @@ extension GatewayResponder {
             await MachineVerifier.result(of: credential, at: issuer)
         } then: { responder, result in
             guard let request = responder.request else { return }
+            responder.loop.advance(to: .now())
             responder.runtime.metrics.verified(issuer.id, result: result)
             responder.loop.remember(result, of: credential, at: issuer)
             responder.decideAgain(about: request, lookup: .done)

@@ -133,9 +133,9 @@ struct ForwardAuthRequest {
     ///
     /// Of a request that the gateway forwards such a field would be left out. A proxy leaves out the names that it is
     /// configured for, and passes all others to the app.
-    func foreignField(isShadowed: Bool) -> String? {
+    func foreignField(reportsStatus: Bool) -> String? {
         let message = self.asking.message
-        let known = isShadowed ? ShadowComparison.fieldName : ""
+        let known = reportsStatus ? ShadowComparison.fieldName : ""
         return message.fields.lazy.filter { $0.name == .managed }.map { message.text($0.nameRange).lowercased() }
             .first { !self.isSetByProxy($0) && $0 != known }
     }

@@ -133,7 +133,7 @@ final class TunnelAuthorization {
             let result = await lookUp.result(for: ticket, host: host, mayAskUser: false)
             loop.execute {
                 let (authorization, report) = bound.value
-                authorization.resume(ticket, result, under: lookUp.policy, then: report)
+                authorization.resume(ticket, result, of: lookUp, then: report)
             }
         }
     }
@@ -167,7 +167,7 @@ final class TunnelAuthorization {
     private func resume(
         _ ticket: Ticket,
         _ result: Result<SessionLookUp.Found, Failure>,
-        under recheck: RecheckPolicy,
+        of lookUp: SessionLookUp,
         then report: (TunnelDecision) -> Void
     ) {
         self.loop.lookUps -= 1
@@ -176,7 +176,7 @@ final class TunnelAuthorization {
         guard case .success(let found) = result else { return report(.unknown) }
         self.loop.advance(to: .now())
         if case .session(let session) = found {
-            self.loop.remember(session, of: ticket, in: self.loop.runtime.sessions, under: recheck)
+            self.loop.remember(session, of: ticket, in: self.loop.runtime.sessions, foundBy: lookUp)
         }
         withoutActuallyEscaping(report) { self.decide(lookup: .done, then: $0) }
     }

@@ -171,20 +171,21 @@ final class LoopState {
     ///   - session: The session.
     ///   - ticket: Its ticket.
     ///   - manager: What has read or issued it.
-    ///   - recheck: The policy under which it was looked up; nil for that of all apps.
+    ///   - lookUp: What has found it; nil if it is new.
     func remember(
         _ session: Session,
         of ticket: Ticket,
         in manager: SessionManager,
-        under recheck: RecheckPolicy? = nil
+        foundBy lookUp: SessionLookUp? = nil
     ) {
         // The look-up may have begun under a configuration that has been replaced since.
         guard self.runtime.sessions.admits(session) else { return }
         guard self.runtime.sessions.ticket(ticket.text.utf8, host: session.host) != nil else { return }
         guard let key = CookieKey(ticket) else { return }
-        let recheck = recheck ?? manager.recheck
-        let left = manager.remaining(session, under: recheck, now: self.clock.now).components.seconds
-        self.sessions.insert(session, for: key, under: recheck, freshFor: .seconds(left), now: .now())
+        let recheck = lookUp?.policy ?? manager.recheck
+        let seconds = self.runtime.secondsInCache(of: session, readBy: manager, under: recheck, now: self.clock.now)
+        let (isForToken, time) = (lookUp?.refreshesAccessToken ?? false, TimeAmount.seconds(seconds))
+        self.sessions.insert(session, for: key, under: recheck, isForToken: isForToken, freshFor: time, now: .now())
     }
 
     /// Puts another configuration in force; requests that have begun keep theirs.

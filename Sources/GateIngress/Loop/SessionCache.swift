@@ -44,12 +44,14 @@ final class SessionCache {
     ///   - session: The session.
     ///   - key: Its cookie.
     ///   - recheck: The policy under which it was looked up.
+    ///   - isForToken: Whether the look-up had an expired access token refreshed.
     ///   - freshFor: How long it may be served.
     ///   - now: The time.
     func insert(
         _ session: Session,
         for key: CookieKey,
         under recheck: RecheckPolicy = .never,
+        isForToken: Bool = false,
         freshFor: TimeAmount,
         now: NIODeadline
     ) {
@@ -57,7 +59,7 @@ final class SessionCache {
         if self.entries.count >= SessionCache.capacity { self.evict(now: now) }
         let hasChanged = self.changed.contains(session.familyKey, now: now)
         let validity = min(freshFor, hasChanged ? SessionCache.freshnessAfterChange : SessionCache.freshness)
-        self.entries[key] = CachedSession(session, under: recheck, freshUntil: now + validity)
+        self.entries[key] = CachedSession(session, under: recheck, isForToken: isForToken, freshUntil: now + validity)
         self.families[session.familyKey, default: []].insert(key)
     }
 
@@ -135,6 +137,8 @@ final class CachedSession {
     let session: Session
     /// The policy of the app for which it was looked up.
     private let recheck: RecheckPolicy
+    /// Whether the look-up had an expired access token refreshed; without success if that is still expired.
+    private let isForToken: Bool
     let freshUntil: NIODeadline
     private var authorizations: [Int: Known] = [:]
     /// The last authorization used; a user stays in one app for many requests.
@@ -147,15 +151,18 @@ final class CachedSession {
     var renewedAt: Instant?
     private static let maxAuthorizations = 64
 
-    init(_ session: Session, under recheck: RecheckPolicy, freshUntil: NIODeadline) {
+    init(_ session: Session, under recheck: RecheckPolicy, isForToken: Bool = false, freshUntil: NIODeadline) {
         self.session = session
         self.recheck = recheck
+        self.isForToken = isForToken
         self.freshUntil = freshUntil
     }
 
-    /// Whether a route accepts it as it is: by its age and use, and without asking the provider before.
+    /// Whether a route accepts it as it is: by its age, use and token, and without asking the provider before.
     func isCurrent(on route: RuntimeRoute, runtime: RuntimeConfiguration, now: Instant) -> Bool {
         guard route.isCurrent(self.session, now: now) else { return false }
+        // One look-up for the token is enough: another would delay each request while the provider does not respond.
+        guard self.isForToken || !route.lacksAccessToken(self.session, at: now) else { return false }
         return runtime.recheck(on: route).accepts(lookUpUnder: self.recheck, of: self.session, at: now)
     }
 

@@ -187,7 +187,7 @@ final class StatusReport: OperationsSource {
             "security_events": self.gateway.pinWatch.eventsJSON,
             "denials": .array(
                 self.gateway.builder.incidents.denials(limit: StatusReport.maxDenials).map {
-                    StatusReport.json($0, state.runtime.access, hidesUsers: configuration.logs.users == .hash)
+                    StatusReport.json($0, state.runtime)
                 }
             ),
         ]
@@ -198,9 +198,9 @@ final class StatusReport: OperationsSource {
     /// How many of the latest denials `/status` has.
     private static let maxDenials = 50
 
-    /// A denial, with its user as access lines show users; without those lines, a user who would be hashed is left out.
-    private static func json(_ denial: Incident, _ access: AccessLogSettings?, hidesUsers: Bool) -> JSON {
-        let user = denial.request.user.flatMap { access?.shown($0) ?? (hidesUsers ? nil : $0) }
+    /// A denial, with its user as access lines show users; without those lines, by the hash.
+    private static func json(_ denial: Incident, _ runtime: RuntimeConfiguration) -> JSON {
+        let user = denial.request.user.map { runtime.access?.shown($0) ?? runtime.sealer.userHash(of: $0) }
         return [
             "at": .int(denial.time.seconds),
             "app": denial.request.app.map(JSON.string) ?? .null,

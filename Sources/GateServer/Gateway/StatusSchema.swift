@@ -276,7 +276,11 @@ extension StatusSchema {
     private static let denial = object(
         Member("at", time, "When it was."),
         Member("app", orNull(string), "The app."),
-        Member("user", orNull(string), "The user key as access lines show it (`logs.users`)."),
+        Member(
+            "user",
+            orNull(string),
+            "The user as access lines show it (`logs.users`); the hash of the user key if none are written."
+        ),
         Member("code", string, "The error code."),
         Member(
             "rule",

@@ -133,9 +133,7 @@ actor RuntimeBuilder {
         parts.rechecks = self.rechecks
         parts.keepsCookies = configuration.sessions.cookie == .persistent
         parts.access = self.logs.flatMap { logs in
-            AccessLogSettings(configuration.logs, router: logs) { user in
-                Base64URL.encode(sealer.tag(of: Array(user.utf8), for: "log/user", count: 12))
-            }
+            AccessLogSettings(configuration.logs, router: logs) { sealer.userHash(of: $0) }
         }
         parts.forwardAuth = configuration.gateway.forwardAuth
         let issuers = try self.issuers(for: configuration, over: lines)
@@ -396,5 +394,12 @@ actor RuntimeBuilder {
             try? await Task.sleep(for: .seconds(30))
             await body()
         }
+    }
+}
+
+extension Sealer {
+    /// The keyed hash of a user key, by which access lines with `logs.users: hash` and the denials of `/status` name a user.
+    func userHash(of user: String) -> String {
+        Base64URL.encode(self.tag(of: Array(user.utf8), for: "log/user", count: 12))
     }
 }

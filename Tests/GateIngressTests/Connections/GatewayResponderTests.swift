@@ -2,6 +2,8 @@
 
 import GateCore
 import GateHTTP
+import GateSessions
+import GateTestSupport
 import NIOCore
 import Testing
 
@@ -53,6 +55,24 @@ import Testing
         )
         #expect(text.hasPrefix("HTTP/1.1 303 ") && text.contains("\r\nlocation: https://gate.example.com\(location)"))
         #expect(!text.contains("gatehouse-attempt-"))
+    }
+
+    @Test func `a request that has waited for the store is decided about at the time at which it goes on`() async throws
+    {
+        let gateway = try GatewayFixture()
+        gateway.loop.advance(to: .uptimeNanoseconds(0))
+        let issued = try await gateway.session(of: .staff(email: "eve@example.com"))
+        let responder = GatewayResponder(
+            loop: gateway.loop,
+            peer: IPAddress("192.0.2.1"),
+            peerText: "192.0.2.1",
+            tls: nil
+        )
+        responder.request = try gateway.head("GET /wiki", GatewayFixture.gate, cookie(issued.ticket))
+        gateway.clock.advance(by: 5)
+        let lookUp = SessionLookUp(runtime: gateway.runtime, route: try gateway.route("wiki"))
+        responder.resume(issued.ticket, .success(.session(issued.session)), of: lookUp)
+        #expect(gateway.loop.now == gateway.clock.now)
     }
 
     @Test func `A-57 of a rejected request nothing is read after the response`() throws {

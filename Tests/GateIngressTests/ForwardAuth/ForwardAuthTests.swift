@@ -265,7 +265,8 @@ import Testing
         expected: String?
     ) async throws {
         let lines = LogLines()
-        let gateway = try GatewayFixture(asked: .traefik, mode: .shadow, log: RequestLog(logger: lines.logger))
+        let log = RequestLog(logger: lines.logger)
+        let gateway = try GatewayFixture(asked: .traefik, mode: .shadow, reportsStatus: true, log: log)
         var fields = "Accept: text/html\r\nX-Gatehouse-Shadow-Status: \(status)\r\n"
         if let user { fields += cookie(try await gateway.cachedSession(of: .staff(email: user))) }
         #expect(try gateway.asked(.traefik, start, GatewayFixture.gate, fields).status == 200)
@@ -276,10 +277,24 @@ import Testing
         #expect(found == (expected.map { [$0] } ?? []))
     }
 
+    @Test(arguments: ["GET /wiki", "GET /wiki//x"])
+    func `K-04 no client reports a verdict for a proxy that is not configured to report it`(start: String) async throws
+    {
+        let lines = LogLines()
+        let log = RequestLog(logger: lines.logger)
+        let gateway = try GatewayFixture(asked: .traefik, mode: .shadow, log: log)
+        // The gateway denies this user as well: with a verdict that counts, the two would agree and nothing be logged.
+        let fields = cookie(try await gateway.cachedSession(of: .staff(email: "eve@example.com")))
+        let reported = "\(fields)X-Gatehouse-Shadow-Status: 403\r\n"
+        #expect(try gateway.asked(.traefik, start, GatewayFixture.gate, reported).status == 200)
+        #expect(lines.all.map(\.message) == ["forward-auth would reject"])
+        #expect(lines.all.first?.values["other"] == nil)
+    }
+
     @Test func `where decisions are enforced, a reported verdict is a field that only the gateway may set`()
         async throws
     {
-        let gateway = try GatewayFixture(asked: .traefik)
+        let gateway = try GatewayFixture(asked: .traefik, reportsStatus: true)
         let ticket = try await gateway.cachedSession(of: .staff())
         let fields = "\(cookie(ticket))X-Gatehouse-Shadow-Status: 200\r\n"
         #expect(try gateway.asked(.traefik, "GET /wiki", GatewayFixture.gate, fields).status == 400)

@@ -39,7 +39,7 @@ import Testing
         case .none: return gateway.verdict(head, lookup: .done)
         case .needsUser(let session): return gateway.verdict(head, lookup: .needsUser(provider: session.provider))
         case .session(let session):
-            gateway.loop.remember(session, of: ticket, in: gateway.runtime.sessions, under: lookUp.policy)
+            gateway.loop.remember(session, of: ticket, in: gateway.runtime.sessions, foundBy: lookUp)
             return gateway.verdict(head, lookup: .done)
         }
     }

@@ -139,6 +139,71 @@ import Testing
         #expect(try self.sent(gateway, session).value == nil)
     }
 
+    @Test func `an expired token that another app left in the cache is looked up again, once`() async throws {
+        let policy = RecheckPolicy(interval: .seconds(3600), maxStale: .seconds(900))
+        let members: [String: JSON] = ["access_token": "at-1", "refresh_token": "rt-1", "expires_in": 300]
+        let (gateway, ticket) = try await self.signedIn(.accessToken, members, recheck: policy)
+        gateway.providers.stub("/token", 503)
+        gateway.clock.advance(by: 301)
+        gateway.loop.sessions.adopt { _ in false }
+        func verdict(_ path: String) throws -> String {
+            gateway.loop.advance(to: .uptimeNanoseconds(0))
+            gateway.loop.advance(to: .now())
+            return gateway.verdict(try gateway.head("GET \(path)", GatewayFixture.gate, cookie(ticket)))
+        }
+        func lookUp(for app: String) async throws {
+            let lookUp = SessionLookUp(runtime: gateway.runtime, route: try gateway.route(app), patience: .seconds(60))
+            let host = GatewayFixture.gate
+            guard case .session(let session) = try await lookUp.session(for: ticket, host: host, mayAskUser: false)
+            else {
+                Issue.record("the session is served")
+                return
+            }
+            gateway.loop.remember(session, of: ticket, in: gateway.runtime.sessions, foundBy: lookUp)
+        }
+        try await lookUp(for: "front")
+        #expect(try verdict("/") == "forwarded to front")
+        #expect(try verdict("/wiki") == "needs session")
+        try await lookUp(for: "wiki")
+        // The provider does not respond: no further request waits for it.
+        #expect(try verdict("/wiki") == "forwarded to wiki")
+        #expect(try verdict("/") == "forwarded to front")
+    }
+
+    @Test(arguments: [(ProviderTokenKind.accessToken, false), (.idToken, true)])
+    func `where an app gets the access token, a session is cached no longer than that may be sent`(
+        kind: ProviderTokenKind,
+        isLonger: Bool
+    ) async throws {
+        let members: [String: JSON] = ["access_token": "at-1", "refresh_token": "rt-1", "expires_in": 20]
+        let (gateway, ticket) = try await self.signedIn(kind, members)
+        let key = try #require(CookieKey(ticket))
+        let before = NIODeadline.now()
+        gateway.loop.remember(try await self.session(gateway, ticket), of: ticket, in: gateway.runtime.sessions)
+        func isCached(_ seconds: Int64) -> Bool {
+            gateway.loop.sessions.session(key, host: GatewayFixture.gate, now: before + .seconds(seconds)) != nil
+        }
+        #expect(isCached(19))
+        // The cache begins to count after `before`, in far less than its further ten seconds.
+        #expect(isCached(29) == isLonger)
+    }
+
+    @Test func `a token that was refreshed while the user could not be confirmed is sent`() async throws {
+        let policy = RecheckPolicy(interval: .seconds(3600), maxStale: .seconds(900))
+        let members: [String: JSON] = ["access_token": "at-1", "refresh_token": "rt-1", "expires_in": 300]
+        let (gateway, ticket) = try await self.signedIn(.accessToken, members, recheck: policy)
+        gateway.providers.setTokenExtras(members.merging(["access_token": "at-2", "id_token": .null]) { $1 })
+        gateway.providers.stub("/userinfo", 503)
+        gateway.clock.advance(by: 301)
+        let lookUp = SessionLookUp(runtime: gateway.runtime, route: try gateway.route("wiki"), patience: .seconds(60))
+        let found = try await lookUp.session(for: ticket, host: GatewayFixture.gate, mayAskUser: false)
+        guard case .session(let session) = found else {
+            Issue.record("the session is served")
+            return
+        }
+        #expect(try self.sent(gateway, session).value == "Bearer at-2")
+    }
+
     @Test func `a session on another host has the tokens of its sign-in`() async throws {
         let gateway = try GatewayFixture(
             app: { app in if app.route.app == "shop" { app.identity.authorization = .providerToken(.idToken) } }

@@ -18,6 +18,7 @@ extension GatewayFixture {
         from network: String = "192.0.2.1/32",
         trusting proxies: [String] = [],
         mode: ForwardAuthMode = .enforce,
+        reportsStatus: Bool = false,
         log: RequestLog? = nil,
         sharing other: GatewayFixture? = nil,
         serviceTokens: [ServiceTokenSettings] = [],
@@ -25,7 +26,7 @@ extension GatewayFixture {
         change: (inout AppSettings) -> Void = { _ in }
     ) throws {
         let from = [network].compactMap { CIDRRange($0) }
-        let settings = ForwardAuthSettings(dialect: dialect, from: from)
+        let settings = ForwardAuthSettings(dialect: dialect, from: from, reportsStatus: reportsStatus)
         try self.init(
             trusting: proxies,
             log: log,
