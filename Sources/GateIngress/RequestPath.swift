@@ -126,10 +126,8 @@ struct RequestPath {
             return isAccepted ? .recheckNeeded(route, provider: provider) : .signInNeeded(route)
         case .found(let session):
             if self.loop.access != nil { self.loop.found = session }
-            // Without limits of the app the session, a large value, is not copied.
-            guard route.sessionLimits == nil || route.isCurrent(session.session, now: self.loop.now) else {
-                return .signInNeeded(route)
-            }
+            let isCurrent = route.sessionLimits == nil || route.isCurrent(session.session, now: self.loop.now)
+            guard isCurrent else { return .signInNeeded(route) }
             if isRetry { session.dropAuthorization(on: route) }
             return self.verdict(for: request, on: route, session: session, client)
         }

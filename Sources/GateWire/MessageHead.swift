@@ -45,11 +45,10 @@ package struct MessageHead: Sendable {
     package func spells(_ range: Range<Int>, _ lowerCase: String) -> Bool {
         guard range.count == lowerCase.utf8.count else { return false }
         let bytes = self.bytes.readableBytesUInt8Span
-        var position = range.lowerBound
-        for expected in lowerCase.utf8 {
-            let byte = bytes[position]
-            guard (byte >= 0x41 && byte <= 0x5A ? byte | 0x20 : byte) == expected else { return false }
-            position += 1
+        let expected = lowerCase.utf8Span.span
+        for index in expected.indices {
+            let byte = bytes[range.lowerBound + index]
+            guard (byte >= 0x41 && byte <= 0x5A ? byte | 0x20 : byte) == expected[index] else { return false }
         }
         return true
     }
