@@ -137,7 +137,6 @@ import Testing
         ("bearer_token_login_fallback = true", "an invalid token gets 401"),
         ("trusted_ips = [\"10.0.0.0/8\"]", "write 'public: [{ path: /**, network: … }]'"),
         ("basic_auth_password = \"hunter2\"", "write 'identity: { basic: … }'"),
-        ("pass_authorization_header = true", "'identity: { authorization: assertion }'"),
         ("signature_key = \"sha256:hunter2\"", "'identity: { signature: request }'"),
         ("pass_user_headers = false\npass_basic_auth = false", "write 'identity: { fields: [] }'"),
     ])
