@@ -5,14 +5,20 @@ from measure import ratio, rounds
 from processes import Skip
 from report import Row, microseconds
 
-from .protocols import requests
+from .protocols import NAMES, requests
 
 #: A collector that refuses each connection, so that spans are made, encoded and dropped.
 TRACING = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9", "OTEL_TRACES_SAMPLER": "always_on"}
 
+#: How many times as much as in the program of before a request may cost.
+BEFORE = {"h1": 1.01, "h1-tls": 1.02, "h2-tls": 1.02}
 
-def against(environment, name, what, other, one, most=None, beside="off"):
-    subjects = {"with": requests(environment, other.pid, other.place()), "without": requests(environment, one.pid, one.place())}
+
+def against(environment, name, what, other, one, most=None, beside="off", protocol="h1"):
+    subjects = {
+        "with": requests(environment, other.pid, other.place(protocol), protocol),
+        "without": requests(environment, one.pid, one.place(protocol), protocol),
+    }
     found = rounds(subjects, environment.options.rounds)
     yield Row(
         name, f"CPU for each request, {what}", microseconds(found["with"].cost),
@@ -39,6 +45,8 @@ def before(environment):
     if not program:
         raise Skip("no program was named with --before")
     with environment.gateway(program=program) as one, environment.gateway() as other:
-        yield from against(environment, "before", "against --before", other, one, 1.01, beside="before")
+        for protocol, most in BEFORE.items():
+            what = f"{NAMES[protocol]}, against --before"
+            yield from against(environment, "before", what, other, one, most, beside="before", protocol=protocol)
     with environment.gateway(program=program) as one, environment.gateway(logs={"format": "json"}) as other:
         yield from against(environment, "before", "with an access log, against --before", other, one, 1.05, beside="before")
