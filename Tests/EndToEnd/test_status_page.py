@@ -2,6 +2,7 @@
 """/status: JSON with a schema for programs, a page for a browser."""
 
 import json
+import re
 import time
 from html.parser import HTMLParser
 
