@@ -25,6 +25,34 @@ import Testing
         "X-Sendfile-Type", "X-Middleware-Subrequest",
     ]
 
+    /// Names are compared eight bytes at a time, of which the last overlap others; no prefix of ours begins with `k`.
+    @Test(arguments: 1...26) func `a name that an app reads is found in any letter case, and no other one`(length: Int)
+    {
+        let name = String("k7-abcdefghijklmnopqrstuvwx".prefix(length))
+        let names = FieldNames(alsoManaged: [name])
+        for spelling in FieldNamesTests.spellings(name) { #expect(names.meaning(of: spelling) == .managed) }
+        for place in 0..<length {
+            var bytes = Array(name.utf8)
+            bytes[place] = bytes[place] == UInt8(ascii: "z") ? UInt8(ascii: "y") : UInt8(ascii: "z")
+            guard bytes[0] == UInt8(ascii: "k") else { continue }
+            let isFamily = length > 3 && place > 2
+            #expect(names.meaning(of: String(decoding: bytes, as: UTF8.self)) == (isFamily ? .managed : .other))
+        }
+        #expect(FieldNames.response.meaning(of: name) == .other)
+    }
+
+    @Test func `each name with a meaning is found in any letter case`() {
+        for meaning in FieldName.allCases where meaning != .managed {
+            for name in meaning.spellings {
+                for spelling in FieldNamesTests.spellings(name) {
+                    #expect(FieldNames.response.meaning(of: spelling) == meaning)
+                }
+                #expect(FieldNames.response.meaning(of: name + "z") == .other)
+                #expect(FieldNames.response.meaning(of: "z" + name.dropFirst()) == .other)
+            }
+        }
+    }
+
     /// A name in lower, upper, as-is and alternating letters.
     private static func spellings(_ name: String) -> [String] {
         let odd = name.enumerated().map { $0 % 2 == 0 ? $1.lowercased() : $1.uppercased() }.joined()
