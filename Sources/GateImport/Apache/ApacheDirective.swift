@@ -55,9 +55,15 @@ enum ApacheDirective {
                 "oidcclaimdelimiter",
                 "groups are separated by commas; 'identity.group_separator' of the app changes that"
             ),
-            ("oidcpassidtokenas", "tokens in headers are not supported yet"),
-            ("oidcpassaccesstoken", "tokens in headers are not supported yet"),
-            ("oidcpassrefreshtoken", "tokens in headers are not supported yet"),
+            (
+                "oidcpassidtokenas",
+                "'identity: { authorization: id_token }' of the app sends the ID token as a bearer token"
+            ),
+            (
+                "oidcpassaccesstoken",
+                "'identity: { authorization: access_token }' of the app sends the access token as a bearer token"
+            ),
+            ("oidcpassrefreshtoken", "refresh tokens stay in the gateway, which refreshes the other tokens with them"),
             ("oidcpassuserinfoas", "claims are sent as X-Forwarded-* and in X-Gatehouse-Assertion"),
             ("oidcsslvalidateserver", "providers are always verified; write 'tls: { ca_file: … }'"),
             ("oidcmetadatadir", "several providers from a folder are not read; write each under 'providers'"),
