@@ -99,23 +99,22 @@ import Testing
         #expect(grant?.accessToken == nil && grant?.refreshToken == Secret(text: "rt-1"))
     }
 
+    /// The session as a request for the wiki is served with it; nil if it is not.
+    private func served(_ gateway: GatewayFixture, _ ticket: Ticket, mayAskUser: Bool) async throws -> Session? {
+        let route = try gateway.route("wiki")
+        let lookUp = SessionLookUp(runtime: gateway.runtime, route: route, patience: .seconds(60))
+        let found = try await lookUp.session(for: ticket, host: GatewayFixture.gate, mayAskUser: mayAskUser)
+        guard case .session(let session) = found else { return nil }
+        return session
+    }
+
     @Test func `a request waits for a new access token if the old one has expired`() async throws {
         let policy = RecheckPolicy(interval: .seconds(3600), maxStale: .seconds(900))
         let members: [String: JSON] = ["access_token": "at-1", "refresh_token": "rt-1", "expires_in": 300]
         let (gateway, ticket) = try await self.signedIn(.accessToken, members, recheck: policy)
         gateway.providers.setTokenExtras(members.merging(["access_token": "at-2"]) { $1 })
         gateway.clock.advance(by: 301)
-        let lookUp = SessionLookUp(runtime: gateway.runtime, route: try gateway.route("wiki"), patience: .seconds(60))
-        guard
-            case .session(let session) = try await lookUp.session(
-                for: ticket,
-                host: GatewayFixture.gate,
-                mayAskUser: false
-            )
-        else {
-            Issue.record("the session is served")
-            return
-        }
+        let session = try #require(try await self.served(gateway, ticket, mayAskUser: false))
         #expect(try self.sent(gateway, session).value == "Bearer at-2")
     }
 
@@ -125,17 +124,7 @@ import Testing
         let (gateway, ticket) = try await self.signedIn(.accessToken, members, recheck: policy)
         gateway.providers.stub("/token", 503)
         gateway.clock.advance(by: 301)
-        let lookUp = SessionLookUp(runtime: gateway.runtime, route: try gateway.route("wiki"), patience: .seconds(60))
-        guard
-            case .session(let session) = try await lookUp.session(
-                for: ticket,
-                host: GatewayFixture.gate,
-                mayAskUser: true
-            )
-        else {
-            Issue.record("the session is served")
-            return
-        }
+        let session = try #require(try await self.served(gateway, ticket, mayAskUser: true))
         #expect(try self.sent(gateway, session).value == nil)
     }
 
