@@ -21,11 +21,16 @@ package enum PrivateFile {
         guard unsafe mkdir(path, 0o700) == 0 || errno == EEXIST else { throw self.failure("cannot be created", path) }
     }
 
-    /// Creates an empty file unless it exists.
+    /// Creates an empty file unless it exists, in which case the file is not opened: closing it would drop the locks that
+    /// this process may have on it.
     package static func makeEmpty(_ path: String) throws(Failure) {
-        let descriptor = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw self.failure("cannot be opened for writing", path) }
-        close(descriptor)
+        let descriptor = unsafe open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor < 0 else {
+            close(descriptor)
+            return
+        }
+        let isWritable = unsafe errno == EEXIST && access(path, W_OK) == 0
+        guard isWritable else { throw self.failure("cannot be opened for writing", path) }
     }
 
     /// Writes a file atomically: after a crash it is complete or absent.

@@ -3,33 +3,72 @@
 internal import Foundation
 internal import GateCore
 internal import GateSessions
+internal import Synchronization
 
 /// Detects when the database file is deleted, replaced or truncated while it is open.
-struct DatabaseFile: Sendable {
+///
+/// Created before the database is opened and released after it is closed: POSIX drops all locks that a process has on a
+/// file when the process closes any descriptor of that file, and without its locks SQLite lets another process that
+/// closes the database delete the write-ahead log (https://www.sqlite.org/howtocorrupt.html §2.2).
+final class DatabaseFile: Sendable {
     private let path: String
-    private let opened: FileState?
+    private let opened: FileState
 
-    /// The file that is at the path now.
-    init(path: String) {
+    /// The descriptor of a file, which all stores of this process share: a reload opens a store before it closes the
+    /// previous one, which may have the same file.
+    private struct Descriptor: Sendable {
+        let state: FileState
+        let file: FileHandle
+        var uses: Int
+    }
+
+    private static let descriptors = Mutex<[Descriptor]>([])
+
+    /// Creates the file unless it exists, and opens it.
+    ///
+    /// - Throws: `file.unusable` with the path and the reason.
+    init(path: String) throws(Failure) {
+        try PrivateFile.makeEmpty(path)
+        let opened = DatabaseFile.descriptors.withLock { descriptors -> FileState? in
+            guard let state = PrivateFile.state(of: path) else { return nil }
+            if let index = descriptors.firstIndex(where: { $0.state.isSameFile(as: state) }) {
+                descriptors[index].uses += 1
+                return state
+            }
+            guard let file = FileHandle(forReadingAtPath: path) else { return nil }
+            descriptors.append(Descriptor(state: state, file: file, uses: 1))
+            return state
+        }
+        guard let opened else { throw Failure(.fileUnusable, "\(path) cannot be opened for reading") }
         self.path = path
-        self.opened = PrivateFile.state(of: path)
+        self.opened = opened
+    }
+
+    deinit {
+        DatabaseFile.descriptors.withLock { descriptors in
+            guard let index = descriptors.firstIndex(where: { $0.state.isSameFile(as: self.opened) }) else { return }
+            descriptors[index].uses -= 1
+            if descriptors[index].uses == 0 { try? descriptors.remove(at: index).file.close() }
+        }
     }
 
     /// What is wrong with the file; nil if it is the opened one and as long as its header states.
     func failure() -> StoreFileFailure? {
         guard let now = PrivateFile.state(of: self.path) else { return .deleted }
-        guard self.opened.map({ $0.isSameFile(as: now) }) ?? true else { return .replaced }
-        guard let file = FileHandle(forReadingAtPath: self.path) else { return .deleted }
-        defer { try? file.close() }
-        let header: Data
-        do {
-            header = try file.read(upToCount: 100) ?? Data()
-        } catch {
-            // A read error is reported by the next look-up of a record.
-            return nil
-        }
+        guard self.opened.isSameFile(as: now) else { return .replaced }
+        // A read error is reported by the next look-up of a record.
+        guard let header = self.read(100) else { return nil }
         guard header.count == 100, header.starts(with: Array("SQLite format 3\0".utf8)) else { return .truncated }
-        return now.size < DatabaseFile.length(Array(header)) ? .truncated : nil
+        return now.size < DatabaseFile.length(header) ? .truncated : nil
+    }
+
+    /// The first bytes of the file; nil if it cannot be read.
+    private func read(_ count: Int) -> [UInt8]? {
+        DatabaseFile.descriptors.withLock { descriptors in
+            guard let file = descriptors.first(where: { $0.state.isSameFile(as: self.opened) })?.file else { return nil }
+            guard (try? file.seek(toOffset: 0)) != nil else { return nil }
+            return (try? file.read(upToCount: count) ?? Data()).map { Array($0) }
+        }
     }
 
     /// The length in bytes by the header, 0 if it has none.

@@ -48,14 +48,13 @@ package final class SQLiteStore: SessionStore {
         report: @escaping @Sendable (StoreEvent) -> Void = { _ in }
     ) throws(Failure) {
         try PrivateFile.makeFolder(PrivateFile.folder(of: path))
-        try PrivateFile.makeEmpty(path)
+        self.file = try DatabaseFile(path: path)
         self.path = path
         self.report = report
         self.patience = patience
         self.pool = try SQLiteStore.openPool(path, pageLimit: pageLimit)
         self.lastSeen = LastSeenBuffer(try SQLiteStore.openConnection(path, pageLimit: pageLimit))
         self.revocations = PendingRevocations(path: "\(path)-revoked")
-        self.file = DatabaseFile(path: path)
         if self.revocations.count > 0 { self.retryRevocations(after: .zero) }
     }
 

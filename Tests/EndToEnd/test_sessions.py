@@ -472,6 +472,27 @@ def test_u_03_a_database_that_is_changed_under_the_gateway_is_reported(change, o
         assert status(own_gateway, browser.ticket()) == 200
 
 
+def test_u_03_a_reader_that_closes_the_database_leaves_the_log_of_the_gateway(own_gateway):
+    """U-03: the last connection that closes a database deletes its write-ahead log, so the gateway must hold its locks.
+
+    https://www.sqlite.org/howtocorrupt.html §2.2
+    """
+    own_gateway.start()
+    first, second = Browser(own_gateway), Browser(own_gateway)
+    assert first.sign_in("mock", "/x").status == 200
+    assert own_gateway.operation("/status").json()["store_fault"] is None
+    path = next((own_gateway.folder / "state").glob("*.db"))
+    log = path.with_name(f"{path.name}-wal")
+    before = log.stat().st_ino
+    count = ["sqlite3", path, "SELECT COUNT(*) FROM session"]
+    assert subprocess.run(count, check=True, capture_output=True).stdout == b"1\n"
+    assert log.stat().st_ino == before
+    assert second.sign_in("mock", "/x").status == 200
+    own_gateway.kill()
+    own_gateway.start()
+    assert [status(own_gateway, browser.ticket()) for browser in (first, second)] == [200, 200]
+
+
 def test_z_02_sessions_that_are_over_are_not_counted(own_gateway):
     """Z-02: the gauge goes by the idle time-out of the configuration."""
     own_gateway.configuration["sessions"] = {"idle_timeout": "2h", "lifetime": "60d"}
