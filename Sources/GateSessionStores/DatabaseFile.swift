@@ -65,7 +65,9 @@ final class DatabaseFile: Sendable {
     /// The first bytes of the file; nil if it cannot be read.
     private func read(_ count: Int) -> [UInt8]? {
         DatabaseFile.descriptors.withLock { descriptors in
-            guard let file = descriptors.first(where: { $0.state.isSameFile(as: self.opened) })?.file else { return nil }
+            guard let file = descriptors.first(where: { $0.state.isSameFile(as: self.opened) })?.file else {
+                return nil
+            }
             guard (try? file.seek(toOffset: 0)) != nil else { return nil }
             return (try? file.read(upToCount: count) ?? Data()).map { Array($0) }
         }

@@ -2,6 +2,7 @@
 
 internal import GateConfiguration
 internal import GateCore
+internal import GateEndpoints
 internal import GateHTTP
 internal import GateHeaders
 internal import GateOperations

@@ -3,6 +3,7 @@
 internal import GateAssertion
 internal import GateConfiguration
 internal import GateCore
+internal import GateEndpoints
 internal import GateHTTP
 internal import GateHeaders
 internal import GateNet

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateCore
+internal import GateEndpoints
 internal import GateHTTP
 internal import GateRuntime
 internal import GateSessions

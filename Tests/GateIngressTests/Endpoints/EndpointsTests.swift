@@ -2,6 +2,7 @@
 
 import GateAssertion
 import GateCore
+import GateEndpoints
 import GateHTTP
 import GateHeaders
 import GateOperations

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import GateCore
+import GateEndpoints
 import GateHTTP
 import GateHeaders
 import GatePages

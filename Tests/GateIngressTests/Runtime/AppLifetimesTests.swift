@@ -3,6 +3,7 @@
 import GateAppConfiguration
 import GateConfiguration
 import GateCore
+import GateEndpoints
 import GatePolicy
 import GateSessions
 import GateTestSupport

@@ -2,6 +2,7 @@
 
 import GateAppConfiguration
 import GateCore
+import GateEndpoints
 import GateHeaders
 import GateOperations
 import GatePolicy

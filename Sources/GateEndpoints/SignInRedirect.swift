@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateCore
-internal import GateHTTP
+package import GateCore
+package import GateHTTP
 internal import GateHeaders
 internal import GatePages
 internal import GatePolicy
-internal import GateRuntime
-internal import GateSessions
-internal import GateWire
+package import GateRuntime
+package import GateSessions
+package import GateWire
 internal import HTTPTypes
 
 /// The response to a request without an accepted session: browsers are redirected to the sign-in, scripts get 401.
-struct SignInRedirect {
+package struct SignInRedirect {
     let runtime: RuntimeConfiguration
+
+    /// The responses of a runtime configuration.
+    package init(runtime: RuntimeConfiguration) {
+        self.runtime = runtime
+    }
 
     /// The response to a request for a route that needs a session.
     ///
@@ -22,7 +27,7 @@ struct SignInRedirect {
     ///   - provider: The provider to ask without a page, if the user's session is due for a re-check.
     ///   - client: The client, asked for only when something has to be kept for it.
     /// - Returns: A redirect for a browser's navigation, else 401.
-    func response(
+    package func response(
         for request: RequestHead,
         route: RuntimeRoute,
         silentlyWith provider: String? = nil,
@@ -55,7 +60,7 @@ struct SignInRedirect {
 
     /// The provider that a sign-in for a route on the gateway's host can only be with; nil if there are several, or if the
     /// sign-in begins with a session transfer.
-    func onlyProvider(of request: RequestHead, on route: RuntimeRoute) -> RuntimeProvider? {
+    package func onlyProvider(of request: RequestHead, on route: RuntimeRoute) -> RuntimeProvider? {
         guard self.runtime.origin(of: request).host == self.runtime.publicOrigin.host else { return nil }
         let accepted = self.runtime.accepted(by: route)
         return accepted.count == 1 ? accepted.first : nil
@@ -102,7 +107,7 @@ struct SignInRedirect {
     private func hasSignIn(_ route: RuntimeRoute) -> Bool { !route.route.providers.isEmpty }
 
     /// The response for a proxy that shows its client at most the URL of the sign-in, which is in `Location`.
-    func status(for request: RequestHead, route: RuntimeRoute) -> Response {
+    package func status(for request: RequestHead, route: RuntimeRoute) -> Response {
         guard self.hasSignIn(route) else { return self.challenge(request, route: route) }
         var response = Response(401, fields: [.location: self.address(for: request, route: route)])
         response.head.headerFields[.wwwAuthenticate] = Rendering.authenticationScheme
@@ -143,7 +148,9 @@ extension ReturnPath {
 
 extension RuntimeConfiguration {
     /// The origin that a request reached; that of `public_url` if its host is not one of ours.
-    func origin(of request: RequestHead) -> Origin { self.origin(of: request.authority.host) ?? self.publicOrigin }
+    package func origin(of request: RequestHead) -> Origin {
+        self.origin(of: request.authority.host) ?? self.publicOrigin
+    }
 
     /// A path that is short enough to travel: itself, or a reference to it.
     func carried(_ path: ReturnPath, on host: String, for client: IPAddress?) -> ReturnPath {
@@ -154,7 +161,7 @@ extension RuntimeConfiguration {
     }
 
     /// Where the browser comes back to: the requested path, or that of the app if the request must not be repeated.
-    func returnPath(
+    package func returnPath(
         of request: RequestHead,
         on route: RuntimeRoute,
         client: @autoclosure () -> IPAddress?
@@ -175,19 +182,19 @@ extension RuntimeConfiguration {
 
 extension CookieHeader {
     /// The cookies of a request.
-    init(of request: RequestHead) {
+    package init(of request: RequestHead) {
         self.init(request.message.first(.cookie).map { Array(request.message.slice($0.valueRange)) } ?? [])
     }
 }
 
 extension Response {
     /// Adds a `Set-Cookie` field.
-    mutating func addCookie(_ line: String) {
+    package mutating func addCookie(_ line: String) {
         self.head.headerFields.append(HTTPField(name: .setCookie, value: line))
     }
 
     /// Adds `Set-Cookie` fields.
-    mutating func addCookies(_ lines: [String]) {
+    package mutating func addCookies(_ lines: [String]) {
         for line in lines { self.addCookie(line) }
     }
 }

@@ -2,22 +2,28 @@
 
 internal import GateAssertion
 internal import GateCore
-internal import GateHTTP
+package import GateHTTP
 internal import GateHeaders
 internal import GatePages
-internal import GateRuntime
-internal import GateSessions
+package import GateRuntime
+package import GateSessions
 internal import GateWire
 internal import HTTPTypes
 
 /// The endpoints, all below `/oauth2`.
-struct Endpoints: Sendable {
+package struct Endpoints: Sendable {
     let runtime: RuntimeConfiguration
     /// Called with each new session, before the browser gets its response.
-    var begun: @Sendable (IssuedSession) -> Void = { _ in }
+    let begun: @Sendable (IssuedSession) -> Void
+
+    /// The endpoints of a runtime configuration; `begun` is called with each new session, before the browser gets its response.
+    package init(runtime: RuntimeConfiguration, begun: @escaping @Sendable (IssuedSession) -> Void = { _ in }) {
+        self.runtime = runtime
+        self.begun = begun
+    }
 
     /// The response to a request for one of them.
-    func response(to request: EndpointRequest) async -> Response {
+    package func response(to request: EndpointRequest) async -> Response {
         do throws(Failure) {
             return try await self.route(request)
         } catch {
@@ -43,7 +49,7 @@ struct Endpoints: Sendable {
     }
 
     /// Whether the response needs no provider and no store.
-    func isImmediate(_ request: EndpointRequest) -> Bool {
+    package func isImmediate(_ request: EndpointRequest) -> Bool {
         self.address(of: request)?.isImmediate ?? true
     }
 
@@ -79,7 +85,7 @@ struct Endpoints: Sendable {
         case .resume: return try self.resume(request)
         case .auth:
             let detail =
-                "'gateway.forward_auth' is missing, or the path is spelled otherwise than \(ForwardAuthRequest.path)"
+                "'gateway.forward_auth' is missing, or the path is spelled otherwise than /oauth2/\(EndpointPath.auth.rawValue)"
             throw Failure(.forwardAuthPeer, detail)
         case .keys: return self.jwks()
         case .style: return Rendering.asset("text/css; charset=utf-8", Pages.style)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateConfiguration
-internal import GateCore
+package import GateCore
 internal import GateHTTP
 internal import GateOpenID
 internal import GateOperations
-internal import GatePages
+package import GatePages
 internal import GatePolicy
 internal import GateProviders
 internal import GateRuntime
@@ -47,7 +47,7 @@ extension Endpoints {
     }
 
     /// The other providers to sign in with, if the provider has failed; none otherwise.
-    func otherProviders(for request: EndpointRequest, after failure: Failure) -> [PageButton] {
+    package func otherProviders(for request: EndpointRequest, after failure: Failure) -> [PageButton] {
         let parts = request.path.split(separator: "/").map(String.init)
         let isBusy = failure.kind == .overloaded && failure.reason.entry.section == .provider
         guard failure.kind == .providerFailed || isBusy, parts.count == 3 else { return [] }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateCore
-internal import GateHeaders
+package import GateCore
+package import GateHeaders
 internal import GatePages
-internal import GateRuntime
+package import GateRuntime
 internal import GateSessions
-internal import GateWire
+package import GateWire
 
 /// A request for an endpoint, with its complete body.
-struct EndpointRequest: Sendable {
+package struct EndpointRequest: Sendable {
     /// The largest body that an endpoint accepts, in bytes.
-    static let maxBody = 16 * 1024
+    package static let maxBody = 16 * 1024
 
     let method: RequestMethod
     /// The canonical path.
@@ -22,7 +22,8 @@ struct EndpointRequest: Sendable {
     /// The origin that was asked: the gateway's or an app's.
     let origin: Origin
     let cookies: CookieHeader
-    var clientKind: ClientKind
+    /// Whether the client is a browser or a script.
+    package var clientKind: ClientKind
     let now: Instant
     /// When the request arrived, by `WallClock.milliseconds`.
     let arrival: Int64
@@ -38,7 +39,8 @@ struct EndpointRequest: Sendable {
     private let secFetchSite: String?
     private let fromOrigin: String?
 
-    init(
+    /// A request with its complete body.
+    package init(
         _ request: RequestHead,
         body: [UInt8],
         downstream: ForwardedHead.Downstream,
@@ -66,7 +68,7 @@ struct EndpointRequest: Sendable {
     }
 
     /// The request that a browser would send if it were redirected to the start of a sign-in.
-    func redirected(toStartOf provider: String, returningTo path: ReturnPath) -> EndpointRequest {
+    package func redirected(toStartOf provider: String, returningTo path: ReturnPath) -> EndpointRequest {
         var next = self
         next.path = "/oauth2/\(EndpointPath.start.rawValue)/\(provider)"
         next.query = Form([Form.Field("rd", path.value)])
@@ -80,7 +82,7 @@ struct EndpointRequest: Sendable {
     }
 
     /// Whether a request is a navigation by a user, as far as the browser reports; true where it reports nothing.
-    static func isNavigation(_ request: RequestHead) -> Bool {
+    package static func isNavigation(_ request: RequestHead) -> Bool {
         let destination = self.value("sec-fetch-dest", of: request)
         let purpose = self.value("sec-purpose", of: request)
         let mode = request.message.value(.secFetchMode)

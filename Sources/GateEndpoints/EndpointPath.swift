@@ -3,7 +3,7 @@
 internal import GateWire
 
 /// The endpoints, by the name after `/oauth2/`.
-enum EndpointPath: String, CaseIterable {
+package enum EndpointPath: String, CaseIterable {
     /// The page that offers the accepted providers.
     case signIn = "sign_in"
     /// Begins a sign-in; a provider's name follows.
@@ -24,7 +24,7 @@ enum EndpointPath: String, CaseIterable {
     case sessionTransfer = "handover"
     /// Redirects to a URL that was too long for a sign-in.
     case resume = "return"
-    /// The decision for a proxy that asks; ``ForwardAuthRequest`` is for those that may.
+    /// The decision for a proxy that asks; a request of one that may does not reach this endpoint.
     case auth
     /// The keys that verify assertions.
     case keys = "jwks.json"
@@ -34,7 +34,7 @@ enum EndpointPath: String, CaseIterable {
     case icon = "icon.svg"
 
     /// The path of the endpoint that a path names, without what follows it; nil for a path of an app.
-    static func pattern(of path: String) -> String? {
+    package static func pattern(of path: String) -> String? {
         let parts = path.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false).dropFirst()
         guard parts.first == "oauth2" else { return nil }
         let endpoint = parts.dropFirst().first.flatMap { EndpointPath(rawValue: String($0)) }
