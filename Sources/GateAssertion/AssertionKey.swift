@@ -59,4 +59,29 @@ package struct AssertionKey: Sendable {
         }
         return Array(signature.rawRepresentation)
     }
+
+    /// Whether a signature of 64 bytes is one of this key.
+    ///
+    /// RFC 7518 §3.4.
+    func isValid(_ signature: [UInt8], of bytes: some Sequence<UInt8>) -> Bool {
+        guard let signature = try? P256.Signing.ECDSASignature(rawRepresentation: signature) else { return false }
+        return self.key.publicKey.isValidSignature(signature, for: SHA256.hash(data: Array(bytes)))
+    }
+
+    /// The header of a JWT of some type with the dot after it.
+    func head(ofType type: String) -> [UInt8] {
+        let header: JSON = ["typ": .string(type), "alg": "ES256", "kid": .string(self.id)]
+        return Array("\(Base64URL.encode(header.encoded)).".utf8)
+    }
+
+    /// The JWT in compact form.
+    ///
+    /// RFC 7515 §7.1.
+    func signed(_ head: [UInt8], claims: JSON) throws(Failure) -> [UInt8] {
+        var token = head + Array(Base64URL.encode(claims.encoded).utf8)
+        let signature = try self.signature(of: token)
+        token.append(UInt8(ascii: "."))
+        token += Base64URL.encode(signature).utf8
+        return token
+    }
 }

@@ -25,8 +25,7 @@ package struct AssertionSigner: Sendable {
         self.issuer = issuer
         self.key = keys.signing
         self.random = random
-        let header: JSON = ["typ": "JWT", "alg": "ES256", "kid": .string(keys.signing.id)]
-        self.head = Array("\(Base64URL.encode(header.encoded)).".utf8)
+        self.head = keys.signing.head(ofType: "JWT")
     }
 
     /// The id of the key that signs, as in the JWK set.
@@ -47,10 +46,6 @@ package struct AssertionSigner: Sendable {
         members["nbf"] = .int(now.seconds)
         members["exp"] = .int(now.advanced(by: self.lifetime).seconds)
         members["jti"] = .string(self.random.token(16))
-        var token = self.head + Array(Base64URL.encode(JSON.object(members).encoded).utf8)
-        let signature = try self.key.signature(of: token)
-        token.append(UInt8(ascii: "."))
-        token += Base64URL.encode(signature).utf8
-        return token
+        return try self.key.signed(self.head, claims: .object(members))
     }
 }

@@ -21,6 +21,7 @@ extension Session {
         members["grant"] = self.grant?.json
         members["sub"] = self.subjectClaim.map(JSON.string)
         members["sid"] = self.providerSession.map(JSON.string)
+        members["client"] = self.client?.json
         return JSON.object(members).encoded
     }
 
@@ -50,6 +51,8 @@ extension Session {
             providerSession: json["sid"]?.string,
             device: json["device"]?.string
         )
+        guard json["client"] == nil || host.hasPrefix("client:") else { return nil }
+        self.client = json["client"].flatMap(ClientGrant.init(json:))
     }
 }
 

@@ -39,6 +39,8 @@ package struct Session: Sendable, Hashable {
     package internal(set) var providerSession: String?
     /// The browser and the operating system of the sign-in, such as `Firefox on Linux`; nil if they are not known.
     var device: String?
+    /// What the user granted to the client whose session this is; nil for the session of a browser.
+    package internal(set) var client: ClientGrant?
 
     /// The name of the provider that the user signed in with.
     package var provider: String { self.profile.provider }

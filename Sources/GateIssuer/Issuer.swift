@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import GateAssertion
+package import GateClients
+package import GateCore
+
+/// The gateway as the OpenID provider of its clients: who they are, what tokens may be for, and the keys.
+package struct Issuer: Sendable {
+    /// Signs and verifies tokens.
+    package let signer: TokenSigner
+    /// The clients by their ids.
+    package let clients: [String: ClientSettings]
+    /// The audiences of the apps that accept tokens, by the apps' names.
+    package let audiences: [String: String]
+    /// Seals codes and the claim by which the gateway finds the session of a token.
+    package let sealer: Sealer
+    /// The source of ids and codes.
+    package let random: RandomBytes
+
+    /// An issuer of these parts.
+    package init(
+        signer: TokenSigner,
+        clients: [ClientSettings],
+        audiences: [String: String],
+        sealer: Sealer,
+        random: RandomBytes = .system
+    ) {
+        self.signer = signer
+        self.clients = Dictionary(clients.map { ($0.id, $0) }) { first, _ in first }
+        self.audiences = audiences
+        self.sealer = sealer
+        self.random = random
+    }
+
+    /// The URL of the issuer, `iss`.
+    package var url: String { self.signer.issuer }
+
+    /// The scopes that mean something.
+    ///
+    /// OpenID Connect Core §5.4 and §11.
+    package static let scopes = ["openid", "profile", "email", "groups", "offline_access"]
+
+    /// The audiences that access tokens of a client may have: of its apps, or the gateway itself.
+    package func audiences(of client: ClientSettings) -> [String] {
+        let found = client.audiences.compactMap { self.audiences[$0] }
+        return found.isEmpty ? [self.url] : found
+    }
+
+    /// The audience that a `resource` of a request names; nil if tokens of the client may not be for that.
+    ///
+    /// RFC 8707 §2. A URL without a path may be spelled with `/`, and one with a path with a slash at its end.
+    func audience(named resource: String, of client: ClientSettings) -> String? {
+        self.audiences(of: client).first { isIdentical($0, resource) || isIdentical("\($0)/", resource) }
+    }
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Crypto
+internal import Foundation
+package import GateClients
+package import GateCore
+internal import GateSessions
+
+/// A request to the token endpoint, of a client that is authenticated.
+package struct TokenRequest: Sendable {
+    /// The client.
+    package let client: ClientSettings
+    /// The parameters, none repeated.
+    package let form: Form
+}
+
+extension Issuer {
+    /// Authenticates the client of a request: by its secret, or by its id if it has none.
+    ///
+    /// RFC 6749 §2.3.1 and §3.2.1.
+    ///
+    /// - Parameters:
+    ///   - form: The parameters of the request.
+    ///   - authorization: The value of `Authorization`; nil without one.
+    /// - Returns: The client.
+    /// - Throws: `invalid_client`, or `invalid_request` for a request with several methods.
+    package func client(of form: Form, _ authorization: String?) throws(OAuthError) -> ClientSettings {
+        try Issuer.checkNames(of: form)
+        if let authorization {
+            guard form["client_secret"] == nil else {
+                throw OAuthError(.invalidRequest, "the request has a secret in the body and in Authorization")
+            }
+            guard let (id, secret) = Issuer.basic(authorization) else {
+                throw OAuthError(.invalidClient, "Authorization is not 'Basic' with a form-encoded id and secret")
+            }
+            guard form["client_id"].map({ isIdentical($0, id) }) ?? true else {
+                throw OAuthError(.invalidRequest, "'client_id' is not the client of Authorization")
+            }
+            return try self.client(id, secret: secret)
+        }
+        guard let id = form["client_id"] else { throw OAuthError(.invalidClient, "'client_id' is missing") }
+        return try self.client(id, secret: form["client_secret"])
+    }
+
+    private func client(_ id: String, secret: String?) throws(OAuthError) -> ClientSettings {
+        guard let client = self.clients[id] else { throw OAuthError(.invalidClient, "no client has this id") }
+        guard !client.secrets.isEmpty else {
+            guard secret ?? "" == "" else { throw OAuthError(.invalidClient, "the client is public and has no secret") }
+            return client
+        }
+        guard let secret else { throw OAuthError(.invalidClient, "the secret of the client is missing") }
+        let isOurs = client.secrets.contains { known in
+            known.withBytes { constantTimeEquals(Array(SHA256.hash(data: $0)), Array(SHA256.hash(data: Array(secret.utf8)))) }
+        }
+        guard isOurs else { throw OAuthError(.invalidClient, "the secret of the client is wrong") }
+        return client
+    }
+
+    private static func basic(_ value: String) -> (id: String, secret: String)? {
+        guard value.utf8.count <= 2048, value.lowercased().hasPrefix("basic "),
+            let bytes = Data(base64Encoded: String(value.dropFirst(6).drop { $0 == " " })),
+            let pair = String(validating: bytes, as: UTF8.self), let colon = pair.firstIndex(of: ":"),
+            let id = self.decoded(pair[..<colon]), let secret = self.decoded(pair[pair.index(after: colon)...])
+        else { return nil }
+        return (id, secret)
+    }
+
+    /// RFC 6749 §2.3.1 has both form-encoded; a client that does not do that has a secret that reads the same.
+    private static func decoded(_ text: Substring) -> String? {
+        PercentEncoding.decode(text.utf8, plusIsSpace: true).flatMap { String(validating: $0, as: UTF8.self) }
+    }
+
+    /// Opens the code of a request, and checks that it is this client's.
+    ///
+    /// RFC 6749 §4.1.3, RFC 7636 §4.6.
+    package func code(in request: TokenRequest, now: Instant) throws(OAuthError) -> AuthorizationCode {
+        guard let text = request.form["code"] else { throw OAuthError(.invalidRequest, "'code' is missing") }
+        guard let verifier = request.form["code_verifier"] else {
+            throw OAuthError(.invalidGrant, "'code_verifier' is missing: PKCE is required (RFC 7636)")
+        }
+        guard let code = AuthorizationCode(sealed: text, by: self.sealer), isIdentical(code.terms.client, request.client.id)
+        else { throw OAuthError(.invalidGrant, "the code is not one of this client") }
+        guard now < code.expires else { throw OAuthError(.invalidGrant, "the code has expired; it is valid for a minute") }
+        // Required by RFC 6749 only where the authorization request had it; PKCE does what it is for.
+        guard request.form["redirect_uri"].map({ isIdentical($0, code.terms.redirectURI) }) ?? true else {
+            throw OAuthError(.invalidGrant, "'redirect_uri' is not that of the authorization request")
+        }
+        guard Issuer.isVerifier(verifier),
+            constantTimeEquals(
+                Array(Base64URL.encode(SHA256.hash(data: Array(verifier.utf8))).utf8),
+                Array(code.terms.challenge.utf8)
+            )
+        else { throw OAuthError(.invalidGrant, "'code_verifier' does not fit 'code_challenge'") }
+        return code
+    }
+
+    /// RFC 7636 §4.1.
+    private static func isVerifier(_ text: String) -> Bool {
+        (43...128).contains(text.utf8.count) && text.utf8.allSatisfy { PercentEncoding.isUnreserved($0) }
+    }
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import GateCore
+
+/// What a user granted to a client of the gateway: a session of the sign-in at which it was granted, and ended with it.
+///
+/// RFC 6749 §1.3.
+package struct ClientGrant: Sendable, Hashable {
+    /// The client.
+    package let client: String
+    /// The scopes, in the order of the request.
+    package let scopes: [String]
+    /// The audiences that access tokens may have: URLs of apps, or that of the gateway.
+    package let audiences: [String]
+    /// The thumbprint of the key to which the tokens are bound; nil if they are not.
+    ///
+    /// RFC 9449 §6.1.
+    package let keyThumbprint: String?
+    /// The number of the refresh token that is valid, from 0; each refresh adds 1.
+    package internal(set) var generation = 0
+    /// When that refresh token was issued.
+    package internal(set) var rotated: Instant
+
+    /// A grant with its first refresh token.
+    package init(
+        client: String,
+        scopes: [String],
+        audiences: [String],
+        keyThumbprint: String? = nil,
+        at now: Instant
+    ) {
+        self.client = client
+        self.scopes = scopes
+        self.audiences = audiences
+        self.keyThumbprint = keyThumbprint
+        self.rotated = now
+    }
+
+    /// What stands for the host of the cookie in the session of a client; no host has a colon.
+    package static func host(of client: String) -> String { "client:\(client)" }
+}
+
+extension ClientGrant {
+    /// The grant as the sealed session has it.
+    var json: JSON {
+        var members: [String: JSON] = [
+            "client": .string(self.client), "scopes": .array(self.scopes.map(JSON.string)),
+            "audiences": .array(self.audiences.map(JSON.string)), "generation": .int(Int64(self.generation)),
+            "rotated": .int(self.rotated.seconds),
+        ]
+        members["jkt"] = self.keyThumbprint.map(JSON.string)
+        return .object(members)
+    }
+
+    init?(json: JSON) {
+        guard let client = json["client"]?.string, let scopes = json["scopes"]?.array?.compactMap(\.string),
+            let audiences = json["audiences"]?.array?.compactMap(\.string),
+            let generation = json["generation"]?.integer, let rotated = json["rotated"]?.integer
+        else { return nil }
+        self.init(
+            client: client,
+            scopes: scopes,
+            audiences: audiences,
+            keyThumbprint: json["jkt"]?.string,
+            at: Instant(seconds: rotated)
+        )
+        self.generation = Int(generation)
+    }
+}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import GateCore
+
+/// The session of a client with the ticket that opens it.
+package struct ClientSession: Sendable {
+    /// The session; its grant is never nil.
+    package let session: Session
+    /// The ticket, which access tokens have in a sealed claim.
+    package let ticket: Ticket
+    /// What was granted.
+    package let grant: ClientGrant
+
+    init?(_ session: Session, _ ticket: Ticket) {
+        guard let grant = session.client else { return nil }
+        self.session = session
+        self.ticket = ticket
+        self.grant = grant
+    }
+
+    /// The refresh token that is valid.
+    package var refreshToken: RefreshToken { RefreshToken(bytes: self.ticket.bytes, generation: self.grant.generation) }
+}
+
+/// What a code led to.
+package enum Redemption: Sendable {
+    /// The session of its client.
+    case issued(ClientSession)
+    /// The user's session has ended.
+    case none
+    /// The code was used before, so that it may be stolen: the tokens of its first use have ended.
+    case replayed
+}
+
+/// What a refresh token led to.
+package enum Rotation: Sendable {
+    /// The next refresh token is valid.
+    case rotated(ClientSession)
+    /// The grant has ended, or the token is of another client.
+    case none
+    /// The token was used before, so that it may be stolen: the grant has ended.
+    case reused(ClientSession)
+}
+
+// MARK: Sessions of clients
+
+extension SessionManager {
+    /// How long the refresh token before the valid one still leads to that, since a response may be lost.
+    ///
+    /// RFC 9700 §4.14.2 leaves it to the server.
+    package static let rotationGrace = Duration.seconds(60)
+
+    /// Redeems a code for the session of its client.
+    ///
+    /// The caller has checked the client, the redirect URI and the verifier. RFC 6749 §4.1.2.
+    ///
+    /// - Parameters:
+    ///   - code: The code, not expired.
+    ///   - keyThumbprint: The key to which the tokens are bound; nil if they are not.
+    ///   - gatewayHost: The host of `public_url`.
+    ///   - now: The time.
+    /// - Returns: What it led to.
+    /// - Throws: If the store is unavailable; the code may be spent nevertheless.
+    package func redeem(
+        _ code: AuthorizationCode,
+        boundTo keyThumbprint: String?,
+        gatewayHost: String,
+        now: Instant
+    ) async throws(Failure) -> Redemption {
+        let host = ClientGrant.host(of: code.terms.client)
+        let ticket = self.signed(code.ticket.bytes(for: "\(host)/\(code.id)"), host: host)
+        let isReplayed = SingleUse("code-replayed", code.id, until: code.expires)
+        guard try await self.spend(SingleUse("code", code.id, until: code.expires)) else {
+            // The first use may not have written its session yet, so it looks for this.
+            _ = try await self.spend(isReplayed)
+            try await self.endClient(ticket)
+            return .replayed
+        }
+        let grant = ClientGrant(
+            client: code.terms.client,
+            scopes: code.terms.scopes,
+            audiences: code.terms.audiences,
+            keyThumbprint: keyThumbprint,
+            at: now
+        )
+        let origin = code.ticket
+        guard let issued = try await self.issue(grant, from: origin, as: ticket, gatewayHost: gatewayHost, now: now)
+        else { return .none }
+        guard try await self.spend(isReplayed) else {
+            try await self.endClient(ticket)
+            return .replayed
+        }
+        return .issued(issued)
+    }
+
+    /// Issues the session of a client in the family of a user's session; nil if that has ended.
+    package func issue(
+        _ grant: ClientGrant,
+        from origin: Ticket,
+        as ticket: Ticket? = nil,
+        gatewayHost: String,
+        now: Instant
+    ) async throws(Failure) -> ClientSession? {
+        guard let first = try await self.session(for: origin, host: gatewayHost, now: now) else { return nil }
+        let host = ClientGrant.host(of: grant.client)
+        let ticket = ticket ?? self.signed(self.random.bytes(32), host: host)
+        let session = Session(of: first, for: grant, id: self.random.identifier(16), origin: origin, now: now)
+        let fresh = try self.sealed(session, as: ticket)
+        try await self.store.insert(fresh.record)
+        // The user may have signed out meanwhile.
+        guard try await self.store.record(for: origin.storeKey) != nil else {
+            try await self.store.remove(ticket.storeKey)
+            return nil
+        }
+        try await self.store.trimFamily(
+            session.familyKey,
+            to: SessionManager.maxHosts,
+            keeping: [origin.storeKey, ticket.storeKey]
+        )
+        return ClientSession(session, ticket)
+    }
+
+    /// The ticket of a refresh token.
+    package func ticket(of token: RefreshToken, client: String) -> Ticket {
+        self.signed(token.bytes, host: ClientGrant.host(of: client))
+    }
+
+    /// The live session of a client; nil if it has ended.
+    package func clientSession(_ ticket: Ticket, of client: String, now: Instant) async throws(Failure) -> ClientSession? {
+        let found = try await self.session(for: ticket, host: ClientGrant.host(of: client), now: now)
+        return found.flatMap { ClientSession($0, ticket) }
+    }
+
+    /// Makes the next refresh token of a grant the valid one.
+    ///
+    /// Of several refreshes at once, and of one that is repeated within ``rotationGrace``, each leads to the same token.
+    ///
+    /// - Parameters:
+    ///   - token: The token of the request.
+    ///   - client: The client that sent it, authenticated.
+    ///   - now: The time.
+    /// - Returns: What it led to.
+    /// - Throws: If the store is unavailable; then the grant may be rotated nevertheless.
+    package func rotate(_ token: RefreshToken, of client: String, now: Instant) async throws(Failure) -> Rotation {
+        let ticket = self.ticket(of: token, client: client)
+        for _ in 0..<SessionManager.maxReplacements {
+            guard let current = try await self.clientSession(ticket, of: client, now: now),
+                let record = try await self.store.record(for: ticket.storeKey),
+                var session = self.open(record, with: ticket), var grant = session.client
+            else { return .none }
+            if token.generation == grant.generation - 1, now.since(grant.rotated) <= SessionManager.rotationGrace {
+                return ClientSession(current.session.with(grant), ticket).map(Rotation.rotated) ?? .none
+            }
+            guard token.generation == grant.generation else {
+                try await self.remove(record)
+                return .reused(current)
+            }
+            grant.generation += 1
+            grant.rotated = now
+            session.client = grant
+            let next = try self.sealed(session, as: ticket).record
+            if try await self.store.replace(record.key, ifSealed: record.sealed, by: next.sealed, card: next.card) {
+                return ClientSession(current.session.with(grant), ticket).map(Rotation.rotated) ?? .none
+            }
+        }
+        throw SessionManager.busy
+    }
+
+    /// Ends the session of a client, and nothing else of the sign-in.
+    package func endClient(_ ticket: Ticket) async throws(Failure) {
+        guard let record = try await self.store.record(for: ticket.storeKey) else { return }
+        try await self.remove(record)
+    }
+
+    /// Removes one record, and has all gateways read the family again.
+    private func remove(_ record: SessionRecord) async throws(Failure) {
+        try await self.store.remove(record.key)
+        self.feed.publishChange(record.family)
+        // The other gateways read the family again within the time that they cache it.
+        try? await self.store.reportChange(ofFamily: record.family)
+    }
+}
+
+extension Session {
+    /// The session of a client, from the user's session at the gateway's host.
+    fileprivate init(of first: Session, for grant: ClientGrant, id: String, origin: Ticket, now: Instant) {
+        self.init(
+            id: id,
+            family: first.family,
+            profile: first.profile,
+            host: ClientGrant.host(of: grant.client),
+            created: first.created,
+            lastSeen: now,
+            maxIdle: first.maxIdle,
+            idToken: nil,
+            endSession: first.endSession,
+            admission: first.admission,
+            origin: origin,
+            grant: nil,
+            confirmed: first.confirmed ?? first.created,
+            subjectClaim: first.subjectClaim,
+            providerSession: first.providerSession,
+            device: first.device
+        )
+        self.client = grant
+    }
+
+    fileprivate func with(_ grant: ClientGrant) -> Session {
+        var session = self
+        session.client = grant
+        return session
+    }
+}
