@@ -55,6 +55,7 @@ let moduleGraph: [(target: String, imports: [String])] = [
     ("GateNet", ["GateWire", "CEventPoll", "CNGHTTP2", "NIOCore"]),
     ("GateYAML", ["GateCore", "CLibYAML", "NIOCore"]),
     ("GatePolicy", ["GateWire", "GateCore"]),
+    ("GateClients", ["GatePolicy", "GateCore"]),
     ("GatePages", ["GateCore", "Mustache"]),
     ("GateProviders", ["GateCore"]),
     ("GateOpenID", ["GateProviders", "GateCore", "Crypto", "CryptoExtras"]),
