@@ -61,6 +61,7 @@ let moduleGraph: [(target: String, imports: [String])] = [
     ("GateOpenID", ["GateProviders", "GateCore", "Crypto", "CryptoExtras"]),
     ("GateSessions", ["GateCore", "Crypto"]),
     ("GateAssertion", ["GateCore", "Crypto"]),
+    ("GateIssuer", ["GateClients", "GateSessions", "GateAssertion", "GatePolicy", "GateCore", "Crypto"]),
     (
         "GateHTTP",
         [
@@ -122,7 +123,7 @@ let moduleGraph: [(target: String, imports: [String])] = [
         "GateRuntime",
         [
             "GateOperations", "GateTracing", "GateHeaders", "GateConfiguration", "GateAppConfiguration", "GateProxy",
-            "GateOpenID",
+            "GateIssuer", "GateClients", "GateOpenID",
             "GateSessions", "GateAssertion", "GateHTTP", "GateProviders", "GatePages", "GatePolicy", "GateWire",
             "GateNet", "GateCore",
             "HTTPTypes", "Metrics", "NIOCore",
@@ -131,8 +132,8 @@ let moduleGraph: [(target: String, imports: [String])] = [
     (
         "GateEndpoints",
         [
-            "GateRuntime", "GateOperations", "GateHeaders", "GateConfiguration", "GateOpenID", "GateSessions",
-            "GateAssertion", "GateHTTP", "GateProviders", "GatePages", "GatePolicy", "GateWire", "GateCore",
+            "GateRuntime", "GateOperations", "GateHeaders", "GateConfiguration", "GateIssuer", "GateClients", "GateOpenID",
+            "GateSessions", "GateAssertion", "GateHTTP", "GateProviders", "GatePages", "GatePolicy", "GateWire", "GateCore",
             "HTTPTypes",
         ]
     ),
@@ -141,7 +142,7 @@ let moduleGraph: [(target: String, imports: [String])] = [
         [
             "GateEndpoints", "GateRuntime", "GateOperations", "GateHeaders", "GateConfiguration", "GateTracing",
             "GateProxy",
-            "GateOpenID",
+            "GateIssuer", "GateClients", "GateOpenID",
             "GateSessions", "GateAssertion", "GateHTTP", "GateProviders", "GatePages", "GatePolicy", "GateWire",
             "GateNet", "GateCore", "HTTPTypes", "NIOCore",
         ]

@@ -48,6 +48,7 @@ extension AppDraft {
         settings.sessionLimits = SessionLimits(idle: draft.idleTimeout?.value, lifetime: draft.lifetime?.value)
         settings.recheck = draft.recheck.map { RecheckPolicy(interval: $0, maxStale: maxStale) }
         settings.takesBasic = draft.machines?.value.basic ?? false
+        if let accepts = draft.accepts { settings.accepts = Set(accepts.value.map(\.value)) }
         settings.sendsForwarded = draft.forwarded ?? false
         return settings
     }

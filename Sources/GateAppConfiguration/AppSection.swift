@@ -22,6 +22,7 @@ package struct AppDraft: Sendable {
     /// Whether a proxy forwards the app's requests, and which decisions it gets.
     package var forwardAuth: Located<ForwardAuthMode>?
     var providers: Located<[Located<String>]>?
+    var accepts: Located<[Located<AcceptedCredential>]>?
     var allow: Located<AllowDraft>?
     var deny: Located<[EntryDraft]>?
     var groups: GroupShare?
@@ -93,6 +94,14 @@ extension Mapping<AppDraft> {
             Mapping<MachinesDraft>.machines.shape,
             .init(default: .words("none")),
             "The tokens that are accepted instead of a session, for clients without a browser."
+        ),
+        Key(
+            "accept",
+            located: \.accepts,
+            .list(of: Shape<AcceptedCredential>.oneOf("a credential").located, named: "a list of credentials"),
+            .init(default: .value(["session"]), example: ["session", "token"]),
+            "What users may prove their identity with: a `session` of a browser, or an access `token` that a client of `clients` has "
+                + "got for this app, as `Authorization: Bearer`. See [clients.md](clients.md)."
         ),
         Key(
             "allow",
@@ -201,6 +210,9 @@ extension AppDraft {
         self.upstreamMark = written.keys["upstream"]
         if !written.has("allow") {
             reading.error("an app needs 'allow', such as 'allow: signed_in'", at: written.mark)
+        }
+        if let accepts = self.accepts, accepts.value.isEmpty {
+            reading.error("'accept' is an empty list; write [session], [token] or both", at: accepts.mark)
         }
         let hasHost = self.hosts != nil || written.keys["host"] == nil
         self.isPlaced = hasHost && (self.path != nil || written.keys["path"] == nil)

@@ -17,6 +17,8 @@ package struct AppSettings: Sendable, Hashable {
     package var headers: [HeaderSetting]
     /// How the app receives the identity of a user.
     package var identity = IdentitySettings()
+    /// What a user may prove an identity with.
+    package var accepts: Set<AcceptedCredential> = [.session]
     /// Whether the service tokens of the app's route count as the password of Basic authentication too, RFC 7617.
     package var takesBasic = false
     /// Whether the app also gets `Forwarded`, RFC 7239.
@@ -38,6 +40,14 @@ package struct AppSettings: Sendable, Hashable {
         guard case .forward(let upstream) = self.action else { return nil }
         return upstream
     }
+}
+
+/// What a user may prove an identity with at an app, by its name in the file.
+package enum AcceptedCredential: String, Sendable, CaseIterable {
+    /// A session of a browser.
+    case session
+    /// An access token that this gateway issued for the app.
+    case token
 }
 
 /// What the gateway does with a request that an app allows.

@@ -28,6 +28,18 @@ package enum EndpointPath: String, CaseIterable {
     case auth
     /// The keys that verify assertions.
     case keys = "jwks.json"
+    /// A client's request for a code, RFC 6749 §3.1.
+    case authorize
+    /// A client's request for tokens, RFC 6749 §3.2.
+    case token
+    /// A client's question about a token, RFC 7662.
+    case introspect
+    /// A client gives a token back, RFC 7009.
+    case revoke
+    /// A client signs the user out, OpenID Connect RP-Initiated Logout.
+    case endSession = "end_session"
+    /// The keys that verify tokens for clients.
+    case tokenKeys = "token-keys.json"
     /// The style sheet of our pages.
     case style = "style.css"
     /// The icon of our pages.
@@ -44,7 +56,11 @@ package enum EndpointPath: String, CaseIterable {
     /// The methods it takes.
     var methods: [RequestMethod] {
         switch self {
-        case .signIn, .userinfo, .apps, .keys, .style, .icon: [.get, .head]
+        case .signIn, .apps, .keys, .style, .icon: [.get, .head]
+        case .userinfo: [.get, .head, .post, .options]
+        case .tokenKeys: [.get, .head, .options]
+        case .authorize, .endSession: [.get, .post]
+        case .token, .introspect, .revoke: [.post, .options]
         case .start: [.get]
         case .signOut: [.get, .head, .post]
         case .auth: RequestMethod.common
@@ -57,8 +73,8 @@ package enum EndpointPath: String, CaseIterable {
     /// Whether the response needs no provider and no store, so that it does not count as waiting.
     var isImmediate: Bool {
         switch self {
-        case .signIn, .resume, .auth, .keys, .style, .icon: true
-        case .start, .callback, .signOut, .backChannelLogout, .frontChannelLogout, .userinfo, .apps, .sessionTransfer:
+        case .signIn, .resume, .auth, .keys, .tokenKeys, .style, .icon: true
+        case .authorize, .token, .introspect, .revoke, .endSession, .start, .callback, .signOut, .backChannelLogout, .frontChannelLogout, .userinfo, .apps, .sessionTransfer:
             false
         }
     }
@@ -67,7 +83,9 @@ package enum EndpointPath: String, CaseIterable {
     var takesProvider: Bool {
         switch self {
         case .start, .callback, .backChannelLogout, .frontChannelLogout: true
-        case .signIn, .signOut, .userinfo, .apps, .sessionTransfer, .resume, .auth, .keys, .style, .icon: false
+        case .signIn, .signOut, .userinfo, .apps, .sessionTransfer, .resume, .auth, .keys, .style, .icon, .authorize, .token,
+            .introspect, .revoke, .endSession, .tokenKeys:
+            false
         }
     }
 }

@@ -36,6 +36,8 @@ package struct EndpointRequest: Sendable {
     let ticket: Ticket?
     /// The browser as the client describes it.
     let userAgent: String?
+    /// The value of `Authorization`; nil without exactly one.
+    let authorization: String?
     private let secFetchSite: String?
     private let fromOrigin: String?
 
@@ -63,6 +65,8 @@ package struct EndpointRequest: Sendable {
         // A request to another host than ours gets the origin of `public_url`, but no session.
         self.ticket = request.authority.host == self.origin.host ? runtime.ticket(of: request) : nil
         self.userAgent = EndpointRequest.value("user-agent", of: request)
+        let hasOne = request.message.count(.authorization) == 1
+        self.authorization = hasOne ? request.message.value(.authorization) : nil
         self.secFetchSite = request.message.value(.secFetchSite)
         self.fromOrigin = request.message.value(.origin)
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateClients
 internal import GateCore
+internal import GateIssuer
 internal import GateOpenID
 internal import GatePages
 internal import GatePolicy
@@ -29,7 +31,8 @@ extension Endpoints {
                     path: self.runtime.carried(path, on: origin.host, for: request.client)
                 )
             }
-        case .signOut, .backChannelLogout, .frontChannelLogout, .userinfo, .apps, .auth, .keys, .style, .icon, nil:
+        case .signOut, .backChannelLogout, .frontChannelLogout, .userinfo, .apps, .auth, .keys, .style, .icon, .authorize,
+            .token, .introspect, .revoke, .endSession, .tokenKeys, nil:
             return nil
         }
     }
@@ -70,6 +73,9 @@ extension Endpoints {
 
     /// How recent the authentication of a user must be where a return path leads; nil if that does not matter.
     func maxAuthenticationAge(of path: ReturnPath, now: Instant) -> Duration? {
+        if let form = self.authorizationForm(of: path, now: now) {
+            return AuthorizationSteps.since(in: form).map { max(.zero, now.since($0)) }
+        }
         let (host, path) = self.target(of: path)
         return self.route(host: host, path: path, now: now)
             .flatMap { $0.maxAuthenticationAge(at: self.whole(path, on: host, now: now)) }
@@ -86,6 +92,23 @@ extension Endpoints {
     /// The route of a place on a host, references followed.
     func route(host: String, path: ReturnPath, now: Instant) -> RuntimeRoute? {
         self.runtime.route(host: host, path: self.whole(path, on: host, now: now))
+    }
+
+    /// The providers that are accepted where a return path leads: those of a client, of an app, or all.
+    func accepted(at path: ReturnPath, now: Instant) -> [RuntimeProvider] {
+        if let id = self.authorizationForm(of: path, now: now)?["client_id"], let client = self.runtime.issuer?.clients[id] {
+            return self.runtime.providers.filter { client.route.providers.contains($0.id) }
+        }
+        return self.runtime.accepted(by: self.destination(of: path, now: now))
+    }
+
+    /// The parameters of a client's request that a return path leads to; nil if it leads elsewhere.
+    private func authorizationForm(of path: ReturnPath, now: Instant) -> Form? {
+        guard self.runtime.issuer != nil else { return nil }
+        let whole = self.whole(path, on: self.runtime.publicOrigin.host, now: now).value
+        let sides = whole.split(separator: "?", maxSplits: 1)
+        guard sides.count == 2, sides[0] == AuthorizationSteps.path else { return nil }
+        return Form(encoded: sides[1])
     }
 
     /// A path, or the one that it is a reference to.

@@ -26,7 +26,7 @@ extension Endpoints {
             )
         }
         let destination = self.destination(of: path, now: request.now)
-        let accepted = self.runtime.accepted(by: destination)
+        let accepted = self.accepted(at: path, now: request.now)
         let buttons = self.buttons(for: accepted, returningTo: path, otherAccount: otherAccount)
         if buttons.count == 1, let only = buttons.first { return Rendering.redirect(to: only.address) }
         return Rendering.page(200, Pages.chooser(buttons, app: destination?.name))
@@ -56,7 +56,7 @@ extension Endpoints {
             ? request.callbackParameters.flatMap { self.attempt(named: $0, in: request) } : nil
         let asked = self.runtime.carried(request.returnPath, on: request.origin.host, for: request.client)
         let path = attempt?.returnPath ?? asked
-        let accepted = self.runtime.accepted(by: self.destination(of: path, now: request.now))
+        let accepted = self.accepted(at: path, now: request.now)
         return self.buttons(for: accepted.filter { $0.id != parts[2] }, returningTo: path)
     }
 

@@ -78,6 +78,15 @@ extension Endpoints {
             throw Failure(.requestCrossSite, "another site posted to sign_out")
         }
         let isEverywhere = request.form?[Pages.everywhere.name] == Pages.everywhere.value
+        return try await self.signOut(request, to: request.returnPath, isEverywhere: isEverywhere)
+    }
+
+    /// The same for a request that is known to be the user's, or of a client for its user.
+    func signOut(
+        _ request: EndpointRequest,
+        to path: ReturnPath,
+        isEverywhere: Bool = false
+    ) async throws(Failure) -> Response {
         let others = isEverywhere ? try await self.endOthers(request) : nil
         let sessions = self.runtime.sessions
         var ended: Session?
@@ -90,7 +99,7 @@ extension Endpoints {
             self.runtime.revokeTokens(of: ended)
         }
         let binding = BrowserBinding(from: self.runtime.random)
-        let next = self.afterwards(request, ended, isEverywhere: others != nil, binding)
+        let next = self.afterwards(request, ended, to: path, isEverywhere: others != nil, binding)
         var response = Rendering.redirect(to: next)
         response.addCookies(GatewayCookie.session(at: request.origin).deletions(in: request.cookies))
         if ended != nil { response.addCookie(GatewayCookie.signOut(at: request.origin).setting(binding.text)) }
@@ -116,10 +125,10 @@ extension Endpoints {
     private func afterwards(
         _ request: EndpointRequest,
         _ session: Session?,
+        to path: ReturnPath,
         isEverywhere: Bool,
         _ binding: BrowserBinding
     ) -> String {
-        let path = request.returnPath
         guard let session else { return "\(request.origin)\(path == .root ? "/oauth2/sign_out" : path.value)" }
         let endpoint = session.endSession.flatMap { WebURL($0) }
         let state = SignOutState(

@@ -4,6 +4,7 @@ internal import GateAssertion
 internal import GateCore
 package import GateHTTP
 internal import GateHeaders
+internal import GateIssuer
 internal import GatePages
 package import GateRuntime
 package import GateSessions
@@ -50,7 +51,8 @@ package struct Endpoints: Sendable {
 
     /// Whether the response needs no provider and no store.
     package func isImmediate(_ request: EndpointRequest) -> Bool {
-        self.address(of: request)?.isImmediate ?? true
+        self.runtime.wellKnown.document(host: request.origin.host, path: request.path) != nil
+            || self.address(of: request)?.isImmediate ?? true
     }
 
     /// The endpoint that a path names; `/` is the list of apps where no app has it.
@@ -59,6 +61,9 @@ package struct Endpoints: Sendable {
     }
 
     private func route(_ request: EndpointRequest) async throws(Failure) -> Response {
+        if let document = self.runtime.wellKnown.document(host: request.origin.host, path: request.path) {
+            return self.wellKnown(document, request)
+        }
         let provider = self.steps(of: request).dropFirst().joined(separator: "/")
         guard let address = self.address(of: request), provider.isEmpty || address.takesProvider
         else { throw Failure(.endpointNone, "the gateway has no endpoint of this name") }
@@ -79,7 +84,11 @@ package struct Endpoints: Sendable {
             return await ProviderLogoutEndpoints(runtime: self.runtime).backChannel(request, provider: provider)
         case .frontChannelLogout:
             return try await ProviderLogoutEndpoints(runtime: self.runtime).frontChannel(request, provider: provider)
-        case .userinfo: return try await self.userinfo(request)
+        case .userinfo, .token, .introspect, .revoke, .tokenKeys:
+            guard request.method != .options else { return TokenEndpoints.preflight(at: address) }
+            return try await self.tokenEndpoint(address, request)
+        case .authorize: return try await self.authorize(request)
+        case .endSession: return try await self.endSession(request)
         case .apps: return try await self.apps(request)
         case .sessionTransfer: return try await self.sessionTransfer(request)
         case .resume: return try self.resume(request)
@@ -154,6 +163,35 @@ package struct Endpoints: Sendable {
         request.origin.host == self.runtime.publicOrigin.host
     }
 
+    /// A document below `/.well-known/`, which pages of any origin may read.
+    private func wellKnown(_ document: [UInt8], _ request: EndpointRequest) -> Response {
+        guard request.method != .options else { return TokenEndpoints.preflight(at: .tokenKeys) }
+        guard request.method == .get || request.method == .head else {
+            return self.wrongMethod(request, at: .tokenKeys)
+        }
+        var fields: HTTPFields = [.contentType: "application/json", .xContentTypeOptions: "nosniff"]
+        fields[.cacheControl] = "public, max-age=300"
+        fields[.accessControlAllowOrigin] = "*"
+        return Response(200, fields: fields, body: document)
+    }
+
+    private func tokenEndpoint(_ address: EndpointPath, _ request: EndpointRequest) async throws(Failure) -> Response {
+        guard let issuer = self.runtime.issuer, self.isOnGatewayHost(request) else {
+            guard address == .userinfo else { throw self.noClients }
+            return try await self.userinfo(request)
+        }
+        let endpoints = TokenEndpoints(runtime: self.runtime, issuer: issuer)
+        switch address {
+        case .userinfo where request.authorization == nil: return try await self.userinfo(request)
+        case .userinfo: return await endpoints.userinfo(request)
+        case .tokenKeys: return endpoints.keys()
+        default: return await endpoints.response(to: request, at: address)
+        }
+    }
+
+    /// The failure of an endpoint for clients where there are none.
+    var noClients: Failure { Failure(.endpointNone, "the file has no 'clients', or the host is not that of public_url") }
+
     /// The profile of the signed-in user.
     ///
     /// RFC 6749 has no word for it; OpenID Connect Core §5.3 has.
@@ -165,14 +203,19 @@ package struct Endpoints: Sendable {
     }
 
     /// The keys that verify assertions.
+    private func jwks() -> Response { Rendering.keys(self.runtime.keys) }
+}
+
+extension Rendering {
+    /// A set of keys.
     ///
     /// RFC 7517 §5.
-    private func jwks() -> Response {
+    static func keys(_ keys: AssertionKeys) -> Response {
         var fields: HTTPFields = [.contentType: "application/jwk-set+json"]
         fields[.cacheControl] = "public, max-age=60"
-        fields[.eTag] = self.runtime.keys.entityTag
+        fields[.eTag] = keys.entityTag
         fields[.accessControlAllowOrigin] = "*"
-        return Response(200, fields: fields, body: self.runtime.keys.jwks)
+        return Response(200, fields: fields, body: keys.jwks)
     }
 }
 

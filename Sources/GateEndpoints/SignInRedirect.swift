@@ -104,7 +104,7 @@ package struct SignInRedirect {
     }
 
     /// Whether a route accepts users of any provider; otherwise no sign-in helps.
-    private func hasSignIn(_ route: RuntimeRoute) -> Bool { !route.route.providers.isEmpty }
+    private func hasSignIn(_ route: RuntimeRoute) -> Bool { route.takesSessions && !route.route.providers.isEmpty }
 
     /// The response for a proxy that shows its client at most the URL of the sign-in, which is in `Location`.
     package func status(for request: RequestHead, route: RuntimeRoute) -> Response {
@@ -119,7 +119,9 @@ package struct SignInRedirect {
     private func challenge(_ request: RequestHead, route: RuntimeRoute) -> Response {
         guard self.hasSignIn(route) else {
             let failure = Failure(.signInRequired, "\(route.name) accepts tokens only, and the request has none")
-            return self.runtime.rendering.challenge(failure)
+            guard route.takesTokens else { return self.runtime.rendering.challenge(failure) }
+            let help = "get an access token at \(self.runtime.publicOrigin) with 'resource=\(route.route.audience)'"
+            return self.runtime.rendering.challenge(failure, help: "\(help), and send it as 'Authorization: Bearer TOKEN'")
         }
         let failure = Failure(.signInRequired, "\(route.name) needs a session that it accepts")
         return self.runtime.rendering.challenge(failure, signIn: self.address(for: request, route: route))

@@ -102,6 +102,7 @@ extension RequestPath {
 
     /// When the token of a request that was admitted ends; nil if it has none, or if that is not known.
     func tokenEnd(of request: RequestHead, on route: RuntimeRoute) -> Instant? {
+        if route.takesTokens, let end = self.accessTokenEnd(of: request, on: route) { return end }
         guard case .valid(_, _, let ends) = self.machine(of: request, on: route) else { return nil }
         return ends
     }
@@ -113,6 +114,9 @@ extension RequestPath {
     func withoutCredential(_ request: RequestHead, on route: RuntimeRoute) -> RequestHead {
         if self.isAdmittedPreflight(request, on: route) {
             return request.removing { self.isNotOfPreflight($0, request) }
+        }
+        if self.runtime.issuer != nil, request.message.first(.authorization) != nil, self.hasOwnToken(request) {
+            return request.removing { $0.name == .authorization }
         }
         guard route.takesMachines || self.runtime.hasServiceTokens, request.message.first(.authorization) != nil else {
             return request

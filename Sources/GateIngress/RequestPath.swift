@@ -21,8 +21,8 @@ enum Verdict {
     case respond(status: Int)
     /// The route does not take the method.
     case wrongMethod(RuntimeRoute)
-    /// The session of this ticket has to be looked up for this route first.
-    case needsSession(Ticket, RuntimeRoute)
+    /// This session has to be looked up for this route first.
+    case needsSession(SoughtSession, RuntimeRoute)
     /// The issuer has to verify this token for this route first.
     case needsVerification(MachineCredential, TokenIssuer, RuntimeRoute)
     /// The route needs a session that the request does not have.
@@ -82,7 +82,7 @@ struct RequestPath {
             return .refused(Failure(.upstreamLoop, detail))
         }
         guard !request.isAsterisk else { return .respond(status: 204) }
-        guard !self.isOwn(request) else { return self.runtime.serves(host) ? .endpoint : self.noSuchApp(host) }
+        guard !self.isOwn(request), !self.isWellKnown(request) else { return self.runtime.serves(host) ? .endpoint : self.noSuchApp(host) }
         guard let route = self.route(of: request) else {
             return self.isFront(request) ? .endpoint : self.noSuchApp(host)
         }
@@ -115,10 +115,16 @@ struct RequestPath {
         isRetry: Bool,
         _ client: () -> IPAddress?
     ) -> Verdict {
+        if route.takesTokens {
+            let verdict = self.tokenVerdict(for: request, on: route, lookup: lookup, isRetry: isRetry, client)
+            if let verdict { return verdict }
+        }
         let verdict = self.machineVerdict(for: request, on: route, lookup: lookup, isRetry: isRetry, client)
         if let verdict { return verdict }
+        guard route.takesSessions else { return .signInNeeded(route) }
         switch self.session(of: request, on: route, lookup: lookup) {
-        case .unknown(let ticket): return .needsSession(ticket, route)
+        case .unknown(let ticket):
+            return .needsSession(SoughtSession(ticket, host: request.authority.host), route)
         case .unavailable(let failure): return .refused(failure)
         case .none: return .signInNeeded(route)
         case .needsUser(let provider):
@@ -221,6 +227,14 @@ extension RequestPath {
         }
     }
 
+    /// Whether the path is that of a document of the gateway below `/.well-known/`.
+    private func isWellKnown(_ request: RequestHead) -> Bool {
+        guard !self.runtime.wellKnown.isEmpty else { return false }
+        let path = request.path.text(in: request.message)
+        guard path.utf8.starts(with: WellKnownDocuments.prefix.utf8) else { return false }
+        return self.runtime.wellKnown.document(host: request.authority.host, path: path) != nil
+    }
+
     /// Whether the request is for `/` of the gateway's host, which is a page of ours where no app has it.
     private func isFront(_ request: RequestHead) -> Bool {
         guard request.method == .get || request.method == .head else { return false }
@@ -273,7 +287,9 @@ extension RequestPath {
 
     /// The same with what was decided about it.
     func cachedSession(of request: RequestHead) -> CachedSession? {
-        if let route = self.route(of: request), route.takesMachines {
+        let route = self.route(of: request)
+        if let route, route.takesTokens, let session = self.tokenSession(of: request, on: route) { return session }
+        if let route, route.takesMachines {
             switch self.machine(of: request, on: route) {
             case .valid(let session, _, _): return session
             case .rejected, .unverified: return nil

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateAssertion
 package import GateClients
 package import GateCore
 package import GateSessions

@@ -1,36 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateCore
+package import GateCore
 
 /// An error of the OAuth protocol, for a client.
 ///
 /// The description is for the developer of the client: it names what is wrong and what to change, and holds no secret.
 package struct OAuthError: Error, Sendable, Equatable {
-    /// The values of `error`.
+    /// The values of `error`: RFC 6749 §4.1.2.1 and §5.2, OpenID Connect Core §3.1.2.6, RFC 9126 §2.3, RFC 8707 §2, RFC 6750 §3.1.
     package enum Code: String, Sendable, CaseIterable {
-        // RFC 6749 §4.1.2.1 and §5.2
+        /// A parameter is missing, repeated or malformed.
         case invalidRequest = "invalid_request"
+        /// The client is unknown or did not prove to be itself.
         case invalidClient = "invalid_client"
+        /// A code or refresh token is not valid for the client.
         case invalidGrant = "invalid_grant"
+        /// The client may not use this way to get tokens.
         case unauthorizedClient = "unauthorized_client"
+        /// The issuer does not know this way to get tokens.
         case unsupportedGrantType = "unsupported_grant_type"
+        /// Another `response_type` than `code`.
         case unsupportedResponseType = "unsupported_response_type"
+        /// The scopes are malformed.
         case invalidScope = "invalid_scope"
+        /// The user or the rules denied it.
         case accessDenied = "access_denied"
+        /// The gateway cannot serve it.
         case serverError = "server_error"
+        /// The gateway cannot serve it now.
         case temporarilyUnavailable = "temporarily_unavailable"
-        // OpenID Connect Core §3.1.2.6
+        /// The user has to sign in.
         case loginRequired = "login_required"
+        /// The user has to be asked.
         case consentRequired = "consent_required"
+        /// Request objects are not supported.
         case requestNotSupported = "request_not_supported"
+        /// Request objects by reference are not supported.
         case requestURINotSupported = "request_uri_not_supported"
+        /// Clients cannot register themselves in a request.
         case registrationNotSupported = "registration_not_supported"
-        // RFC 9126 §2.3 and RFC 9101 §6.2
+        /// A pushed request is unknown or has expired.
         case invalidRequestURI = "invalid_request_uri"
-        // RFC 8707 §2
+        /// Tokens for this resource are not possible.
         case invalidTarget = "invalid_target"
-        // RFC 6750 §3.1
+        /// The access token is not valid.
         case invalidToken = "invalid_token"
+        /// The access token has not the scope.
         case insufficientScope = "insufficient_scope"
     }
 
@@ -42,7 +56,6 @@ package struct OAuthError: Error, Sendable, Equatable {
     /// An error.
     package init(_ code: Code, _ detail: String) {
         self.code = code
-        // RFC 6749 §5.2 allows no other characters in `error_description`.
         self.detail = String(
             decoding: detail.utf8.prefix(300).map { byte in
                 switch byte {

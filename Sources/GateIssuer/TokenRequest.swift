@@ -4,7 +4,7 @@ internal import Crypto
 internal import Foundation
 package import GateClients
 package import GateCore
-internal import GateSessions
+package import GateSessions
 
 /// A request to the token endpoint, of a client that is authenticated.
 package struct TokenRequest: Sendable {
@@ -12,6 +12,12 @@ package struct TokenRequest: Sendable {
     package let client: ClientSettings
     /// The parameters, none repeated.
     package let form: Form
+
+    /// A request of a client that ``Issuer/client(of:_:)`` has authenticated.
+    package init(client: ClientSettings, form: Form) {
+        self.client = client
+        self.form = form
+    }
 }
 
 extension Issuer {
@@ -97,5 +103,22 @@ extension Issuer {
     /// RFC 7636 §4.1.
     private static func isVerifier(_ text: String) -> Bool {
         (43...128).contains(text.utf8.count) && text.utf8.allSatisfy { PercentEncoding.isUnreserved($0) }
+    }
+}
+
+extension Issuer {
+    /// The audiences of the access token that a request asks for: those that it names, or all that were granted.
+    ///
+    /// RFC 8707 §2.2.
+    package func audiences(namedIn request: TokenRequest, grantedTo grant: ClientGrant) throws(OAuthError) -> [String] {
+        let named = try self.namedAudiences(in: request.form, of: request.client)
+        let known = self.audiences(of: request.client)
+        // An app may have been removed from the client since.
+        let granted = grant.audiences.filter { audience in known.contains { isIdentical($0, audience) } }
+        guard !named.isEmpty else { return granted }
+        guard named.allSatisfy({ audience in granted.contains { isIdentical($0, audience) } }) else {
+            throw OAuthError(.invalidTarget, "'resource' was not granted to the client")
+        }
+        return named
     }
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import GateCore
+
 extension Failure {
     /// The reference of all error codes as Markdown, which is `docs/errors.md`, with a line break at its end.
     package static var reference: String {

@@ -16,6 +16,32 @@ package struct PageButton: Sendable, Hashable {
     fileprivate var values: [String: String] { ["address": self.address, "text": self.text] }
 }
 
+/// What the page shows that asks a user whether a client may sign them in.
+package struct ConsentView {
+    let client: String
+    let target: String
+    let apps: [String]
+    let fields: [(name: String, value: String)]
+    let choice: (name: String, allow: String, deny: String)
+
+    /// - Parameters:
+    ///   - client: The name of the client.
+    ///   - target: Where the browser goes, as the user may recognize it.
+    ///   - apps: The apps in which the client may act for the user.
+    ///   - fields: Hidden fields of the form.
+    ///   - choice: The field with the user's choice, and its values.
+    package init(
+        client: String,
+        target: String,
+        apps: [String],
+        fields: [(name: String, value: String)],
+        choice: (name: String, allow: String, deny: String)
+    ) {
+        (self.client, self.target, self.apps) = (client, target, apps)
+        (self.fields, self.choice) = (fields, choice)
+    }
+}
+
 /// The gateway's own pages.
 ///
 /// Values are escaped by the templates; no page holds bytes of the request.
@@ -67,6 +93,16 @@ package enum Pages {
     package static func apps(_ apps: [PageButton], user: PageContext.User, signOut: String) -> String {
         let values: [String: Any] = ["apps": apps.map(\.values), "hasApps": !apps.isEmpty, "signOut": signOut]
         return self.render(self.appsTemplate, title: "Your apps", values.merging(self.values(of: user)) { $1 })
+    }
+
+    /// The page that asks a user whether a client may sign them in.
+    package static func consent(_ view: ConsentView, action: String, user: PageContext.User) -> String {
+        let values: [String: Any] = [
+            "client": view.client, "target": view.target, "apps": view.apps, "hasApps": !view.apps.isEmpty,
+            "fields": view.fields.map { ["name": $0.name, "value": $0.value] }, "choice": view.choice.name,
+            "allow": view.choice.allow, "deny": view.choice.deny, "action": action,
+        ]
+        return self.render(self.consentTemplate, title: "Continue to \(view.client)?", self.values(of: user).merging(values) { $1 })
     }
 
     private static func values(of user: PageContext.User?) -> [String: Any] {
@@ -128,6 +164,23 @@ package enum Pages {
         <li><a class="button" href="{{address}}">{{text}}</a></li>
         {{/buttons}}
         </ul>
+
+        """
+    )
+
+    private static let consentTemplate = PageTemplate(
+        """
+        {{#hasUser}}
+        <p>You are signed in as <strong>{{user}}</strong>{{#hasAccount}} ({{account}}){{/hasAccount}}.</p>
+        {{/hasUser}}
+        <p><strong>{{client}}</strong> will learn who you are, and act for you until you sign out{{#hasApps}} in:{{/hasApps}}{{^hasApps}}.{{/hasApps}}</p>
+        {{#hasApps}}<ul>{{#apps}}<li>{{.}}</li>{{/apps}}</ul>{{/hasApps}}
+        <p>You will be sent to <code>{{target}}</code>. Continue only if you have just asked for this there.</p>
+        <form method="post" action="{{action}}">
+        {{#fields}}<input type="hidden" name="{{name}}" value="{{value}}">{{/fields}}
+        <button class="button" name="{{choice}}" value="{{allow}}">Continue</button>
+        <button class="button quiet" name="{{choice}}" value="{{deny}}">Cancel</button>
+        </form>
 
         """
     )

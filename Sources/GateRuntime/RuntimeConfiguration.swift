@@ -5,6 +5,7 @@ package import GateAssertion
 package import GateConfiguration
 package import GateCore
 package import GateHeaders
+package import GateIssuer
 package import GateOpenID
 package import GateOperations
 package import GatePages
@@ -48,6 +49,10 @@ package final class RuntimeConfiguration: Sendable {
     let issuers: [String: TokenIssuer]
     /// The service tokens, by their hashes.
     let serviceTokens: [[UInt8]: ServiceTokenSettings]
+    /// The gateway as the OpenID provider of clients; nil without clients.
+    package let issuer: Issuer?
+    /// The documents below `/.well-known/`.
+    package let wellKnown: WellKnownDocuments
     /// Renders failures.
     package let rendering: Rendering
     /// The log.
@@ -109,6 +114,7 @@ package final class RuntimeConfiguration: Sendable {
         self.keys = parts.keys
         self.issuers = Dictionary(parts.issuers.map { ($0.settings.id, $0) }) { first, _ in first }
         self.serviceTokens = Dictionary(parts.serviceTokens.map { ($0.hash, $0) }) { first, _ in first }
+        self.issuer = parts.issuer
         self.log = parts.log
         self.access = parts.access
         self.metrics = parts.metrics
@@ -130,6 +136,7 @@ package final class RuntimeConfiguration: Sendable {
             }
         }
         self.origins = origins
+        self.wellKnown = WellKnownDocuments(of: parts.issuer, at: parts.publicOrigin, hosts: origins.keys)
         self.domains = domains
         self.keepsCookies = parts.keepsCookies
         self.sessionScan = SessionCookieScan(
@@ -324,6 +331,8 @@ package struct RuntimeParts {
     package var issuers: [TokenIssuer] = []
     /// The service tokens.
     package var serviceTokens: [ServiceTokenSettings] = []
+    /// The gateway as the OpenID provider of clients; nil without clients.
+    package var issuer: Issuer?
 
     /// Parts with default limits.
     package init(

@@ -34,6 +34,10 @@ package final class RuntimeRoute: Sendable {
     package let takesMachines: Bool
     /// Whether service tokens are accepted as the password of Basic authentication too.
     package let takesBasic: Bool
+    /// Whether the session of a browser is accepted.
+    package let takesSessions: Bool
+    /// Whether access tokens of this gateway are accepted.
+    package let takesTokens: Bool
     /// Whether the app also gets `Forwarded`.
     package let sendsForwarded: Bool
     /// Whether responses may be silent without a time-out.
@@ -76,6 +80,8 @@ package final class RuntimeRoute: Sendable {
         self.identityResponse = IdentityResponse(app)
         self.takesMachines = !app.route.issuers.isEmpty || !app.route.serviceTokens.isEmpty
         self.takesBasic = app.takesBasic
+        self.takesSessions = app.accepts.contains(.session)
+        self.takesTokens = app.accepts.contains(.token)
         self.sendsForwarded = app.sendsForwarded
         let strictness = app.traffic.strictness
         self.writeOrigins = strictness.origins

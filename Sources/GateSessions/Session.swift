@@ -58,6 +58,14 @@ package struct Session: Sendable, Hashable {
     /// The key of the family in the store and the revocation feed.
     package var familyKey: [UInt8] { digest("session/family", self.family.utf8) }
 
+    /// The id of the sign-in in tokens for clients, the same for all of them; it grants no access.
+    package var signInID: String { Session.signInID(ofFamily: self.familyKey) }
+
+    /// The same by the key of the family.
+    package static func signInID(ofFamily key: [UInt8]) -> String {
+        Base64URL.encode(digest("session/sign-in-id", key).prefix(16))
+    }
+
     /// The maximum length of an ID token that is kept.
     static let maxIDTokenBytes = 16_384
 }

@@ -49,6 +49,8 @@ extension Failure {
         case signInTooMany
         case signInOverloaded
         case providerNone
+        case clientRequest
+        case clientRejected
 
         // Session transfer
         case sessionTransferParameters
@@ -727,6 +729,27 @@ extension Failure.Reason {
                 .signIn,
                 page: .providerNotFound,
                 documentation: "`providers.yaml` has no provider of this name."
+            )
+        case .clientRequest:
+            Entry(
+                "client.request",
+                .malformedRequest,
+                .signIn,
+                page: .appNotKnown,
+                documentation: """
+                    A client of `clients` sent the browser with a request that cannot be answered, since `client_id` or \
+                    `redirect_uri` is not one of the file. The detail names it.
+                    """
+            )
+        case .clientRejected:
+            Entry(
+                "client.rejected",
+                .malformedRequest,
+                .signIn,
+                documentation: """
+                    A client of `clients` got an error of OAuth 2.0, in the redirect or as JSON: `error` and \
+                    `error_description` are in the detail. See [clients.md](clients.md#errors).
+                    """
             )
         case .sessionTransferParameters:
             Entry(
@@ -2425,6 +2448,10 @@ extension Failure.Page {
         "This sign-in took too long",
         "A sign-in has to be completed within ten minutes. Nothing is broken: sign in again.",
         [.signInAgain]
+    )
+    fileprivate static let appNotKnown = Self(
+        "This app cannot sign you in",
+        "The app that sent you here is not set up for this sign-in. Its developer has to correct that."
     )
     fileprivate static let transferNotCompleted = Self(
         "This sign-in cannot be completed",

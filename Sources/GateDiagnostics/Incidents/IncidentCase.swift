@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateCore
+internal import GateOperations
 
 /// All that was found about one incident, or about a request that shows none.
 struct IncidentCase: Sendable {

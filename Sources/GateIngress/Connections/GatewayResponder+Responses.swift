@@ -57,7 +57,9 @@ extension GatewayResponder {
     /// Adds to a 401 which tokens the app accepts.
     func challenge(_ response: inout Response, _ request: RequestHead, isRejected: Bool) {
         let path = RequestPath(runtime: self.runtime, loop: self.loop)
-        guard response.head.status.code == 401, let route = path.route(of: request), route.takesMachines else { return }
+        guard response.head.status.code == 401, let route = path.route(of: request),
+            route.takesMachines || route.takesTokens
+        else { return }
         // A browser would show its dialog for a password.
         let isBrowser = request.message.first(.secFetchMode) != nil || request.message.first(.xRequestedWith) != nil
         let further = self.runtime.challenges(on: route, isRejected: isRejected, asksForPassword: !isBrowser)
@@ -158,9 +160,9 @@ extension GatewayResponder {
         }
     }
 
-    func lookUp(_ ticket: Ticket, for route: RuntimeRoute) {
+    func lookUp(_ sought: SoughtSession, for route: RuntimeRoute) {
         guard let request else { return }
-        let host = request.authority.host
+        let (ticket, host) = (sought.ticket, sought.host)
         // A form or a part of another page cannot be led over the provider and be repeated afterwards.
         let mayAskUser =
             (request.method == .get || request.method == .head)

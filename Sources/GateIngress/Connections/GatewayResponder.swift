@@ -145,9 +145,9 @@ extension GatewayResponder {
             guard !self.beginsSignIn(request, on: route) else { return }
             self.invite(request, to: route)
         case .recheckNeeded(let route, let provider): self.invite(request, to: route, silentlyWith: provider)
-        case .needsSession(let ticket, let route):
+        case .needsSession(let sought, let route):
             self.holdBody()
-            self.lookUp(ticket, for: route)
+            self.lookUp(sought, for: route)
         case .needsVerification(let credential, let issuer, _):
             self.holdBody()
             self.verify(credential, at: issuer)

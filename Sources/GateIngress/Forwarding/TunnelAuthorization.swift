@@ -98,8 +98,8 @@ final class TunnelAuthorization {
         )
         self.loop.forgetForAccessLine()
         switch verdict {
-        case .needsSession(let ticket, let route) where lookup == nil:
-            self.lookUp(ticket, for: route, then: report)
+        case .needsSession(let sought, let route) where lookup == nil:
+            self.lookUp(sought, for: route, then: report)
         case .needsVerification(let credential, let issuer, _) where lookup == nil:
             self.verify(credential, at: issuer, then: report)
         case .forwarded(let route, _) where route.name == self.route.name:
@@ -120,12 +120,12 @@ final class TunnelAuthorization {
     }
 
     private func lookUp(
-        _ ticket: Ticket,
+        _ sought: SoughtSession,
         for route: RuntimeRoute,
         then report: @escaping (TunnelDecision) -> Void
     ) {
         let lookUp = SessionLookUp(runtime: self.loop.runtime, route: route)
-        let host = self.request.authority.host
+        let (ticket, host) = (sought.ticket, sought.host)
         let loop = self.loop.loop
         let bound = NIOLoopBound((self, report), eventLoop: loop)
         self.loop.lookUps += 1

@@ -22,6 +22,7 @@ final class LoopState {
     let sweep = DeadlineSweep()
     let sessions = SessionCache()
     var machines = MachineCache()
+    var tokens = TokenCache()
     let tunnels = TunnelRegistry()
     /// The configuration in force.
     ///
@@ -196,6 +197,7 @@ final class LoopState {
         self.access = runtime.access.map { AccessLog($0) }
         self.weigh()
         self.machines.removeAll()
+        self.tokens.removeAll()
         self.sessions.adopt { hasSecrets && runtime.sessions.admits($0) }
         self.tunnels.checkAll()
         self.upstreamsOfRoutes.removeAll()

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateClients
 internal import GateCore
 internal import GateHeaders
 internal import GateOperations
@@ -147,6 +148,8 @@ final class CachedSession {
         route: RuntimeRoute, authorization: RouteAuthorization, refreshAt: Instant, rule: RulePlace?,
         subject: AccessSubject?
     )
+    /// The decision about its user at the client that it was issued for, and the rules that have decided.
+    private var atClient: (client: ClientSettings, decision: UserDecision)?
     /// When its cookie was last renewed, where the cookie is the session.
     var renewedAt: Instant?
     private static let maxAuthorizations = 64
@@ -211,6 +214,19 @@ final class CachedSession {
         return authorization
     }
 
+    /// The decision about its user at a client by the client's own rules, which are about no request.
+    func decision(at client: ClientSettings, now: Instant) -> Decision {
+        let known = self.atClient.flatMap { $0.client.id == client.id ? $0.decision : nil }
+        let decision = known ?? client.route.userDecision(for: self.session.profile)
+        if known == nil { self.atClient = (client, decision) }
+        guard case .final(let final) = decision else {
+            let time = self.session.authenticated
+            let facts = RequestFacts(method: "GET", client: nil, time: now, authenticated: time)
+            return client.route.decision(for: facts, path: [UInt8(ascii: "/")], profile: self.session.profile)
+        }
+        return final
+    }
+
     /// The rule that has decided last.
     var rule: RulePlace? { self.last?.rule }
 
@@ -234,6 +250,7 @@ final class CachedSession {
 
     func dropAuthorizations() {
         self.last = nil
+        self.atClient = nil
         self.authorizations.removeAll()
     }
 }

@@ -140,6 +140,29 @@ package struct RequestLog: Sendable {
         )
     }
 
+    /// A client got its first tokens for a user.
+    package func grantBegan(_ client: String, of profile: Profile, session: String) {
+        self.audit.info(
+            "client signed in",
+            metadata: [
+                "client": "\(RequestLog.plain(client))", "user": "\(RequestLog.plain(profile.user))",
+                "session": "\(session)",
+            ]
+        )
+    }
+
+    /// A client brought a refresh token that it, or a thief, had used before.
+    package func refreshTokenReused(_ client: String, of profile: Profile, session: String) {
+        self.audit.warning(
+            "refresh token reused",
+            metadata: [
+                "client": "\(RequestLog.plain(client))", "user": "\(RequestLog.plain(profile.user))",
+                "session": "\(session)",
+                "advice": "the sign-in of the client has ended; if the client did not repeat an old request, its token was stolen",
+            ]
+        )
+    }
+
     /// A user is in more groups than a session keeps.
     package func groupsDropped(_ profile: Profile, count: Int) {
         self.logger.warning(

@@ -170,7 +170,7 @@ extension RuntimeConfiguration {
     package func challenges(on route: RuntimeRoute, isRejected: Bool, asksForPassword: Bool) -> [String] {
         var challenges: [String] = []
         if route.takesBasic, asksForPassword { challenges.append("Basic realm=\"gatehouse\", charset=\"UTF-8\"") }
-        if route.takesMachines {
+        if route.takesMachines || route.takesTokens {
             challenges.append("Bearer realm=\"gatehouse\"\(isRejected ? ", error=\"invalid_token\"" : "")")
         }
         return challenges

@@ -62,14 +62,14 @@ package struct Rendering: Sendable {
 
     /// The response for scripts that come without a fitting session, with the address that a user would have to open; nil
     /// for an app that accepts tokens only.
-    package func challenge(_ failure: Failure, signIn address: String? = nil) -> Response {
+    package func challenge(_ failure: Failure, signIn address: String? = nil, help: String? = nil) -> Response {
         let incident = self.random.identifier(9)
         self.log.refused(failure, incident: incident, isPage: false)
         let cookie = GatewayCookie.session(at: self.publicOrigin).name
         let script = "a client without one sends the cookie \(cookie) of that session"
         var members: [String: JSON] = [
             "error": .string(failure.code), "incident": .string(incident),
-            "help": "send a token of the app's operator as 'Authorization: Bearer TOKEN'",
+            "help": .string(help ?? "send a token of the app's operator as 'Authorization: Bearer TOKEN'"),
         ]
         if let address {
             members["sign_in"] = .string(address)
@@ -79,6 +79,13 @@ package struct Rendering: Sendable {
         response.rejection = Response.Rejection(failure.reason, incident: incident)
         if address != nil { response.head.headerFields[.wwwAuthenticate] = Rendering.authenticationScheme }
         return response
+    }
+
+    /// Logs a failure that a client of ours gets in another form, and returns its incident id.
+    package func logged(_ failure: Failure) -> String {
+        let incident = self.random.identifier(9)
+        self.log.refused(failure, incident: incident, isPage: false)
+        return incident
     }
 
     /// The value of `WWW-Authenticate`.

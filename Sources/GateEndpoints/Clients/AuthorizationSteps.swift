@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateClients
+internal import GateCore
+internal import GateIssuer
+internal import GatePolicy
+internal import GateSessions
+
+/// What a user has to do before a client gets a code.
+enum AuthorizationSteps {
+    /// The path of the endpoint.
+    static let path = "/oauth2/authorize"
+
+    /// The name of the parameter with the time since which the user must have signed in, in seconds since 1970; added by the
+    /// gateway where it leads a browser to a sign-in, in place of `prompt` and `max_age`.
+    ///
+    /// A user may change it, and gets an ID token that has the time of the authentication all the same.
+    private static let sinceName = "gatehouse_since"
+
+    /// The time since which the user must have signed in; nil for no such time.
+    static func since(in form: Form) -> Instant? {
+        form[self.sinceName].flatMap { Int64($0) }.map { Instant(seconds: $0) }
+    }
+
+    /// A request without what the gateway has added.
+    static func original(_ form: Form) -> Form { Form(form.fields.filter { $0.name != self.sinceName }) }
+
+    /// Whether the session of a user is recent enough for a request.
+    static func isRecent(_ session: Session, for request: AuthorizationRequest, _ form: Form, now: Instant) -> Bool {
+        if let since = self.since(in: form) { return session.created >= since }
+        guard !request.prompt.login, !request.prompt.selectAccount else { return false }
+        guard let maxAge = request.maxAge else { return true }
+        return session.authenticated.map { now.since($0) <= maxAge } ?? false
+    }
+
+    /// Where the browser comes back to after a sign-in: the same request, which then needs no further one.
+    ///
+    /// - Parameters:
+    ///   - form: The parameters.
+    ///   - request: The same, checked.
+    ///   - since: The time since which a rule wants the sign-in; nil for no such rule.
+    ///   - now: The time.
+    /// - Returns: The path; nil if it is too long.
+    static func returnPath(_ form: Form, _ request: AuthorizationRequest, since: Instant?, now: Instant) -> ReturnPath? {
+        var fields = self.original(form).fields.filter { $0.name != "prompt" && $0.name != "max_age" }
+        if request.prompt.consent { fields.append(Form.Field("prompt", "consent")) }
+        if since != nil || request.prompt.login || request.prompt.selectAccount || request.maxAge != nil {
+            fields.append(Form.Field(self.sinceName, "\(now.seconds)"))
+        }
+        return ReturnPath("\(self.path)?\(Form(fields).encoded)")
+    }
+
+    /// Whether the user must be asked: where the client wants that, and where any program on the user's device could call itself
+    /// this client.
+    ///
+    /// RFC 8252 §8.6.
+    static func needsConsent(_ request: AuthorizationRequest) -> Bool {
+        request.client.asksConsent || request.prompt.consent || !request.target.redirectURI.hasPrefix("https://")
+    }
+}
+
+/// What the form of the consent page brings back: the request that the user has seen, for one session.
+///
+/// RFC 6749 §10.12.
+struct Consent {
+    private static let purpose = "client/consent"
+    private static let lifetime = Duration.seconds(600)
+
+    /// The name of the field that has it.
+    static let field = "consent"
+    /// The field with the user's choice, and its value if that is to sign in.
+    static let choice = (name: "choice", allow: "allow", deny: "deny")
+
+    /// The request.
+    let form: Form
+    private let family: String
+    private let expires: Instant
+
+    /// The consent that a user is asked for.
+    init(to form: Form, of session: Session, now: Instant) {
+        self.form = form
+        self.family = session.signInID
+        self.expires = now.advanced(by: Consent.lifetime)
+    }
+
+    /// Opens the field; nil unless this gateway has sealed it within ten minutes.
+    init?(sealed text: String, by sealer: Sealer, now: Instant) {
+        guard text.utf8.count <= EndpointRequest.maxBody, let bytes = Base64URL.decode(text),
+            let plain = sealer.open(bytes, for: Consent.purpose), let json = try? JSON(parsing: plain, depth: 1),
+            let form = json["form"]?.string.flatMap({ Form(encoded: $0) }), let family = json["family"]?.string,
+            let expires = json["expires"]?.integer, now < Instant(seconds: expires)
+        else { return nil }
+        self.form = form
+        self.family = family
+        self.expires = Instant(seconds: expires)
+    }
+
+    /// The text of the field.
+    func sealed(by sealer: Sealer) -> String {
+        let members: JSON = [
+            "form": .string(self.form.encoded), "family": .string(self.family), "expires": .int(self.expires.seconds),
+        ]
+        return Base64URL.encode(sealer.seal(members.encoded, for: Consent.purpose))
+    }
+
+    /// Whether it is of the user who has this session.
+    func isOf(_ session: Session) -> Bool { isIdentical(session.signInID, self.family) }
+}

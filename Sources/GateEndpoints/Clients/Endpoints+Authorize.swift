@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateClients
+internal import GateCore
+internal import GateHTTP
+internal import GateIssuer
+internal import GatePages
+internal import GatePolicy
+internal import GateRuntime
+internal import GateSessions
+internal import GateWire
+
+extension Endpoints {
+    /// Gives a client a code for the user of the browser, after what the user has to do for that.
+    ///
+    /// RFC 6749 §4.1.1 and §4.1.2, OpenID Connect Core §3.1.2.
+    func authorize(_ request: EndpointRequest) async throws(Failure) -> Response {
+        guard let issuer = self.runtime.issuer, self.isOnGatewayHost(request) else { throw self.noClients }
+        guard request.method == .post else {
+            guard let form = request.query else { throw Failure(.clientRequest, "the query is not a form") }
+            return try await self.authorize(form, request, issuer)
+        }
+        guard let form = request.form else { throw Failure(.clientRequest, "the body is not a form") }
+        if let text = form[Consent.field] { return try await self.answer(text, form, request, issuer) }
+        // Our cookie does not come along with a form of another site, and with a link it does.
+        return Rendering.redirect(to: "\(self.runtime.publicOrigin)\(AuthorizationSteps.path)?\(form.encoded)")
+    }
+
+    private func authorize(
+        _ form: Form,
+        _ request: EndpointRequest,
+        _ issuer: Issuer,
+        consented: Consent? = nil
+    ) async throws(Failure) -> Response {
+        let asked: AuthorizationRequest
+        switch issuer.authorizationRequest(AuthorizationSteps.original(form)) {
+        case .untrusted(let why): throw Failure(.clientRequest, why)
+        case .error(let error, let target): return self.reject(error, to: target)
+        case .valid(let valid): asked = valid
+        }
+        guard request.isNavigation || asked.prompt.none else {
+            throw Failure(.requestNotNavigation, "a sign-in begins with a navigation of the user")
+        }
+        let found = try await self.confirmedSession(of: request, mayAskUser: !asked.prompt.none)
+        let step = NextStep(endpoints: self, request: request, asked: asked, form: form)
+        let session: Session
+        switch found {
+        case .none: return step.signIn()
+        case .needsUser(let stale): return step.signIn(silentlyWith: stale.provider)
+        case .session(let live): session = live
+        }
+        let accepts = asked.client.route.accepts(session.profile)
+        guard accepts, asked.provider.map({ $0 == session.provider }) ?? true else {
+            return step.signIn(otherAccount: true)
+        }
+        guard asked.expectedUser.map({ isIdentical($0, session.profile.user) }) ?? true else {
+            return step.signIn(otherAccount: true)
+        }
+        guard AuthorizationSteps.isRecent(session, for: asked, form, now: request.now) else {
+            return step.signIn(otherAccount: asked.prompt.selectAccount)
+        }
+        switch self.runtime.decision(about: session, at: asked.client, from: request.client, now: request.now) {
+        case .admitted: break
+        case .signInNeeded, .authenticationNeeded: return step.signIn(since: request.now)
+        case .denied(let denial):
+            let failure = denial.failure(of: session.profile, app: asked.client.id)
+            return self.reject(OAuthError(.accessDenied, failure.detail), to: asked.target, because: failure)
+        case .openToAll, .openToNetwork:
+            throw Failure(.clientRequest, "'\(asked.client.id)' has public rules, which admit no user")
+        }
+        var terms = asked.terms
+        let permitted = self.runtime.permitted(terms.audiences, to: session.profile)
+        if asked.namesAudiences, permitted.count < terms.audiences.count {
+            let error = OAuthError(.accessDenied, "the user may not enter the app of 'resource'")
+            return self.reject(error, to: asked.target)
+        }
+        terms.audiences = permitted
+        if AuthorizationSteps.needsConsent(asked), consented == nil {
+            guard !asked.prompt.none else {
+                return self.reject(OAuthError(.consentRequired, "the user has to be asked"), to: asked.target)
+            }
+            return self.consentPage(form, asked, session, request)
+        }
+        guard let ticket = request.ticket else { return step.signIn() }
+        let code = AuthorizationCode(for: terms, ticket: ticket, random: self.runtime.random, now: request.now)
+        return Rendering.redirect(to: asked.target.url(code: code.sealed(by: self.runtime.sealer)))
+    }
+
+    /// The page that names the client, where the browser goes, and who the user is.
+    private func consentPage(
+        _ form: Form,
+        _ asked: AuthorizationRequest,
+        _ session: Session,
+        _ request: EndpointRequest
+    ) -> Response {
+        let consent = Consent(to: form, of: session, now: request.now)
+        let apps = asked.terms.audiences.compactMap { self.runtime.route(withAudience: $0)?.name }
+        let html = Pages.consent(
+            ConsentView(
+                client: asked.client.name,
+                target: asked.target.place,
+                apps: apps,
+                fields: [(Consent.field, consent.sealed(by: self.runtime.sealer))],
+                choice: Consent.choice
+            ),
+            action: "\(self.runtime.publicOrigin)\(AuthorizationSteps.path)",
+            user: self.runtime.user(of: session)
+        )
+        // Chromium applies `form-action` to the redirect after the form as well.
+        return Rendering.page(200, html, formTargets: "'self' \(asked.target.formTarget)")
+    }
+
+    /// What the user chose on that page.
+    private func answer(
+        _ text: String,
+        _ form: Form,
+        _ request: EndpointRequest,
+        _ issuer: Issuer
+    ) async throws(Failure) -> Response {
+        guard request.comesFromOurPages else {
+            throw Failure(.requestCrossSite, "another site posted to authorize")
+        }
+        guard let consent = Consent(sealed: text, by: self.runtime.sealer, now: request.now) else {
+            throw Failure(.clientRequest, "the consent page is over ten minutes old, or not of this gateway")
+        }
+        guard let session = try await self.session(of: request), consent.isOf(session) else {
+            // Another user is signed in now, who has not been asked.
+            return Rendering.redirect(
+                to: "\(self.runtime.publicOrigin)\(AuthorizationSteps.path)?\(consent.form.encoded)"
+            )
+        }
+        guard form[Consent.choice.name] == Consent.choice.allow else {
+            switch issuer.authorizationRequest(AuthorizationSteps.original(consent.form)) {
+            case .untrusted(let why): throw Failure(.clientRequest, why)
+            case .error(let error, let target): return self.reject(error, to: target)
+            case .valid(let asked):
+                return self.reject(OAuthError(.accessDenied, "the user did not consent"), to: asked.target)
+            }
+        }
+        return try await self.authorize(consent.form, request, issuer, consented: consent)
+    }
+
+    /// Sends the browser back to the client with an error.
+    func reject(_ error: OAuthError, to target: AuthorizationTarget, because failure: Failure? = nil) -> Response {
+        let failure = failure ?? Failure(.clientRejected, "\(error.code.rawValue): \(error.detail)")
+        let incident = self.runtime.rendering.logged(failure)
+        var response = Rendering.redirect(to: target.url(error))
+        response.rejection = Response.Rejection(failure.reason, incident: incident)
+        return response
+    }
+}
+
+/// Where the browser goes if the user has to sign in first.
+private struct NextStep {
+    let endpoints: Endpoints
+    let request: EndpointRequest
+    let asked: AuthorizationRequest
+    let form: Form
+
+    func signIn(
+        silentlyWith provider: String? = nil,
+        otherAccount: Bool = false,
+        since: Instant? = nil
+    ) -> Response {
+        guard !self.asked.prompt.none else {
+            let error = OAuthError(.loginRequired, "the user has to sign in")
+            return self.endpoints.reject(error, to: self.asked.target)
+        }
+        guard let whole = AuthorizationSteps.returnPath(self.form, self.asked, since: since, now: self.request.now) else {
+            return self.endpoints.reject(OAuthError(.invalidRequest, "the request is too long"), to: self.asked.target)
+        }
+        let runtime = self.endpoints.runtime
+        let path = runtime.carried(whole, on: runtime.publicOrigin.host, for: self.request.client)
+        if let provider {
+            return Rendering.redirect(to: SignInRedirect(runtime: runtime).silentAddress(path, provider: provider))
+        }
+        let query = Form([Form.Field("rd", path.value)] + (otherAccount ? [.selectAccount] : [])).encoded
+        let accepted = self.endpoints.accepted(at: path, now: self.request.now)
+        let named = accepted.first { $0.id == self.asked.provider } ?? (accepted.count == 1 ? accepted.first : nil)
+        let next = named.map { "start/\($0.id)" } ?? "sign_in"
+        return Rendering.redirect(to: "\(runtime.publicOrigin)/oauth2/\(next)?\(query)")
+    }
+}
+
+extension RuntimeConfiguration {
+    /// The decision about a user at a client, by the client's own rules.
+    func decision(about session: Session, at client: ClientSettings, from address: IPAddress?, now: Instant) -> Decision {
+        let facts = RequestFacts(method: "GET", client: address, time: now, authenticated: session.authenticated)
+        return client.route.decision(for: facts, path: Array("/".utf8), profile: session.profile)
+    }
+
+    /// The app whose assertions have an audience; nil for that of the gateway.
+    func route(withAudience audience: String) -> RuntimeRoute? {
+        self.routes.first { isIdentical($0.route.audience, audience) }
+    }
+
+    /// The audiences of the apps that a user may enter, as far as that does not depend on the request.
+    func permitted(_ audiences: [String], to profile: Profile) -> [String] {
+        audiences.filter { audience in
+            guard let route = self.route(withAudience: audience) else { return true }
+            return route.route.decision(for: profile)?.isAdmission ?? true
+        }
+    }
+}
+
+extension AuthorizationTarget {
+    /// What the consent page shows of the redirect URI: the host, or the scheme of a native app.
+    var place: String { self.formTarget }
+
+    /// The source expression of `form-action` for the redirect URI.
+    var formTarget: String {
+        if let url = WebURL(self.redirectURI) { return "\(url.origin)" }
+        return String(self.redirectURI.prefix { $0 != ":" }) + ":"
+    }
+}

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateAssertion
+internal import GateClients
+internal import GateCore
+internal import GateHTTP
+internal import GateHeaders
+internal import GateIssuer
+internal import GateOperations
+internal import GatePages
+internal import GatePolicy
+internal import GateRuntime
+internal import GateSessions
+internal import GateWire
+internal import HTTPTypes
+
+/// The endpoints that clients call themselves, without a browser; JSON for all of them.
+struct TokenEndpoints: Sendable {
+    let runtime: RuntimeConfiguration
+    let issuer: Issuer
+
+    /// The response to a request; errors are those of the protocol.
+    func response(to request: EndpointRequest, at address: EndpointPath) async -> Response {
+        do {
+            guard let form = request.form else {
+                throw OAuthError(.invalidRequest, "the body is not application/x-www-form-urlencoded")
+            }
+            let client = try self.issuer.client(of: form, request.authorization)
+            switch address {
+            case .introspect: return try await self.introspect(form, client, request)
+            case .revoke: return try await self.revoke(form, client)
+            default: return try await self.tokens(TokenRequest(client: client, form: form), request)
+            }
+        } catch let error as OAuthError {
+            return self.response(to: error, usesBasic: request.authorization != nil)
+        } catch let failure as Failure {
+            let isBusy = failure.kind == .overloaded
+            let error = OAuthError(isBusy ? .temporarilyUnavailable : .serverError, "see the log of the gateway")
+            return self.response(to: error, because: failure)
+        } catch {
+            return self.response(to: OAuthError(.serverError, "unknown"))
+        }
+    }
+
+    /// The response to an error.
+    ///
+    /// RFC 6749 §5.2.
+    func response(to error: OAuthError, usesBasic: Bool = false, because failure: Failure? = nil) -> Response {
+        let failure = failure ?? Failure(.clientRejected, "\(error.code.rawValue): \(error.detail)")
+        let incident = self.runtime.rendering.logged(failure)
+        var members = error.json.object ?? [:]
+        members["incident"] = .string(incident)
+        var response = TokenEndpoints.json(error.status, .object(members))
+        if error.status == 401, usesBasic {
+            response.head.headerFields[.wwwAuthenticate] = "Basic realm=\"gatehouse\""
+        }
+        if error.status == 503 { response.head.headerFields[.retryAfter] = "2" }
+        response.rejection = Response.Rejection(failure.reason, incident: incident)
+        return response
+    }
+
+    /// A response that pages of any origin may read: it depends on no cookie.
+    static func json(_ status: Int, _ value: JSON) -> Response {
+        var response = Rendering.json(status, value)
+        response.head.headerFields[.accessControlAllowOrigin] = "*"
+        return response
+    }
+
+    /// The response to the preflight of a page of any origin.
+    ///
+    /// Fetch standard §3.3.3.
+    static func preflight(at address: EndpointPath) -> Response {
+        var fields: HTTPFields = [.accessControlAllowOrigin: "*"]
+        fields[.accessControlAllowMethods] = address.methods.map(\.rawValue).joined(separator: ", ")
+        fields[.accessControlAllowHeaders] = "Authorization, Content-Type, DPoP"
+        fields[.accessControlMaxAge] = "7200"
+        return Response(204, fields: fields)
+    }
+
+    /// The keys that verify tokens.
+    func keys() -> Response { Rendering.keys(self.issuer.signer.keys) }
+}
+
+// MARK: Tokens
+
+extension TokenEndpoints {
+    private func tokens(_ request: TokenRequest, _ own: EndpointRequest) async throws -> Response {
+        guard let name = request.form["grant_type"] else {
+            throw OAuthError(.invalidRequest, "'grant_type' is missing")
+        }
+        guard let type = GrantType(rawValue: name) else {
+            throw OAuthError(.unsupportedGrantType, "'grant_type' is none that this issuer supports")
+        }
+        guard request.client.grants.contains(type) else {
+            throw OAuthError(.unauthorizedClient, "the client's 'grants' do not have it")
+        }
+        switch type {
+        case .authorizationCode: return try await self.redeem(request, own)
+        case .refreshToken: return try await self.refresh(request, own)
+        case .deviceCode, .tokenExchange:
+            throw OAuthError(.unsupportedGrantType, "'grant_type' is not supported yet")
+        }
+    }
+
+    /// RFC 6749 §4.1.3 and §4.1.4.
+    private func redeem(_ request: TokenRequest, _ own: EndpointRequest) async throws -> Response {
+        let code = try self.issuer.code(in: request, now: own.now)
+        let sessions = self.runtime.sessions
+        let host = self.runtime.publicOrigin.host
+        switch try await sessions.redeem(code, boundTo: nil, gatewayHost: host, now: own.now) {
+        case .none: throw OAuthError(.invalidGrant, "the session of the user has ended")
+        case .replayed: throw OAuthError(.invalidGrant, "the code was used before; its tokens are revoked")
+        case .issued(let session):
+            do {
+                let response = try self.tokens(of: session, request, own, nonce: code.terms.nonce)
+                self.runtime.log.grantBegan(session.grant.client, of: session.session.profile, session: session.session.id)
+                return response
+            } catch {
+                try? await sessions.endClient(session.ticket)
+                throw error
+            }
+        }
+    }
+
+    /// RFC 6749 §6, RFC 9700 §4.14.2.
+    private func refresh(_ request: TokenRequest, _ own: EndpointRequest) async throws -> Response {
+        guard let text = request.form["refresh_token"] else {
+            throw OAuthError(.invalidRequest, "'refresh_token' is missing")
+        }
+        guard let token = RefreshToken(text, for: request.client.id, by: self.runtime.sealer) else {
+            throw OAuthError(.invalidGrant, "the refresh token is not one of this client")
+        }
+        let sessions = self.runtime.sessions
+        let ended = OAuthError(.invalidGrant, "the sign-in has ended: the user has to sign in again")
+        let current = try await self.confirmed(sessions.ticket(of: token, client: request.client.id), of: request.client)
+        guard let current else { throw ended }
+        // Before the token is replaced: what is denied now may be admitted later.
+        try self.check(current, of: request.client, own)
+        switch try await sessions.rotate(token, of: request.client.id, now: own.now) {
+        case .none: throw ended
+        case .reused(let session):
+            self.runtime.log.refreshTokenReused(request.client.id, of: session.session.profile, session: session.session.id)
+            throw OAuthError(.invalidGrant, "the refresh token was used before; the sign-in of the client has ended")
+        case .rotated(let session): return try self.tokens(of: session, request, own, nonce: nil)
+        }
+    }
+
+    /// The session of a client, confirmed by the provider if that is due.
+    private func confirmed(_ ticket: Ticket, of client: ClientSettings) async throws(Failure) -> ClientSession? {
+        let host = ClientGrant.host(of: client.id)
+        let found = try await SessionLookUp(runtime: self.runtime).session(for: ticket, host: host, mayAskUser: false)
+        guard case .session = found else { return nil }
+        return try await self.runtime.sessions.clientSession(ticket, of: client.id, now: self.runtime.clock.now)
+    }
+
+    /// Checks that the rules of the client admit its user, and that the sign-in at it is not over.
+    private func check(_ session: ClientSession, of client: ClientSettings, _ own: EndpointRequest) throws {
+        if let lifetime = client.lifetime, own.now.since(session.session.created) >= lifetime {
+            throw OAuthError(.invalidGrant, "the sign-in has ended after the client's 'lifetime'")
+        }
+        switch self.runtime.decision(about: session.session, at: client, from: own.client, now: own.now) {
+        case .admitted: return
+        case .denied(let denial):
+            throw OAuthError(.invalidGrant, denial.failure(of: session.session.profile, app: client.id).detail)
+        case .signInNeeded, .authenticationNeeded:
+            throw OAuthError(.invalidGrant, "the user has to sign in again for this client")
+        case .openToAll, .openToNetwork: throw OAuthError(.serverError, "the client has public rules")
+        }
+    }
+
+    /// The token response.
+    ///
+    /// RFC 6749 §5.1, OpenID Connect Core §3.1.3.3 and §12.2.
+    private func tokens(
+        of session: ClientSession,
+        _ request: TokenRequest,
+        _ own: EndpointRequest,
+        nonce: String?
+    ) throws -> Response {
+        let client = request.client
+        try self.check(session, of: client, own)
+        let named = try self.issuer.audiences(namedIn: request, grantedTo: session.grant)
+        let audiences = self.runtime.permitted(named, to: session.session.profile)
+        guard !audiences.isEmpty else {
+            throw OAuthError(.invalidTarget, "the user may enter none of the apps that the token would be for")
+        }
+        let end = client.lifetime.map { session.session.created.advanced(by: $0).since(own.now) }
+        let lifetime = min(client.accessTokenLifetime, end ?? client.accessTokenLifetime)
+        let accessToken = try self.issuer.accessToken(of: session, for: audiences, lifetime: lifetime, now: own.now)
+        var members: [String: JSON] = [
+            "access_token": .string(accessToken), "token_type": "Bearer",
+            "expires_in": .int(lifetime.components.seconds),
+            "scope": .string(session.grant.scopes.joined(separator: " ")),
+        ]
+        if client.grants.contains(.refreshToken) {
+            members["refresh_token"] = .string(session.refreshToken.text(for: client.id, by: self.runtime.sealer))
+        }
+        if session.grant.scopes.contains("openid") {
+            let issuer = self.issuer
+            let text = try issuer.idToken(of: session, for: client, nonce: nonce, beside: accessToken, now: own.now)
+            members["id_token"] = .string(text)
+        }
+        return TokenEndpoints.json(200, .object(members))
+    }
+}
+
+// MARK: Tokens in use
+
+extension TokenEndpoints {
+    /// What a token is: for the client that it was issued to, and for one whose apps it is for.
+    ///
+    /// RFC 7662 §2.
+    private func introspect(
+        _ form: Form,
+        _ client: ClientSettings,
+        _ own: EndpointRequest
+    ) async throws -> Response {
+        guard client.kind == .confidential else {
+            throw OAuthError(.unauthorizedClient, "only clients with a secret may ask about tokens")
+        }
+        guard let text = form["token"] else { throw OAuthError(.invalidRequest, "'token' is missing") }
+        let inactive = TokenEndpoints.json(200, ["active": false])
+        if let token = RefreshToken(text, for: client.id, by: self.runtime.sealer) {
+            let ticket = self.runtime.sessions.ticket(of: token, client: client.id)
+            guard let session = try await self.runtime.sessions.clientSession(ticket, of: client.id, now: own.now),
+                session.grant.generation == token.generation
+            else { return inactive }
+            return TokenEndpoints.json(200, .object(self.facts(of: session, client.id, ["token_type": "refresh_token"])))
+        }
+        guard let token = self.issuer.accessToken(text.utf8, now: own.now),
+            isIdentical(token.client, client.id) || self.issuer.audiences(of: client).contains(where: token.isFor),
+            let session = try await self.runtime.sessions.clientSession(token.ticket, of: token.client, now: own.now)
+        else { return inactive }
+        var members = self.facts(of: session, token.client, ["token_type": "Bearer"])
+        members["exp"] = .int(token.expires.seconds)
+        members["iat"] = .int(token.issued.seconds)
+        members["aud"] = .array(token.audiences.map(JSON.string))
+        return TokenEndpoints.json(200, .object(members))
+    }
+
+    private func facts(of session: ClientSession, _ client: String, _ more: [String: JSON]) -> [String: JSON] {
+        let members: [String: JSON] = [
+            "active": true, "client_id": .string(client), "sub": .string(session.session.profile.user),
+            "scope": .string(session.grant.scopes.joined(separator: " ")), "iss": .string(self.issuer.url),
+        ]
+        return members.merging(more) { $1 }
+    }
+
+    /// Ends the grant of a token; 200 for every other text too.
+    ///
+    /// RFC 7009 §2.1 and §2.2.
+    private func revoke(_ form: Form, _ client: ClientSettings) async throws -> Response {
+        guard let text = form["token"] else { throw OAuthError(.invalidRequest, "'token' is missing") }
+        let sessions = self.runtime.sessions
+        var ticket: Ticket?
+        if let token = RefreshToken(text, for: client.id, by: self.runtime.sealer) {
+            ticket = sessions.ticket(of: token, client: client.id)
+        } else if let token = self.issuer.accessToken(text.utf8, now: self.runtime.clock.now),
+            isIdentical(token.client, client.id)
+        {
+            ticket = token.ticket
+        }
+        if let ticket {
+            try await uncancelled { () throws(Failure) in try await sessions.endClient(ticket) }
+        }
+        return TokenEndpoints.json(200, .object([:]))
+    }
+
+    /// The user of a token, as far as its scopes go.
+    ///
+    /// OpenID Connect Core §5.3.
+    func userinfo(_ own: EndpointRequest) async -> Response {
+        do throws(Failure) {
+            let bearer = own.authorization.flatMap(TokenEndpoints.bearer)
+            guard let bearer, let token = self.issuer.accessToken(bearer.utf8, now: own.now),
+                let client = self.issuer.clients[token.client], let session = try await self.confirmed(token.ticket, of: client)
+            else { return self.challenge(OAuthError(.invalidToken, "the token is invalid, expired or revoked")) }
+            guard session.grant.scopes.contains("openid") else {
+                return self.challenge(OAuthError(.insufficientScope, "userinfo needs the scope 'openid'"))
+            }
+            return TokenEndpoints.json(200, .object(session.session.profile.claims(for: session.grant.scopes)))
+        } catch {
+            return self.response(to: OAuthError(.temporarilyUnavailable, "see the log of the gateway"), because: error)
+        }
+    }
+
+    /// RFC 6750 §3.
+    private func challenge(_ error: OAuthError) -> Response {
+        var response = self.response(to: error)
+        let text = "Bearer realm=\"gatehouse\", error=\"\(error.code.rawValue)\", error_description=\"\(error.detail)\""
+        response.head.headerFields[.wwwAuthenticate] = text
+        return response
+    }
+
+    private static func bearer(_ value: String) -> Substring? {
+        guard value.utf8.count > 7, value.prefix(7).lowercased() == "bearer " else { return nil }
+        return value.dropFirst(7).drop { $0 == " " }
+    }
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateClients
+package import GateCore
+
+extension Issuer {
+    /// The metadata of the issuer: OpenID Connect Discovery §3 and RFC 8414 §2 in one document.
+    ///
+    /// - Parameter endpoint: The URL of an endpoint by its name.
+    /// - Returns: The document.
+    package func metadata(endpoint: (String) -> String) -> JSON {
+        let grants = Set(self.clients.values.flatMap(\.grants)).map(\.rawValue).sorted()
+        let methods: JSON = ["none", "client_secret_basic", "client_secret_post"]
+        return [
+            "issuer": .string(self.url),
+            "authorization_endpoint": .string(endpoint("authorize")),
+            "token_endpoint": .string(endpoint("token")),
+            "userinfo_endpoint": .string(endpoint("userinfo")),
+            "introspection_endpoint": .string(endpoint("introspect")),
+            "revocation_endpoint": .string(endpoint("revoke")),
+            "end_session_endpoint": .string(endpoint("end_session")),
+            "jwks_uri": .string(endpoint("token-keys.json")),
+            "response_types_supported": ["code"],
+            "response_modes_supported": ["query"],
+            "grant_types_supported": .array(grants.map(JSON.string)),
+            "subject_types_supported": ["public"],
+            "id_token_signing_alg_values_supported": ["ES256"],
+            "scopes_supported": .array(Issuer.scopes.map(JSON.string)),
+            "claims_supported": .array(Issuer.claims.map(JSON.string)),
+            "token_endpoint_auth_methods_supported": methods,
+            "introspection_endpoint_auth_methods_supported": ["client_secret_basic", "client_secret_post"],
+            "revocation_endpoint_auth_methods_supported": methods,
+            "code_challenge_methods_supported": ["S256"],
+            "prompt_values_supported": ["none", "login", "consent", "select_account"],
+            "authorization_response_iss_parameter_supported": true,
+            "backchannel_logout_supported": true,
+            "backchannel_logout_session_supported": true,
+            "claims_parameter_supported": false,
+            "request_parameter_supported": false,
+            "request_uri_parameter_supported": false,
+        ]
+    }
+
+    private static let claims = [
+        "sub", "iss", "aud", "exp", "iat", "auth_time", "nonce", "at_hash", "sid", "name", "preferred_username",
+        "given_name", "family_name", "picture", "locale", "provider", "email", "email_verified", "groups",
+    ]
+}
