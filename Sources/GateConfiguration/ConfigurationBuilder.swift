@@ -35,6 +35,7 @@ struct ConfigurationBuilder {
             RedirectCheck(apps: self.draft.apps ?? [], publicURL: publicURL).check(&reading)
             if let gateway = self.gateway { LoopCheck(gateway, apps: self.draft.apps ?? []).check(&reading) }
             SharedUpstreamCheck(apps: apps, drafts: self.draft.apps ?? []).check(&reading)
+            SessionAPICheck(draft: self.draft, publicHost: publicURL.host).check(&reading)
             CookieStoreCheck(draft: self.draft, publicHost: publicURL.host).check(&reading)
         }
         guard let gateway = self.gateway else { return nil }
@@ -80,6 +81,7 @@ struct ConfigurationBuilder {
         settings.operationsToken = draft.operationsToken
         settings.trustedProxies = (draft.trustedProxies ?? []).map(\.value)
         settings.forwardAuth = draft.forwardAuth?.value.settings
+        settings.sessionAPI = draft.sessionAPI?.value
         settings.hsts = draft.hsts
         settings.secrets = draft.secrets
         settings.limits = draft.limits
