@@ -84,15 +84,16 @@ let moduleGraph: [(target: String, imports: [String])] = [
     (
         "GateAppConfiguration",
         [
-            "GateProviderConfiguration", "GateYAML", "GateProxy", "GateSessions", "GatePolicy", "GateWire", "GateCore",
-            "NIOCore",
+            "GateProviderConfiguration", "GateYAML", "GateProxy", "GateClients", "GateSessions", "GatePolicy",
+            "GateWire",
+            "GateCore", "NIOCore",
         ]
     ),
     (
         "GateConfiguration",
         [
             "GateAppConfiguration", "GateProviderConfiguration", "GateYAML", "GateRedis", "GateProxy", "GateHTTP",
-            "GateSessions", "GateProviders", "GatePolicy", "GateWire", "GateCore", "NIOCore",
+            "GateClients", "GateSessions", "GateProviders", "GatePolicy", "GateWire", "GateCore", "NIOCore",
         ]
     ),
     (

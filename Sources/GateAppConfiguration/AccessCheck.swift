@@ -5,18 +5,21 @@ internal import GatePolicy
 internal import GateProviderConfiguration
 internal import GateYAML
 
-/// Checks who may access one app, and builds its rule.
+/// Checks who may access one app, or sign in at one client, and builds its rule.
 struct AccessCheck {
     let known: KnownProviders
     let rules: RuleSets
     let app: Named<AppDraft>
+    /// The app or the client, as messages name it.
+    let subject: String
     /// Where the users of the app can come from: providers, issuers, service tokens.
     private var callers: Set<String> = []
 
-    init(known: KnownProviders, rules: RuleSets, app: Named<AppDraft>) {
+    init(known: KnownProviders, rules: RuleSets, app: Named<AppDraft>, subject: String = "the app") {
         self.known = known
         self.rules = rules
         self.app = app
+        self.subject = subject
     }
 
     /// The providers that the app accepts and its rule; an invalid rule denies every user.
@@ -324,7 +327,7 @@ struct AccessCheck {
         }
         let shown = Scalar.quoted(provider.value)
         reading.error(
-            "this entry can never match; the app does not accept \(shown), add it to 'providers'",
+            "this entry can never match; \(self.subject) does not accept \(shown), add it to 'providers'",
             at: provider.mark
         )
     }

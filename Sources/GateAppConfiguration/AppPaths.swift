@@ -3,11 +3,11 @@
 internal import GateCore
 internal import GatePolicy
 internal import GateWire
-internal import GateYAML
+package import GateYAML
 
 extension Shape<String> {
     /// The path prefix of an app, without a slash at its end unless it is `/`.
-    static let appPath = single("a path", pattern: "^/[^?#]*$") { text throws(InvalidValue) in
+    package static let appPath = single("a path", pattern: "^/[^?#]*$") { text throws(InvalidValue) in
         try CanonicalPath.check(route: text)
         let path = text.hasSuffix("/") ? String(text.dropLast()) : text
         guard path != "/oauth2", !path.hasPrefix("/oauth2/") else {

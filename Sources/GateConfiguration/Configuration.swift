@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import GateAppConfiguration
+package import GateClients
 package import GateCore
 package import GateProviders
 
@@ -20,6 +21,8 @@ package struct Configuration: Sendable, Hashable {
     package var issuers: [IssuerSettings] = []
     /// The service tokens, in the order of the file.
     package var serviceTokens: [ServiceTokenSettings] = []
+    /// The applications that sign users in at the gateway, in the order of the file.
+    package var clients: [ClientSettings] = []
     /// The apps, in the order of the file.
     package var apps: [AppSettings]
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateAppConfiguration
+internal import GateClients
 internal import GateCore
 internal import GateHTTP
 internal import GatePolicy
@@ -25,11 +26,16 @@ struct ConfigurationBuilder {
             issuers: self.draft.issuers ?? [],
             serviceTokens: self.draft.serviceTokens ?? []
         )
-        let apps = self.apps(known, &reading)
+        ClientCheck(draft: self.draft).check(&reading)
+        let rules = RuleSets(self.draft.rules ?? [])
+        rules.check(usedBy: (self.draft.apps ?? []) + (self.draft.clients ?? []).map(\.asApp), &reading)
+        let apps = self.apps(known, rules, &reading)
+        let clients = self.clients(known, rules, &reading)
         if let publicURL = self.draft.gateway?.publicURL?.value {
             RedirectCheck(apps: self.draft.apps ?? [], publicURL: publicURL).check(&reading)
             if let gateway = self.gateway { LoopCheck(gateway, apps: self.draft.apps ?? []).check(&reading) }
             SharedUpstreamCheck(apps: apps, drafts: self.draft.apps ?? []).check(&reading)
+            SessionAPICheck(draft: self.draft, publicHost: publicURL.host).check(&reading)
             CookieStoreCheck(draft: self.draft, publicHost: publicURL.host).check(&reading)
         }
         guard let gateway = self.gateway else { return nil }
@@ -57,6 +63,7 @@ struct ConfigurationBuilder {
             providers: settings,
             apps: apps
         )
+        configuration.clients = clients
         configuration.logs = self.draft.logs ?? configuration.logs
         configuration.issuers = (self.draft.issuers ?? []).compactMap { $0.value.settings(id: $0.name) }
         configuration.serviceTokens = (self.draft.serviceTokens ?? []).compactMap { $0.value.settings(name: $0.name) }
@@ -74,6 +81,7 @@ struct ConfigurationBuilder {
         settings.operationsToken = draft.operationsToken
         settings.trustedProxies = (draft.trustedProxies ?? []).map(\.value)
         settings.forwardAuth = draft.forwardAuth?.value.settings
+        settings.sessionAPI = draft.sessionAPI?.value
         settings.hsts = draft.hsts
         settings.secrets = draft.secrets
         settings.limits = draft.limits
@@ -134,12 +142,10 @@ struct ConfigurationBuilder {
         }
     }
 
-    private func apps(_ known: KnownProviders, _ reading: inout DecodingContext) -> [AppSettings] {
+    private func apps(_ known: KnownProviders, _ rules: RuleSets, _ reading: inout DecodingContext) -> [AppSettings] {
         var settings: [AppSettings] = []
         var taken: [String: Named<AppDraft>] = [:]
         let publicURL = self.draft.gateway?.publicURL?.value
-        let rules = RuleSets(self.draft.rules ?? [])
-        rules.check(usedBy: self.draft.apps ?? [], &reading)
         var entries = 0
         for app in self.draft.apps ?? [] {
             let path = app.value.path?.value ?? "/"
@@ -166,7 +172,32 @@ struct ConfigurationBuilder {
         return settings
     }
 
-    /// How many entries of `allow` and `deny` all apps may have together, since each app has its own of a rule set.
+    private func clients(
+        _ known: KnownProviders,
+        _ rules: RuleSets,
+        _ reading: inout DecodingContext
+    ) -> [ClientSettings] {
+        let publicURL = self.draft.gateway?.publicURL?.value
+        var settings: [ClientSettings] = []
+        var entries = 0
+        for client in self.draft.clients ?? [] {
+            let made = ClientDraft.settings(of: client, at: publicURL, known: known, rules: rules, &reading)
+            guard let made else { continue }
+            settings.append(made)
+            entries += made.route.denied.count + made.route.access.entries.count
+            guard entries <= ConfigurationBuilder.maxEntries else {
+                reading.error(
+                    "more than \(ConfigurationBuilder.maxEntries) entries, rule sets included",
+                    at: client.mark
+                )
+                return settings
+            }
+        }
+        self.report(settings.map { RuleFindings(of: $0.route) }, &reading)
+        return settings
+    }
+
+    /// How many entries of `allow` and `deny` all apps may have together, and all clients, since each app has its own of a rule set.
     private static let maxEntries = 200_000
 
     /// Reports rules without effect; in a file with errors, an entry may lack a condition that it has.

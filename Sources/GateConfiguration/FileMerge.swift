@@ -6,7 +6,7 @@ internal import GateYAML
 ///
 /// Everything keeps the location where it is written, so that messages and decisions name that.
 enum FileMerge {
-    private static let parts = ["providers", "apps", "rules", "issuers", "service_tokens"]
+    private static let parts = ["providers", "apps", "rules", "issuers", "service_tokens", "clients"]
 
     /// The document with the parts of all files, and with the defaults in each app.
     static func merged(_ root: YAMLNode, _ reading: inout DecodingContext) -> YAMLNode {
@@ -33,7 +33,7 @@ enum FileMerge {
             let help =
                 entry.name == "include"
                 ? "an included file cannot include others; list them in the configuration file"
-                : "an included file has 'providers', 'issuers', 'service_tokens', 'apps' and 'rules' only"
+                : "an included file has 'providers', 'issuers', 'service_tokens', 'clients', 'apps' and 'rules' only"
             return reading.error("\(Scalar.quoted(entry.name)) cannot be here; \(help)", at: entry.key.mark)
         }
         guard let index = entries.firstIndex(where: { $0.name == entry.name }) else { return entries.append(entry) }

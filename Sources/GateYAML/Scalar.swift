@@ -76,4 +76,9 @@ package struct Named<Value: Sendable>: Sendable {
     package let mark: YAMLMark
     /// The value.
     package let value: Value
+
+    /// The same name with what `change` makes of the value.
+    package func map<Other: Sendable>(_ change: (Value) -> Other) -> Named<Other> {
+        Named<Other>(name: self.name, mark: self.mark, value: change(self.value))
+    }
 }

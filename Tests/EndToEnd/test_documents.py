@@ -29,7 +29,7 @@ PAGES = [f"docs/providers/{page.name}" for page in sorted((TOP / "docs/providers
 
 @pytest.mark.parametrize(
     "name", [
-        "README.md", "docs/start.md", "docs/profile.md", "docs/pinning.md", "docs/headers.md", "docs/policy.md", "docs/machines.md",
+        "README.md", "docs/start.md", "docs/profile.md", "docs/pinning.md", "docs/headers.md", "docs/policy.md", "docs/machines.md", "docs/clients.md",
         "docs/forward-auth.md", *PAGES,
         *(page for page in APPS if page not in {"docs/apps/node.md", "docs/apps/go.md", "docs/apps/python.md"})
     ]
@@ -45,7 +45,7 @@ def test_the_files_in_the_documents_pass_the_check(name, tmp_path):
         file = tmp_path / "providers.yaml"
         file.write_text(text.replace("/etc/gatehouse/secrets/", f"{tmp_path}/").replace("state: /var/lib/gatehouse", ""))
         names = re.findall(r"\$\{env:(\w+)\}", text)
-        environment = {name: pem if name.endswith("_KEY") else "a secret" for name in names}
+        environment = {name: pem if name.endswith("_KEY") else "a secret of at least 32 bytes in all" for name in names}
         result = subprocess.run([PROGRAM, "check", "--config", file], env=environment, capture_output=True, text=True)
         assert (result.returncode, result.stderr) == (0, "")
 
@@ -83,7 +83,7 @@ PARTS = ["forward-auth", "sessions", "compatibility", "hosts", "websockets", "lo
 def test_each_page_with_a_part_of_a_file_is_checked():
     """A page about the gateway whose blocks no test reads is not forgotten."""
     pages = {page.stem for page in (TOP / "docs").glob("*.md") if blocks(f"docs/{page.name}", "yaml")}
-    assert pages - {"alerts", "start", "profile", "pinning", "headers", "policy", "machines"} == set(PARTS)
+    assert pages - {"alerts", "start", "profile", "pinning", "headers", "policy", "machines", "clients"} == set(PARTS)
 
 
 @pytest.mark.parametrize("name", PARTS)

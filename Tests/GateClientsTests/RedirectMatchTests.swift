@@ -132,7 +132,7 @@ import Testing
     }()
 
     @Test(arguments: ClientSettings.Kind.allCases, corpus)
-    func `no form of an open redirect matches`(kind: ClientSettings.Kind, uri: String) throws {
+    func `A-53 A-84: no form of an open redirect matches`(kind: ClientSettings.Kind, uri: String) throws {
         #expect(!(try ClientSettings.with(kind, RedirectMatchTests.registered)).redirects(to: uri))
     }
 

@@ -28,7 +28,8 @@ import Testing
         let keys = schema["properties"]?.object?.keys.sorted()
         #expect(
             keys == [
-                "apps", "assertion", "defaults", "gateway", "include", "issuers", "logs", "providers", "rules",
+                "apps", "assertion", "clients", "defaults", "gateway", "include", "issuers", "logs", "providers",
+                "rules",
                 "service_tokens", "sessions",
             ]
         )

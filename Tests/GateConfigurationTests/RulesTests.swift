@@ -363,7 +363,7 @@ import Testing
         ("include: [x.yaml]", "part.yaml:1:1: error: 'include' cannot be here; an included file cannot include others"),
         (
             "gateway: {}",
-            "part.yaml:1:1: error: 'gateway' cannot be here; an included file has 'providers', 'issuers', 'service_tokens', 'apps' and 'rules' only"
+            "part.yaml:1:1: error: 'gateway' cannot be here; an included file has 'providers', 'issuers', 'service_tokens', 'clients', 'apps' and 'rules' only"
         ),
         ("a: [", "part.yaml:"),
         ("", "part.yaml:1:1: error: the file is empty; it needs 'providers', 'apps' or 'rules'"),

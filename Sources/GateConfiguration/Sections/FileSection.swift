@@ -17,6 +17,7 @@ struct FileDraft: Sendable {
     var serviceTokens: [Named<ServiceTokenDraft>]?
     var rules: [Named<[EntryDraft]>]?
     var defaults: AppDraft?
+    var clients: [Named<ClientDraft>]?
     var apps: [Named<AppDraft>]?
 }
 
@@ -61,7 +62,7 @@ extension Mapping<FileDraft> {
                 \.include,
                 .includedFiles,
                 .init(default: .value([]), example: ["rules/staff.yaml", "apps/wiki.yaml"]),
-                "Further files with `providers`, `issuers`, `service_tokens`, `rules` and `apps`, which are added to those of this file; at most 64, and "
+                "Further files with `providers`, `issuers`, `service_tokens`, `clients`, `rules` and `apps`, which are added to those of this file; at most 64, and "
                     + "16 MiB together. Their paths are relative to this file; they cannot include others."
             ),
             Key(
@@ -99,11 +100,23 @@ extension Mapping<FileDraft> {
                 "Tokens for clients without a browser, by names of your choice."
             ),
             Key(
+                "clients",
+                \.clients,
+                .entries(
+                    of: Mapping<ClientDraft>.client.shape,
+                    named: "a mapping of names to clients",
+                    rule: .clientName
+                ),
+                .init(default: .words("none")),
+                "The applications that sign their users in at the gateway with OAuth 2.0 or OpenID Connect, by their client ids. "
+                    + "See [clients.md](clients.md)."
+            ),
+            Key(
                 "rules",
                 \.rules,
                 .ruleSets,
                 .init(default: .words("none")),
-                "Lists of entries by names of your choice, which `use` adds to `allow` and `deny` of apps. See "
+                "Lists of entries by names of your choice, which `use` adds to `allow` and `deny` of apps and clients. See "
                     + "[policy.md](policy.md)."
             ),
             Key(

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateAppConfiguration
 package import GateCore
 internal import GateYAML
 
@@ -23,6 +24,8 @@ package struct GatewaySettings: Sendable, Hashable {
     package var trustedProxies: [CIDRRange]
     /// The proxies that may ask for decisions; nil if none may.
     package var forwardAuth: ForwardAuthSettings?
+    /// The path below which native apps sign in and out by JSON; nil if they cannot.
+    package var sessionAPI: String?
     /// How long browsers remember to use https only; nil for no such field.
     package var hsts = GatewaySettings.defaultHSTS
     /// The secrets, of which the first seals and all open; nil if the gateway creates one in `stateFolder`.
@@ -90,6 +93,7 @@ struct GatewayDraft: Sendable {
     var state: String?
     var trustedProxies: [Located<CIDRRange>]?
     var forwardAuth: Located<ForwardAuthDraft>?
+    var sessionAPI: Located<String>?
     var hsts = GatewaySettings.defaultHSTS
     var secrets: [Secret]?
     var limits = GatewayLimits()
@@ -209,6 +213,14 @@ extension Mapping<GatewayDraft> {
                 Mapping<ForwardAuthDraft>.forwardAuth.shape,
                 .init(default: .words("none: no proxy may ask")),
                 "Decisions for a proxy that forwards requests to apps itself."
+            ),
+            Key(
+                "session_api",
+                located: \.sessionAPI,
+                .appPath,
+                .init(default: .words("none: off"), example: "/auth"),
+                "The path on the host of `public_url` below which native apps register, sign in, refresh and sign out by JSON. See "
+                    + "[clients.md](clients.md#the-session-api)."
             ),
             Key(
                 "hsts",

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import GateClients
+package import GateCore
+internal import GatePolicy
+package import GateProviderConfiguration
+package import GateYAML
+
+extension ClientDraft {
+    /// Checks who may sign in at a client of the file, and builds its settings.
+    ///
+    /// - Parameters:
+    ///   - client: The client, by its name.
+    ///   - publicURL: The origin of the gateway; nil if it is missing or invalid.
+    ///   - known: The providers of the file.
+    ///   - rules: The rule sets of the file.
+    ///   - reading: Receives the errors and warnings.
+    /// - Returns: The settings; nil without the public URL or the type.
+    package static func settings(
+        of client: Named<ClientDraft>,
+        at publicURL: Origin?,
+        known: KnownProviders,
+        rules: RuleSets,
+        _ reading: inout DecodingContext
+    ) -> ClientSettings? {
+        let draft = client.value
+        var check = AccessCheck(known: known, rules: rules, app: client.asApp, subject: "the client")
+        let access = check.rule(&reading)
+        let denied = check.denied(&reading)
+        self.rejectRequestRules(access.rule.entries + denied, of: client.name, &reading)
+        guard let publicURL, let type = draft.type else { return nil }
+        var route = Route(app: client.name, origin: publicURL, path: "/")
+        route.providers = access.providers
+        route.access = access.rule
+        route.denied = denied
+        var settings = ClientSettings(id: client.name, kind: type, route: route)
+        settings.name = draft.title ?? client.name
+        settings.secrets = draft.secrets ?? []
+        settings.redirectURIs = (draft.redirectURIs?.value ?? []).map(\.value)
+        settings.postLogoutRedirectURIs = (draft.postLogoutRedirectURIs?.value ?? []).map(\.value)
+        settings.grants = draft.grantTypes
+        settings.audiences = (draft.audiences ?? []).map(\.value)
+        settings.asksConsent = draft.asksConsent ?? false
+        settings.accessTokenLifetime = draft.accessTokenLifetime ?? settings.accessTokenLifetime
+        settings.lifetime = draft.lifetime?.value
+        settings.requiresDPoP = draft.requiresDPoP ?? false
+        settings.backChannelLogoutURI = draft.backChannelLogoutURI
+        settings.appleApps = draft.appleApps ?? []
+        settings.androidApps = (draft.androidApps ?? []).compactMap(\.app)
+        return settings
+    }
+
+    /// The grants that it has, by default those of the code flow.
+    var grantTypes: Set<GrantType> {
+        Set((self.grants ?? [.authorizationCode, .refreshToken]).map(\.type))
+    }
+
+    /// A sign-in has neither the path nor the method of a request to an app, so such an entry would never match.
+    private static func rejectRequestRules(
+        _ entries: [AccessEntry],
+        of client: String,
+        _ reading: inout DecodingContext
+    ) {
+        for entry in entries.flatMap(\.withNested) {
+            for condition in entry.request {
+                let key: String
+                switch condition {
+                case .path: key = "path"
+                case .method: key = "method"
+                case .network, .time, .authenticated: continue
+                }
+                guard let place = entry.place, let mark = reading.mark(of: place) else { continue }
+                let reason = "'\(key)' is about requests to an app, and a sign-in at the client '\(client)' has none"
+                reading.error("\(reason); remove the entry, or write it in the app", at: mark)
+            }
+        }
+    }
+}
+
+extension Named<ClientDraft> {
+    /// The client as an app with its name and its rules.
+    package var asApp: Named<AppDraft> { self.map(\.access) }
+}

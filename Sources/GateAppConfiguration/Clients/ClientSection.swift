@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import GateClients
+internal import GateCore
+package import GateYAML
+
+/// One client as the file has it.
+package struct ClientDraft: Sendable {
+    var type: ClientSettings.Kind?
+    var title: String?
+    var secrets: [Secret]?
+    /// Where responses may go.
+    package var redirectURIs: Located<[Located<RedirectURI>]>?
+    /// Where users may be redirected after a sign-out.
+    package var postLogoutRedirectURIs: Located<[Located<RedirectURI>]>?
+    var grants: [GrantName]?
+    /// The names of the apps that its access tokens may be for.
+    package var audiences: [Located<String>]?
+    var asksConsent: Bool?
+    var accessTokenLifetime: Duration?
+    /// A shorter lifetime of sign-ins.
+    package var lifetime: Located<Duration>?
+    var requiresDPoP: Bool?
+    var backChannelLogoutURI: WebURL?
+    var appleApps: [String]?
+    var androidApps: [AndroidAppDraft]?
+    /// `providers`, `allow` and `deny`, as an app has them.
+    package var access = AppDraft()
+}
+
+extension Mapping<ClientDraft> {
+    /// An entry of `clients`.
+    package static let client = Mapping(
+        "a client",
+        path: "clients.<name>",
+        summary:
+            "An application that signs its users in at the gateway with OAuth 2.0 or OpenID Connect. Its name is the client id. "
+            + "See [clients.md](clients.md).",
+        make: { ClientDraft() },
+        keys: identityKeys + redirectKeys + accessKeys + tokenKeys + appKeys,
+        check: { client, written, reading in client.check(written, &reading) }
+    )
+
+    private static let identityKeys: [Key<ClientDraft>] = [
+        Key(
+            "type",
+            \.type,
+            .oneOf(
+                "a type of client",
+                otherwise: ["public": "native", "spa": "single_page", "web": "confidential", "cli": "native"]
+            ),
+            .init(isRequired: true, example: "native"),
+            "`native` for an app on a device of the user, `single_page` for JavaScript in a browser, `confidential` for a server "
+                + "that keeps a secret."
+        ),
+        Key(
+            "name",
+            \.title,
+            .text,
+            .init(default: .words("the client id"), example: "Notes"),
+            "The name that users see."
+        ),
+        Key(
+            "secret",
+            \.secrets,
+            .oneOrMany(of: .secret(atLeast: 32), named: "a secret or a list of secrets"),
+            .init(default: .words("(required by `confidential`, which alone has it)"), example: "${env:NOTES_SECRET}"),
+            "The client secret, at least 32 bytes. A list is for rotation: all are accepted."
+        ),
+    ]
+
+    private static let redirectKeys: [Key<ClientDraft>] = [
+        Key(
+            "redirect_uris",
+            located: \.redirectURIs,
+            .redirectURIs,
+            .init(
+                default: .words("(required by `authorization_code`)"),
+                example: ["https://notes.example.com/callback", "com.example.notes:/callback"]
+            ),
+            "Where codes may go, at most 100: `https`, compared exactly; `http` on 127.0.0.1 or [::1], of a native app with any "
+                + "port; the own scheme of a native app, such as `com.example.notes:/callback`. See "
+                + "[clients.md](clients.md#redirect-uris)."
+        ),
+        Key(
+            "post_logout_redirect_uris",
+            located: \.postLogoutRedirectURIs,
+            .redirectURIs,
+            .init(default: .words("none"), example: ["https://notes.example.com/"]),
+            "Where users may be redirected after a sign-out, by the same rules."
+        ),
+        Key(
+            "backchannel_logout_uri",
+            \.backChannelLogoutURI,
+            .endpoint,
+            .init(default: .words("none"), example: "https://notes.example.com/logout"),
+            "Where the client is notified of sign-outs (OpenID Connect Back-Channel Logout). Plain http is accepted on loopback only."
+        ),
+    ]
+
+    private static let accessKeys: [Key<ClientDraft>] = [
+        Key(
+            "providers",
+            located: \.access.providers,
+            .list(of: Shape<String>.text.located, named: "a list of providers"),
+            .init(default: .words("all"), example: ["google", "microsoft"]),
+            "The providers whose users may sign in."
+        ),
+        Key(
+            "allow",
+            located: \.access.allow,
+            .allow,
+            .init(isRequired: true, example: "signed_in"),
+            "Who may sign in: a list of entries as of apps, of which one must match, or `signed_in` for every user of the accepted "
+                + "providers. Entries about paths and methods are not possible. `defaults` do not apply."
+        ),
+        Key(
+            "deny",
+            located: \.access.deny,
+            .entries,
+            .init(default: .words("no entry")),
+            "Who may not sign in whatever `allow` contains."
+        ),
+        Key(
+            "consent",
+            \.asksConsent,
+            .flag,
+            .init(default: .value(false)),
+            "Whether users are asked before they are signed in at the client."
+        ),
+        Key(
+            "lifetime",
+            located: \.lifetime,
+            .duration(.seconds(60)...(.seconds(3650 * 86_400))),
+            .init(default: .words("`sessions.lifetime`"), example: "30d"),
+            "How long a sign-in at the client lasts at most, refresh tokens included."
+        ),
+    ]
+
+    private static let tokenKeys: [Key<ClientDraft>] = [
+        Key(
+            "grants",
+            \.grants,
+            .grants,
+            .init(
+                default: .value(["authorization_code", "refresh_token"]),
+                example: ["device_code", "refresh_token"]
+            ),
+            "How the client gets tokens: `authorization_code`, `refresh_token`, `device_code` (RFC 8628), `token_exchange` "
+                + "(RFC 8693)."
+        ),
+        Key(
+            "audiences",
+            \.audiences,
+            .list(of: Shape<String>.text.located, named: "a list of apps"),
+            .init(default: .words("none"), example: ["wiki"]),
+            "The names of the apps that its access tokens may be for."
+        ),
+        Key(
+            "access_token_lifetime",
+            \.accessTokenLifetime,
+            .duration(ClientSettings.accessTokenLifetimes),
+            .init(default: "10m", example: "5m"),
+            "How long an access token is valid."
+        ),
+        Key(
+            "dpop",
+            \.requiresDPoP,
+            .flag,
+            .init(default: .value(false)),
+            "Whether its tokens must be bound to a key of the client (DPoP, RFC 9449)."
+        ),
+    ]
+
+    private static let appKeys: [Key<ClientDraft>] = [
+        Key(
+            "apple_apps",
+            \.appleApps,
+            .appleApps,
+            .init(default: .words("none"), example: ["ABCDE12345.com.example.notes"]),
+            "The apps for Apple's systems that open its https redirect URIs, as team and bundle id. The hosts of the URIs name them in "
+                + "`/.well-known/apple-app-site-association`. See [clients.md](clients.md#universal-links-and-app-links)."
+        ),
+        Key(
+            "android_apps",
+            \.androidApps,
+            .androidApps,
+            .init(default: .words("none")),
+            "The Android apps that open its https redirect URIs. The hosts of the URIs name them in `/.well-known/assetlinks.json`."
+        ),
+    ]
+}

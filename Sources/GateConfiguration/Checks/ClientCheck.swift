@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateAppConfiguration
+internal import GateClients
+internal import GateCore
+internal import GateSessions
+internal import GateYAML
+
+/// Checks what depends on a client and other parts of the file.
+struct ClientCheck {
+    let draft: FileDraft
+
+    private static let maxClients = 1000
+
+    func check(_ reading: inout DecodingContext) {
+        let clients = self.draft.clients ?? []
+        guard let first = clients.first else { return }
+        if clients.count > Self.maxClients {
+            reading.error("more than \(Self.maxClients) clients; remove some", at: first.mark)
+        }
+        self.checkStore(first, &reading)
+        self.checkSchemes(clients, &reading)
+        for client in clients {
+            self.checkAudiences(of: client, &reading)
+            self.checkLifetime(of: client, &reading)
+        }
+    }
+
+    private func checkStore(_ first: Named<ClientDraft>, _ reading: inout DecodingContext) {
+        guard case .cookie? = self.draft.sessions?.store else { return }
+        let reason = "tokens of clients could not be revoked, since such a session is in the browser"
+        let help = "use 'sqlite:', 'redis:' or 'memory:'"
+        reading.error("'clients' need another 'sessions.store' than 'cookie:': \(reason); \(help)", at: first.mark)
+    }
+
+    private func checkAudiences(of client: Named<ClientDraft>, _ reading: inout DecodingContext) {
+        let names = (self.draft.apps ?? []).map(\.name)
+        var known: Set<String> = []
+        for audience in client.value.audiences ?? [] {
+            guard known.insert(audience.value).inserted else {
+                reading.error("\(Scalar.quoted(audience.value)) is in the list already", at: audience.mark)
+                continue
+            }
+            // Without apps, that is the error.
+            guard !names.isEmpty, !names.contains(audience.value) else { continue }
+            let hint = reading.nearest(to: audience.value, in: names).map { "did you mean '\($0)'?" }
+            let help = hint ?? "the file has \(names.prefix(12).joined(separator: ", "))"
+            reading.error("there is no app \(Scalar.quoted(audience.value)); \(help)", at: audience.mark)
+        }
+    }
+
+    /// A sign-in at a client ends with the session at the latest.
+    private func checkLifetime(of client: Named<ClientDraft>, _ reading: inout DecodingContext) {
+        let limit = self.draft.sessions?.lifetime?.value ?? SessionSettings.defaultLifetimes.absolute
+        guard let lifetime = client.value.lifetime, lifetime.value > limit else { return }
+        let help = "write at most \(limit.yamlText), or raise 'sessions.lifetime'"
+        reading.error("'lifetime' is longer than the \(limit.yamlText) of all sessions; \(help)", at: lifetime.mark)
+    }
+
+    /// Warns of a scheme that two clients have, since the system asks neither app before it hands the response to the other.
+    private func checkSchemes(_ clients: [Named<ClientDraft>], _ reading: inout DecodingContext) {
+        var owners: [String: (client: String, mark: YAMLMark)] = [:]
+        for client in clients {
+            let lists = [client.value.redirectURIs, client.value.postLogoutRedirectURIs]
+            for uri in lists.compactMap({ $0?.value }).flatMap({ $0 }) {
+                guard case .customScheme(let scheme) = uri.value.kind else { continue }
+                guard let owner = owners[scheme] else {
+                    owners[scheme] = (client.name, uri.mark)
+                    continue
+                }
+                guard owner.client != client.name else { continue }
+                let line = reading.line(owner.mark, from: uri.mark)
+                let risk = "the app of either may receive the other's code, which PKCE makes useless to it"
+                let message = "'\(scheme)' is the scheme of client '\(owner.client)' in \(line) too, so \(risk)"
+                reading.warning("\(message); give each app its own scheme", at: uri.mark)
+            }
+        }
+    }
+}

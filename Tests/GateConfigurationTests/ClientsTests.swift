@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateClients
+import GateConfiguration
+import GateCore
+import GatePolicy
+import Testing
+
+/// `clients` of the file.
+@Suite struct ClientsTests {
+    /// The smallest useful file with clients of these lines.
+    private static func file(_ clients: String, rest: String = "") -> String {
+        let lines = clients.split(separator: "\n").map { "  \($0)\n" }.joined()
+        return Fixture.smallest(rest: "clients:\n\(lines)\(rest)")
+    }
+
+    /// A file with one client, whose keys are these.
+    private static func client(_ keys: String, allow: String = "signed_in") -> String {
+        Self.file("notes: { \(keys), allow: \(allow) }")
+    }
+
+    private static let native = "type: native, redirect_uris: [\"com.example.notes:/callback\"]"
+    private static let link = "type: native, redirect_uris: \"https://notes.example.com/callback\""
+    private static let page = "type: single_page, redirect_uris: [\"https://notes.example.com/callback\"]"
+    private static let server = "type: confidential, secret: \"${env:GATE_SECRET}\""
+
+    @Test func `a client with required keys only has the safe defaults`() throws {
+        let clients = try Fixture.configuration(Self.client(Self.native)).clients
+        let client = try #require(clients.first)
+        #expect(clients.count == 1)
+        #expect(client.id == "notes" && client.name == "notes" && client.kind == .native)
+        #expect(client.grants == [.authorizationCode, .refreshToken])
+        #expect(client.secrets.isEmpty && client.audiences.isEmpty && client.postLogoutRedirectURIs.isEmpty)
+        #expect(!client.asksConsent && !client.requiresDPoP)
+        #expect(client.accessTokenLifetime == .seconds(600) && client.lifetime == nil)
+        #expect(client.backChannelLogoutURI == nil && client.appleApps.isEmpty && client.androidApps.isEmpty)
+        #expect(client.route.app == "notes" && client.route.providers == ["staff"] && client.route.access == .signedIn)
+        #expect(client.redirectURI("com.example.notes:/callback"))
+    }
+
+    @Test func `a file without clients has none`() throws {
+        #expect(try Fixture.configuration(Fixture.smallest()).clients.isEmpty)
+    }
+
+    @Test func `every key of a client is read`() throws {
+        let fingerprint = Array(repeating: "a1", count: 32).joined(separator: ":")
+        let text = Self.file(
+            """
+            Wiki.sync_2-x:
+              type: confidential
+              name: Wiki sync
+              secret: ["${env:GATE_SECRET}", "${file:/run/secrets/good}"]
+              redirect_uris: ["https://sync.example.com/cb", "https://sync.example.com:8443/cb?tenant=1"]
+              post_logout_redirect_uris: ["https://sync.example.com/bye"]
+              backchannel_logout_uri: https://sync.example.com/logout
+              grants: [authorization_code, device_code, token_exchange]
+              audiences: [wiki]
+              providers: [staff]
+              allow: [{ email_domain: example.com }, { use: editors }]
+              deny: [{ user: "staff:1", network: 10.0.0.0/8 }]
+              consent: true
+              access_token_lifetime: 1h
+              lifetime: 1d
+              dpop: true
+            phone:
+              type: native
+              redirect_uris: ["https://notes.example.com/open"]
+              allow: signed_in
+              apple_apps: [ABCDE12345.com.example.notes]
+              android_apps: [{ package: com.example.notes, fingerprints: ["\(fingerprint)"] }]
+            """,
+            rest: "rules:\n  editors: [{ provider: staff, user: \"staff:2\" }]"
+        )
+        let clients = try Fixture.configuration(text).clients
+        #expect(clients.map(\.id) == ["Wiki.sync_2-x", "phone"])
+        let sync = try #require(clients.first)
+        #expect(sync.name == "Wiki sync" && sync.kind == .confidential && sync.secrets.count == 2)
+        #expect(
+            sync.redirectURIs.map(\.text) == [
+                "https://sync.example.com/cb", "https://sync.example.com:8443/cb?tenant=1",
+            ]
+        )
+        #expect(sync.postLogoutRedirectURI("https://sync.example.com/bye"))
+        #expect(sync.backChannelLogoutURI == WebURL("https://sync.example.com/logout"))
+        #expect(sync.grants == [.authorizationCode, .deviceCode, .tokenExchange])
+        #expect(sync.audiences == ["wiki"] && sync.route.providers == ["staff"])
+        #expect(sync.route.access.entries.map(\.user) == [nil, "staff:2"])
+        #expect(sync.route.denied.map(\.user) == ["staff:1"])
+        #expect(sync.asksConsent && sync.requiresDPoP)
+        #expect(sync.accessTokenLifetime == .seconds(3600) && sync.lifetime == .seconds(86_400))
+        #expect(clients.last?.appleApps == ["ABCDE12345.com.example.notes"])
+        #expect(clients.last?.androidApps.first?.fingerprints == [fingerprint.uppercased()])
+    }
+
+    @Test func `default deny: a client without allow admits no user`() {
+        let messages = Fixture.messages(Self.file("notes: { \(Self.native) }"))
+        #expect(messages == ["a client needs 'allow', such as 'allow: signed_in'"])
+    }
+
+    @Test func `the defaults of apps do not apply to clients`() throws {
+        let defaults = "defaults: { deny: [{ user: \"staff:1\" }], lifetime: 1h }"
+        let client = try #require(
+            Fixture.configuration(Self.file("notes: { \(Self.native), allow: signed_in }", rest: defaults)).clients
+                .first
+        )
+        #expect(client.route.denied.isEmpty && client.lifetime == nil)
+    }
+
+    @Test func `included files may have clients`() throws {
+        let main = Fixture.smallest(rest: "include: [part.yaml]")
+        let files = FileAccess { path, _ in
+            path == "/etc/gatehouse/part.yaml"
+                ? .bytes(Array("clients: { notes: { \(Self.native), allow: signed_in } }".utf8)) : .missing
+        }
+        let result = Configuration.parse(
+            bytes: Array(main.utf8),
+            name: "providers.yaml",
+            folder: "/etc/gatehouse",
+            environment: Fixture.environment,
+            files: files
+        )
+        #expect(result.diagnostics.map(\.rendered) == [])
+        #expect(result.configuration?.clients.map(\.id) == ["notes"])
+    }
+
+    private static let print = Array(repeating: "AB", count: 32).joined(separator: ":")
+
+    /// What `gatehouse check` prints about a client: its keys, the whole message.
+    static let findings: [(keys: String, message: String)] = [
+        (
+            server,
+            "error: a client with 'authorization_code' needs 'redirect_uris', such as 'redirect_uris: [https://notes.example.com/callback]'"
+        ),
+        (
+            "type: confidential, redirect_uris: [\"https://n.example/\"]",
+            "error: a client of type confidential needs 'secret', such as 'secret: ${env:NOTES_SECRET}', or another 'type' for an app without a server"
+        ),
+        (
+            "\(native), secret: \"${env:GATE_SECRET}\"",
+            "error: a client of type native cannot keep a secret, since its users have its code; remove 'secret', or write 'type: confidential' for a server"
+        ),
+        (
+            "\(page), secret: \"${env:GATE_SECRET}\"",
+            "error: a client of type single_page cannot keep a secret, since its users have its code; remove 'secret', or write 'type: confidential' for a server"
+        ),
+        (
+            "\(server), secret_2: x, grants: [device_code]",
+            "error: unknown key 'secret_2' in a client; did you mean 'secret'?"
+        ),
+        ("type: native, redirect_uris: []", "error: the list is empty; it needs at least one entry"),
+        ("\(link), post_logout_redirect_uris: []", "error: the list is empty; it needs at least one entry"),
+        ("\(native), grants: []", "error: 'grants' is an empty list; remove it for the code flow"),
+        (
+            "type: native, grants: [refresh_token]",
+            "error: 'refresh_token' alone gets no tokens, since another grant issues the first one; add 'authorization_code' or 'device_code'"
+        ),
+        (
+            "\(page), grants: [authorization_code, device_code]",
+            "error: 'device_code' is for devices without a browser, and a client of type single_page is in one; remove it"
+        ),
+        (
+            "\(native), grants: [device_code]",
+            "error: 'redirect_uris' are for 'authorization_code', which the client does not have; remove them, or add 'authorization_code' to 'grants'"
+        ),
+        (
+            "\(native), grants: [client_credentials]",
+            "error: 'client_credentials' is not a grant; write one of authorization_code, refresh_token, device_code, token_exchange"
+        ),
+        (
+            "type: native, grants: [\"urn:ietf:params:oauth:grant-type:device_code\"]",
+            "error: 'urn:ietf:params:oauth:grant-type:device_code' is not a grant; did you mean 'device_code'?"
+        ),
+        ("\(native), providers: []", "error: 'providers' is an empty list; remove it to accept all providers"),
+        ("\(native), providers: [stuff]", "error: there is no provider 'stuff'; did you mean 'staff'?"),
+        ("\(native), audiences: [wikl]", "error: there is no app 'wikl'; did you mean 'wiki'?"),
+        ("\(native), audiences: [payroll]", "error: there is no app 'payroll'; the file has wiki"),
+        ("\(native), audiences: [wiki, wiki]", "error: 'wiki' is in the list already"),
+        ("\(native), access_token_lifetime: 2h", "error: '2h' is out of range; it must be 1m to 1h"),
+        ("\(native), access_token_lifetime: 59s", "error: '59s' is out of range; it must be 1m to 1h"),
+        (
+            "\(native), lifetime: 8d",
+            "error: 'lifetime' is longer than the 7d of all sessions; write at most 7d, or raise 'sessions.lifetime'"
+        ),
+        (
+            "type: native, redirect_uris: [\"com.example.notes:/a\", \"com.example.notes:/a\"]",
+            "error: 'com.example.notes:/a' is here twice; first in line 17"
+        ),
+        (
+            "type: native, redirect_uris: [\"https://n.example/a\", \"https://n.example/a/\"]",
+            "warning: 'https://n.example/a/' differs from that in line 17 only in letter case, a slash at the end or the default port; URIs are compared exactly, so remove the one that the client does not send"
+        ),
+        (
+            "\(page), post_logout_redirect_uris: [\"https://n.example/A\", \"https://n.example/a\"]",
+            "warning: 'https://n.example/a' differs from that in line 17 only in letter case, a slash at the end or the default port; URIs are compared exactly, so remove the one that the client does not send"
+        ),
+        (
+            "type: single_page, redirect_uris: [\"com.example.notes:/a\"]",
+            "error: 'com.example.notes:/a' has the scheme of a native app, and the client is of type single_page; write an https URI, or 'type: native' for an app on a device"
+        ),
+        (
+            "\(server), redirect_uris: [\"com.example.notes:/a\"]",
+            "error: 'com.example.notes:/a' has the scheme of a native app, and the client is of type confidential; write an https URI, or 'type: native' for an app on a device"
+        ),
+        (
+            "type: native, redirect_uris: [\"http://localhost:8400/cb\"]",
+            "warning: 'http://localhost:8400/cb' may reach another machine or program, since 'localhost' is resolved as any name; write http://127.0.0.1 or http://[::1] (RFC 8252 §8.3)"
+        ),
+        (
+            "type: single_page, redirect_uris: [\"http://127.0.0.1:8400/cb\"]",
+            "warning: 'http://127.0.0.1:8400/cb' is on the machine of the user, where any program can receive the code; use it for development only"
+        ),
+        (
+            "\(page), apple_apps: [ABCDE12345.com.example.notes]",
+            "error: 'apple_apps' is for type native only; remove it"
+        ),
+        (
+            "\(native), apple_apps: [ABCDE12345.com.example.notes]",
+            "warning: 'apple_apps' has no effect without an https URI in 'redirect_uris'; add the https URI that the app opens"
+        ),
+        (
+            "\(link), apple_apps: [com.example.notes]",
+            "error: 'com.example.notes' is not a team id and a bundle id, such as ABCDE12345.com.example.notes"
+        ),
+        (
+            "\(link), android_apps: [{ package: notes, fingerprints: [\"\(print)\"] }]",
+            "error: 'notes' is not a package such as com.example.notes"
+        ),
+        (
+            "\(link), android_apps: [{ package: com.example.notes, fingerprints: [] }]",
+            "error: 'fingerprints' is an empty list; write at least one"
+        ),
+        (
+            "\(link), android_apps: [{ package: com.example.notes, fingerprints: [\"AB\"] }]",
+            "error: 'AB' is not a SHA-256 fingerprint: 32 pairs of hexadecimal digits with colons, as 'keytool -list -v' prints it"
+        ),
+        (
+            "type: public, redirect_uris: [\"com.example.notes:/a\"]",
+            "error: 'public' is not a type of client; did you mean 'native'?"
+        ),
+        (
+            "\(server), grants: [device_code], backchannel_logout_uri: \"http://n.example/x\"",
+            "error: 'http://n.example/x' is plain http, which is accepted on loopback only; write 'https://…'"
+        ),
+    ]
+
+    @Test(arguments: findings.map(\.keys))
+    func `check names what is wrong with a client, and what to do`(keys: String) throws {
+        let finding = try #require(Self.findings.first { $0.keys == keys })
+        let remarks = Fixture.remarks(Self.client(keys))
+        #expect(remarks == [finding.message])
+    }
+
+    @Test(arguments: RedirectURIFailure.allCases, ["redirect_uris", "post_logout_redirect_uris"])
+    func `check names why a URI cannot be registered, at its line`(failure: RedirectURIFailure, key: String) throws {
+        let examples: [RedirectURIFailure: String] = [
+            .tooLong: "https://n.example/" + String(repeating: "a", count: 2048), .character: "https://n.example/a b",
+            .backslash: #"https://n.example/a\\b"#, .wildcard: "https://*.n.example/",
+            .fragment: "https://n.example/#x",
+            .escape: "https://n.example/%2e", .relative: "/callback", .capitals: "https://N.example/",
+            .forbiddenScheme: "javascript:alert(1)", .schemeWithoutDomain: "notes:/callback",
+            .plainHTTP: "http://n.example/",
+            .userName: "https://n@n.example/", .host: "https://n..example/", .trailingDot: "https://n.example./",
+            .port: "https://n.example:0/", .dotSegment: "https://n.example/../",
+            .responseParameter: "https://n.example/?code=1",
+        ]
+        let uri = try #require(examples[failure])
+        let other = key == "redirect_uris" ? "" : "redirect_uris: [\"https://n.example/cb\"], "
+        let text = Self.file(
+            "notes:\n  type: native\n  \(other.isEmpty ? "" : "redirect_uris: [\"https://n.example/cb\"]")\n  \(key):\n    - \"\(uri)\"\n  allow: signed_in"
+        )
+        let result = Fixture.parse(text)
+        let errors = result.diagnostics.filter { $0.severity == .error }
+        #expect(errors.count == 1, "\(errors.map(\.rendered))")
+        #expect(errors.first?.message.hasSuffix(failure.message) == true)
+        let line = text.split(separator: "\n", omittingEmptySubsequences: false).firstIndex { $0.contains("- \"") }
+        #expect(errors.first?.location?.line == line.map { $0 + 1 })
+        #expect(result.configuration == nil)
+    }
+
+    @Test(arguments: [
+        ("\"https://id.example.com/x\"", "as its client id it may hold A to Z, a to z, 0 to 9, '.', '_', '-'"),
+        ("\"a b\"", "as its client id it may hold A to Z, a to z, 0 to 9, '.', '_', '-'"),
+        ("\"a:b\"", "as its client id it may hold A to Z, a to z, 0 to 9, '.', '_', '-'"),
+        ("n\u{F6}tes", "as its client id it may hold A to Z, a to z, 0 to 9, '.', '_', '-'"),
+        ("\"\"", "as its client id it may have 1 to 64 characters"),
+        (String(repeating: "a", count: 65), "as its client id it may have 1 to 64 characters"),
+    ])
+    func `the name of a client is usable as a client id, and never a URL`(name: String, reason: String) {
+        let messages = Fixture.messages(Self.file("\(name): { \(Self.native), allow: signed_in }"))
+        #expect(
+            messages.count == 1 && messages.first?.hasSuffix("cannot be the name of a client; \(reason)") == true,
+            "\(messages)"
+        )
+    }
+
+    @Test func `the name of a client may have 64 characters`() throws {
+        let name = String(repeating: "a", count: 64)
+        #expect(
+            try Fixture.configuration(Self.file("\(name): { \(Self.native), allow: signed_in }")).clients.first?.id
+                == name
+        )
+    }
+
+    @Test(arguments: [
+        "path: /admin/**", "method: GET", "not: { path: /admin }", "any: [{ method: [GET] }]", "use: paths",
+    ])
+    func `entries about paths and methods are errors, since a sign-in has neither`(condition: String) {
+        for list in [
+            "allow: [{ user: \"staff:1\", \(condition) }]",
+            "allow: signed_in, deny: [{ user: \"staff:1\", \(condition) }]",
+        ] {
+            let text = Self.file("notes: { \(Self.native), \(list) }", rest: "rules: { paths: [{ path: /admin }] }")
+            let errors = Fixture.parse(text).diagnostics.filter { $0.severity == .error }.map(\.message)
+            #expect(errors.count == 1, "\(errors)")
+            #expect(
+                errors.first?.contains("is about requests to an app, and a sign-in at the client 'notes' has none")
+                    == true
+            )
+        }
+    }
+
+    @Test func `an entry that can never match is an error, as of apps`() {
+        let messages = Fixture.messages(Self.client(Self.native, allow: "[{ provider: staff, user: \"other:1\" }]"))
+        #expect(messages.contains { $0.hasPrefix("there is no provider 'other'") }, "\(messages)")
+        let text = Self.client("\(Self.native), deny: [{ user: \"staff:1\" }]", allow: "[{ user: \"staff:1\" }]")
+        let denied = Fixture.remarks(text)
+        #expect(
+            denied.count == 1 && denied.first?.hasPrefix("warning: in 'notes', this entry admits no user") == true,
+            "\(denied)"
+        )
+    }
+
+    @Test func `a rule set that only a client uses is used`() throws {
+        let text = Self.file(
+            "notes: { \(Self.native), allow: [{ use: editors }] }",
+            rest: "rules: { editors: [{ user: \"staff:1\" }] }"
+        )
+        #expect(Fixture.remarks(text).isEmpty)
+    }
+
+    @Test func `clients need a store that can revoke`() {
+        let text = Self.client(Self.native) + "\nsessions: { store: \"cookie:\" }"
+        let errors = Fixture.parse(text).diagnostics.filter { $0.severity == .error }
+        #expect(errors.map(\.location?.line) == [17])
+        #expect(errors.first?.message.contains("tokens of clients could not be revoked") == true)
+    }
+
+    @Test func `two clients with one scheme are a warning, one with it twice is not`() {
+        let first =
+            "notes: { type: native, redirect_uris: [\"com.example.notes:/a\", \"com.example.notes:/b\"], allow: signed_in }"
+        #expect(Fixture.remarks(Self.file(first)).isEmpty)
+        let second = "mail: { type: native, redirect_uris: [\"com.example.notes:/c\"], allow: signed_in }"
+        let remarks = Fixture.remarks(Self.file("\(first)\n\(second)"))
+        #expect(remarks.count == 1)
+        #expect(
+            remarks.first?.hasPrefix("warning: 'com.example.notes' is the scheme of client 'notes' in line 17 too")
+                == true,
+            "\(remarks)"
+        )
+    }
+
+    @Test(arguments: [(100, true), (101, false)])
+    func `a client may have 100 redirect URIs`(count: Int, isValid: Bool) {
+        let uris = (0..<count).map { "\"https://n.example/\($0)\"" }.joined(separator: ", ")
+        let messages = Fixture.messages(Self.client("type: native, redirect_uris: [\(uris)]"))
+        #expect(messages == (isValid ? [] : ["'redirect_uris' has more than 100 entries"]))
+    }
+
+    @Test func `a URI that is here twice is an error after one that looks alike, too`() {
+        let uris = ["a", "a/", "a"].map { "\"https://n.example/\($0)\"" }.joined(separator: ", ")
+        let remarks = Fixture.remarks(Self.client("type: native, redirect_uris: [\(uris)]"))
+        #expect(remarks.map { $0.prefix { $0 != ":" } } == ["warning", "error"])
+        #expect(remarks.last == "error: 'https://n.example/a' is here twice; first in line 17")
+    }
+
+    @Test func `a secret in clear text is a warning, and not shown`() {
+        let secret = "fedcba9876543210fedcba9876543210"
+        let result = Fixture.parse(Self.client("type: confidential, secret: \(secret), grants: [device_code]"))
+        #expect(result.diagnostics.map(\.severity) == [.warning])
+        #expect(!result.diagnostics.contains { $0.rendered.contains(secret) })
+    }
+}
