@@ -154,7 +154,7 @@ let moduleGraph: [(target: String, imports: [String])] = [
             "GateIngress", "GateRuntime", "GateOperations", "GateConfiguration", "GateAppConfiguration", "GateTracing",
             "GateProviderHTTP",
             "GateSessionStores", "GateRedis",
-            "GateProxy", "GateOpenID", "GateSessions", "GateAssertion", "GateHTTP", "GateProviders", "GatePages",
+            "GateIssuer", "GateClients", "GateProxy", "GateOpenID", "GateSessions", "GateAssertion", "GateHTTP", "GateProviders", "GatePages",
             "GatePolicy", "GateNet", "GateYAML", "GateWire", "GateCore",
             "HTTPTypes", "Logging",
             "Metrics", "NIOCore", "UnixSignals",

@@ -19,8 +19,12 @@ extension OperationsAPI {
         let secrets = (material.stateSecrets?.entries ?? []).map {
             OperationsAPI.json("file", $0.path, created: $0.created, role: $0.role, secretSchedule)
         }
+        let tokenSchedule = KeyMaterial.tokenSchedule(for: configuration)
+        let tokenKeys = (material.tokens?.entries ?? []).map {
+            OperationsAPI.json("id", $0.key.id, created: $0.created, role: $0.role, tokenSchedule)
+        }
         return [
-            "assertion_keys": .array(keys), "secrets": .array(secrets),
+            "assertion_keys": .array(keys), "token_keys": .array(tokenKeys), "secrets": .array(secrets),
             "secrets_in_configuration": .int(Int64(material.stateSecrets == nil ? material.secrets.count : 0)),
         ]
     }
@@ -57,11 +61,7 @@ extension OperationsAPI {
                 random: .system
             )
         } else {
-            time = try AssertionKeys.rotate(
-                folder: configuration.assertion.keysFolder,
-                schedule: KeyMaterial.assertionSchedule(for: configuration),
-                now: now
-            )
+            time = try KeyMaterial.rotate(configuration, now: now)
         }
         guard let time else { throw OperationsRejection(409, "a new key is published already and not used yet") }
         ServerLog(logger: self.environment.logger).keyAdded(

@@ -3,12 +3,15 @@
 internal import Foundation
 internal import GateAppConfiguration
 internal import GateAssertion
+internal import GateClients
 internal import GateConfiguration
 internal import GateCore
 internal import GateHTTP
+internal import GateIssuer
 internal import GateOpenID
 internal import GateOperations
 internal import GateProviderHTTP
+internal import GatePolicy
 internal import GateProviders
 internal import GateProxy
 internal import GateRedis
@@ -139,6 +142,16 @@ actor RuntimeBuilder {
         let issuers = try self.issuers(for: configuration, over: lines)
         parts.issuers = issuers.map(\.issuer)
         parts.serviceTokens = configuration.serviceTokens
+        parts.issuer = material.tokens.map { keys in
+            let audiences = routes.filter(\.takesTokens).map { ($0.name, $0.route.audience) }
+            return Issuer(
+                signer: TokenSigner(keys: keys, issuer: "\(origin)"),
+                clients: configuration.clients,
+                audiences: Dictionary(audiences) { first, _ in first },
+                sealer: sealer,
+                random: self.random
+            )
+        }
         parts.hsts = configuration.gateway.hsts.map { "max-age=\($0.components.seconds)" }
         let runtime = RuntimeConfiguration(parts, routes: routes, providers: providers.map(\.provider))
         self.firstAdmissions = self.firstAdmissions ?? admissions
