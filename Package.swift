@@ -61,7 +61,7 @@ let moduleGraph: [(target: String, imports: [String])] = [
     ("GateOpenID", ["GateProviders", "GateCore", "Crypto", "CryptoExtras"]),
     ("GateSessions", ["GateCore", "Crypto"]),
     ("GateAssertion", ["GateCore", "Crypto"]),
-    ("GateIssuer", ["GateClients", "GateSessions", "GateAssertion", "GatePolicy", "GateCore", "Crypto"]),
+    ("GateIssuer", ["GateClients", "GateSessions", "GateAssertion", "GateCore", "Crypto"]),
     (
         "GateHTTP",
         [
@@ -133,8 +133,10 @@ let moduleGraph: [(target: String, imports: [String])] = [
     (
         "GateEndpoints",
         [
-            "GateRuntime", "GateOperations", "GateHeaders", "GateConfiguration", "GateIssuer", "GateClients", "GateOpenID",
-            "GateSessions", "GateAssertion", "GateHTTP", "GateProviders", "GatePages", "GatePolicy", "GateWire", "GateCore",
+            "GateRuntime", "GateOperations", "GateHeaders", "GateConfiguration", "GateIssuer", "GateClients",
+            "GateOpenID",
+            "GateSessions", "GateAssertion", "GateHTTP", "GateProviders", "GatePages", "GatePolicy", "GateWire",
+            "GateCore",
             "HTTPTypes",
         ]
     ),
@@ -154,7 +156,8 @@ let moduleGraph: [(target: String, imports: [String])] = [
             "GateIngress", "GateRuntime", "GateOperations", "GateConfiguration", "GateAppConfiguration", "GateTracing",
             "GateProviderHTTP",
             "GateSessionStores", "GateRedis",
-            "GateIssuer", "GateClients", "GateProxy", "GateOpenID", "GateSessions", "GateAssertion", "GateHTTP", "GateProviders", "GatePages",
+            "GateIssuer", "GateClients", "GateProxy", "GateOpenID", "GateSessions", "GateAssertion", "GateHTTP",
+            "GateProviders", "GatePages",
             "GatePolicy", "GateNet", "GateYAML", "GateWire", "GateCore",
             "HTTPTypes", "Logging",
             "Metrics", "NIOCore", "UnixSignals",
@@ -226,6 +229,7 @@ let testImports: [String: [String]] = [
     "GateAssertion": ["GateTestSupport"],
     "GateSessions": ["GateTestSupport"],
     "GateSessionStores": ["GateProxy", "GateRedis", "GateTestSupport"],
+    "GateIssuer": ["GatePolicy", "GateSessionStores"],
     "GateRedis": ["GateSessionStores", "GateTestSupport", "NIOEmbedded"],
     "GateHTTP": ["Crypto", "NIOEmbedded", "X509"],
     "GateProviderHTTP": ["GateTestSupport"],

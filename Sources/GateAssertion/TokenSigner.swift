@@ -38,7 +38,10 @@ package struct TokenSigner: Sendable {
         var members = claims
         members["iss"] = .string(self.issuer)
         let key = self.keys.signing
-        return String(decoding: try key.signed(key.head(ofType: purpose.rawValue), claims: .object(members)), as: UTF8.self)
+        return String(
+            decoding: try key.signed(key.head(ofType: purpose.rawValue), claims: .object(members)),
+            as: UTF8.self
+        )
     }
 
     /// The claims of a token that this gateway has signed for a purpose; nil for everything else.

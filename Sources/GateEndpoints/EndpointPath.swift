@@ -74,7 +74,8 @@ package enum EndpointPath: String, CaseIterable {
     var isImmediate: Bool {
         switch self {
         case .signIn, .resume, .auth, .keys, .tokenKeys, .style, .icon: true
-        case .authorize, .token, .introspect, .revoke, .endSession, .start, .callback, .signOut, .backChannelLogout, .frontChannelLogout, .userinfo, .apps, .sessionTransfer:
+        case .authorize, .token, .introspect, .revoke, .endSession, .start, .callback, .signOut, .backChannelLogout,
+            .frontChannelLogout, .userinfo, .apps, .sessionTransfer:
             false
         }
     }
@@ -83,7 +84,8 @@ package enum EndpointPath: String, CaseIterable {
     var takesProvider: Bool {
         switch self {
         case .start, .callback, .backChannelLogout, .frontChannelLogout: true
-        case .signIn, .signOut, .userinfo, .apps, .sessionTransfer, .resume, .auth, .keys, .style, .icon, .authorize, .token,
+        case .signIn, .signOut, .userinfo, .apps, .sessionTransfer, .resume, .auth, .keys, .style, .icon, .authorize,
+            .token,
             .introspect, .revoke, .endSession, .tokenKeys:
             false
         }

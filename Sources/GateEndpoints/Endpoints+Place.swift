@@ -31,7 +31,8 @@ extension Endpoints {
                     path: self.runtime.carried(path, on: origin.host, for: request.client)
                 )
             }
-        case .signOut, .backChannelLogout, .frontChannelLogout, .userinfo, .apps, .auth, .keys, .style, .icon, .authorize,
+        case .signOut, .backChannelLogout, .frontChannelLogout, .userinfo, .apps, .auth, .keys, .style, .icon,
+            .authorize,
             .token, .introspect, .revoke, .endSession, .tokenKeys, nil:
             return nil
         }
@@ -96,7 +97,9 @@ extension Endpoints {
 
     /// The providers that are accepted where a return path leads: those of a client, of an app, or all.
     func accepted(at path: ReturnPath, now: Instant) -> [RuntimeProvider] {
-        if let id = self.authorizationForm(of: path, now: now)?["client_id"], let client = self.runtime.issuer?.clients[id] {
+        if let id = self.authorizationForm(of: path, now: now)?["client_id"],
+            let client = self.runtime.issuer?.clients[id]
+        {
             return self.runtime.providers.filter { client.route.providers.contains($0.id) }
         }
         return self.runtime.accepted(by: self.destination(of: path, now: now))

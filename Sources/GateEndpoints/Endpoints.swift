@@ -190,7 +190,9 @@ package struct Endpoints: Sendable {
     }
 
     /// The failure of an endpoint for clients where there are none.
-    var noClients: Failure { Failure(.endpointNone, "the file has no 'clients', or the host is not that of public_url") }
+    var noClients: Failure {
+        Failure(.endpointNone, "the file has no 'clients', or the host is not that of public_url")
+    }
 
     /// The profile of the signed-in user.
     ///

@@ -121,7 +121,10 @@ package struct SignInRedirect {
             let failure = Failure(.signInRequired, "\(route.name) accepts tokens only, and the request has none")
             guard route.takesTokens else { return self.runtime.rendering.challenge(failure) }
             let help = "get an access token at \(self.runtime.publicOrigin) with 'resource=\(route.route.audience)'"
-            return self.runtime.rendering.challenge(failure, help: "\(help), and send it as 'Authorization: Bearer TOKEN'")
+            return self.runtime.rendering.challenge(
+                failure,
+                help: "\(help), and send it as 'Authorization: Bearer TOKEN'"
+            )
         }
         let failure = Failure(.signInRequired, "\(route.name) needs a session that it accepts")
         return self.runtime.rendering.challenge(failure, signIn: self.address(for: request, route: route))

@@ -27,7 +27,9 @@ enum FoundToken {
 extension RequestPath {
     /// What the access token of a request leads to on a route.
     func token(of request: RequestHead, on route: RuntimeRoute, lookup: SessionLookup? = nil) -> FoundToken {
-        guard route.takesTokens, let issuer = self.runtime.issuer, let text = self.bearer(of: request) else { return .none }
+        guard route.takesTokens, let issuer = self.runtime.issuer, let text = self.bearer(of: request) else {
+            return .none
+        }
         guard let entry = self.loop.tokens.entry(text, of: issuer, now: self.loop.now) else {
             guard self.isOurs(text, issuer) || !route.takesMachines && self.runtime.cookieKey(of: request) == nil else {
                 return .none
@@ -122,13 +124,16 @@ extension RequestPath {
     ///
     /// RFC 6750 §2.1.
     private func bearer(of request: RequestHead) -> ByteBuffer? {
-        guard let field = request.message.first(.authorization), request.message.count(.authorization) == 1 else { return nil }
+        guard let field = request.message.first(.authorization), request.message.count(.authorization) == 1 else {
+            return nil
+        }
         let range = field.valueRange
         let bytes = request.message.bytes
         let scheme = "bearer ".utf8
         guard range.count > scheme.count else { return nil }
         for (offset, letter) in scheme.enumerated() {
-            guard let byte: UInt8 = bytes.getInteger(at: bytes.readerIndex + range.lowerBound + offset), byte | 0x20 == letter
+            guard let byte: UInt8 = bytes.getInteger(at: bytes.readerIndex + range.lowerBound + offset),
+                byte | 0x20 == letter
             else { return nil }
         }
         let start = bytes.readerIndex + range.lowerBound + scheme.count

@@ -82,7 +82,9 @@ struct RequestPath {
             return .refused(Failure(.upstreamLoop, detail))
         }
         guard !request.isAsterisk else { return .respond(status: 204) }
-        guard !self.isOwn(request), !self.isWellKnown(request) else { return self.runtime.serves(host) ? .endpoint : self.noSuchApp(host) }
+        guard !self.isOwn(request), !self.isWellKnown(request) else {
+            return self.runtime.serves(host) ? .endpoint : self.noSuchApp(host)
+        }
         guard let route = self.route(of: request) else {
             return self.isFront(request) ? .endpoint : self.noSuchApp(host)
         }

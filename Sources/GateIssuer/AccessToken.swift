@@ -78,7 +78,8 @@ extension Issuer {
             ticket = plain.flatMap { Ticket($0) }
             return ticket != nil
         }
-        guard let claims, let ticket, let client = claims["client_id"]?.string, let expires = claims["exp"]?.numericDate,
+        guard let claims, let ticket, let client = claims["client_id"]?.string,
+            let expires = claims["exp"]?.numericDate,
             let issued = claims["iat"]?.numericDate
         else { return nil }
         return AccessToken(

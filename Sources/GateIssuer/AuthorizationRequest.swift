@@ -139,7 +139,9 @@ extension Issuer {
         if form["request_uri"] != nil {
             throw OAuthError(.requestURINotSupported, "'request_uri' is not one of /oauth2/par")
         }
-        if form["registration"] != nil { throw OAuthError(.registrationNotSupported, "'registration' is not supported") }
+        if form["registration"] != nil {
+            throw OAuthError(.registrationNotSupported, "'registration' is not supported")
+        }
         guard client.grants.contains(.authorizationCode) else {
             throw OAuthError(.unauthorizedClient, "the client's 'grants' do not have authorization_code")
         }

@@ -56,7 +56,9 @@ extension Issuer {
         }
         guard let secret else { throw OAuthError(.invalidClient, "the secret of the client is missing") }
         let isOurs = client.secrets.contains { known in
-            known.withBytes { constantTimeEquals(Array(SHA256.hash(data: $0)), Array(SHA256.hash(data: Array(secret.utf8)))) }
+            known.withBytes {
+                constantTimeEquals(Array(SHA256.hash(data: $0)), Array(SHA256.hash(data: Array(secret.utf8))))
+            }
         }
         guard isOurs else { throw OAuthError(.invalidClient, "the secret of the client is wrong") }
         return client
@@ -84,9 +86,12 @@ extension Issuer {
         guard let verifier = request.form["code_verifier"] else {
             throw OAuthError(.invalidGrant, "'code_verifier' is missing: PKCE is required (RFC 7636)")
         }
-        guard let code = AuthorizationCode(sealed: text, by: self.sealer), isIdentical(code.terms.client, request.client.id)
+        guard let code = AuthorizationCode(sealed: text, by: self.sealer),
+            isIdentical(code.terms.client, request.client.id)
         else { throw OAuthError(.invalidGrant, "the code is not one of this client") }
-        guard now < code.expires else { throw OAuthError(.invalidGrant, "the code has expired; it is valid for a minute") }
+        guard now < code.expires else {
+            throw OAuthError(.invalidGrant, "the code has expired; it is valid for a minute")
+        }
         // Required by RFC 6749 only where the authorization request had it; PKCE does what it is for.
         guard request.form["redirect_uri"].map({ isIdentical($0, code.terms.redirectURI) }) ?? true else {
             throw OAuthError(.invalidGrant, "'redirect_uri' is not that of the authorization request")

@@ -102,7 +102,11 @@ package enum Pages {
             "fields": view.fields.map { ["name": $0.name, "value": $0.value] }, "choice": view.choice.name,
             "allow": view.choice.allow, "deny": view.choice.deny, "action": action,
         ]
-        return self.render(self.consentTemplate, title: "Continue to \(view.client)?", self.values(of: user).merging(values) { $1 })
+        return self.render(
+            self.consentTemplate,
+            title: "Continue to \(view.client)?",
+            self.values(of: user).merging(values) { $1 }
+        )
     }
 
     private static func values(of user: PageContext.User?) -> [String: Any] {

@@ -120,7 +120,10 @@ struct IssuerFixture {
     }
 
     @Test func `RFC 6749 §3.1.2.3: a client with one redirect URI may leave it out`() throws {
-        #expect(try self.request(IssuerFixture.form(["redirect_uri": nil])).terms.redirectURI == "com.example.notes:/signed-in")
+        #expect(
+            try self.request(IssuerFixture.form(["redirect_uri": nil])).terms.redirectURI
+                == "com.example.notes:/signed-in"
+        )
     }
 
     @Test(
@@ -168,6 +171,10 @@ struct IssuerFixture {
     }
 
     @Test func `OpenID Connect Core §3.1.2.1: an unknown scope is ignored`() throws {
-        #expect(try self.request(IssuerFixture.form(["scope": "openid openid x email"])).terms.scopes == ["openid", "email"])
+        #expect(
+            try self.request(IssuerFixture.form(["scope": "openid openid x email"])).terms.scopes == [
+                "openid", "email",
+            ]
+        )
     }
 }

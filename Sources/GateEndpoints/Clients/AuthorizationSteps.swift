@@ -41,7 +41,8 @@ enum AuthorizationSteps {
     ///   - since: The time since which a rule wants the sign-in; nil for no such rule.
     ///   - now: The time.
     /// - Returns: The path; nil if it is too long.
-    static func returnPath(_ form: Form, _ request: AuthorizationRequest, since: Instant?, now: Instant) -> ReturnPath? {
+    static func returnPath(_ form: Form, _ request: AuthorizationRequest, since: Instant?, now: Instant) -> ReturnPath?
+    {
         var fields = self.original(form).fields.filter { $0.name != "prompt" && $0.name != "max_age" }
         if request.prompt.consent { fields.append(Form.Field("prompt", "consent")) }
         if since != nil || request.prompt.login || request.prompt.selectAccount || request.maxAge != nil {

@@ -166,7 +166,8 @@ private struct NextStep {
             let error = OAuthError(.loginRequired, "the user has to sign in")
             return self.endpoints.reject(error, to: self.asked.target)
         }
-        guard let whole = AuthorizationSteps.returnPath(self.form, self.asked, since: since, now: self.request.now) else {
+        guard let whole = AuthorizationSteps.returnPath(self.form, self.asked, since: since, now: self.request.now)
+        else {
             return self.endpoints.reject(OAuthError(.invalidRequest, "the request is too long"), to: self.asked.target)
         }
         let runtime = self.endpoints.runtime
@@ -184,7 +185,8 @@ private struct NextStep {
 
 extension RuntimeConfiguration {
     /// The decision about a user at a client, by the client's own rules.
-    func decision(about session: Session, at client: ClientSettings, from address: IPAddress?, now: Instant) -> Decision {
+    func decision(about session: Session, at client: ClientSettings, from address: IPAddress?, now: Instant) -> Decision
+    {
         let facts = RequestFacts(method: "GET", client: address, time: now, authenticated: session.authenticated)
         return client.route.decision(for: facts, path: Array("/".utf8), profile: session.profile)
     }

@@ -39,7 +39,8 @@ extension Endpoints {
 
     /// A path of ours that leads on to a client, since a sign-out ends at no other place.
     private func returnPath(to target: String?) -> ReturnPath {
-        target.flatMap { ReturnPath("/oauth2/end_session?\(Form([Form.Field("next", self.sealed($0))]).encoded)") } ?? .root
+        target.flatMap { ReturnPath("/oauth2/end_session?\(Form([Form.Field("next", self.sealed($0))]).encoded)") }
+            ?? .root
     }
 
     /// The URL of the client to which the user is redirected after the sign-out, with its `state`; nil without one.

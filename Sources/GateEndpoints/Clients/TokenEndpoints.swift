@@ -113,7 +113,11 @@ extension TokenEndpoints {
         case .issued(let session):
             do {
                 let response = try self.tokens(of: session, request, own, nonce: code.terms.nonce)
-                self.runtime.log.grantBegan(session.grant.client, of: session.session.profile, session: session.session.id)
+                self.runtime.log.grantBegan(
+                    session.grant.client,
+                    of: session.session.profile,
+                    session: session.session.id
+                )
                 return response
             } catch {
                 try? await sessions.endClient(session.ticket)
@@ -132,14 +136,21 @@ extension TokenEndpoints {
         }
         let sessions = self.runtime.sessions
         let ended = OAuthError(.invalidGrant, "the sign-in has ended: the user has to sign in again")
-        let current = try await self.confirmed(sessions.ticket(of: token, client: request.client.id), of: request.client)
+        let current = try await self.confirmed(
+            sessions.ticket(of: token, client: request.client.id),
+            of: request.client
+        )
         guard let current else { throw ended }
         // Before the token is replaced: what is denied now may be admitted later.
         try self.check(current, of: request.client, own)
         switch try await sessions.rotate(token, of: request.client.id, now: own.now) {
         case .none: throw ended
         case .reused(let session):
-            self.runtime.log.refreshTokenReused(request.client.id, of: session.session.profile, session: session.session.id)
+            self.runtime.log.refreshTokenReused(
+                request.client.id,
+                of: session.session.profile,
+                session: session.session.id
+            )
             throw OAuthError(.invalidGrant, "the refresh token was used before; the sign-in of the client has ended")
         case .rotated(let session): return try self.tokens(of: session, request, own, nonce: nil)
         }
@@ -225,7 +236,10 @@ extension TokenEndpoints {
             guard let session = try await self.runtime.sessions.clientSession(ticket, of: client.id, now: own.now),
                 session.grant.generation == token.generation
             else { return inactive }
-            return TokenEndpoints.json(200, .object(self.facts(of: session, client.id, ["token_type": "refresh_token"])))
+            return TokenEndpoints.json(
+                200,
+                .object(self.facts(of: session, client.id, ["token_type": "refresh_token"]))
+            )
         }
         guard let token = self.issuer.accessToken(text.utf8, now: own.now),
             isIdentical(token.client, client.id) || self.issuer.audiences(of: client).contains(where: token.isFor),
@@ -273,7 +287,8 @@ extension TokenEndpoints {
         do throws(Failure) {
             let bearer = own.authorization.flatMap(TokenEndpoints.bearer)
             guard let bearer, let token = self.issuer.accessToken(bearer.utf8, now: own.now),
-                let client = self.issuer.clients[token.client], let session = try await self.confirmed(token.ticket, of: client)
+                let client = self.issuer.clients[token.client],
+                let session = try await self.confirmed(token.ticket, of: client)
             else { return self.challenge(OAuthError(.invalidToken, "the token is invalid, expired or revoked")) }
             guard session.grant.scopes.contains("openid") else {
                 return self.challenge(OAuthError(.insufficientScope, "userinfo needs the scope 'openid'"))

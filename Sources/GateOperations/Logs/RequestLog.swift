@@ -158,7 +158,8 @@ package struct RequestLog: Sendable {
             metadata: [
                 "client": "\(RequestLog.plain(client))", "user": "\(RequestLog.plain(profile.user))",
                 "session": "\(session)",
-                "advice": "the sign-in of the client has ended; if the client did not repeat an old request, its token was stolen",
+                "advice":
+                    "the sign-in of the client has ended; if the client did not repeat an old request, its token was stolen",
             ]
         )
     }

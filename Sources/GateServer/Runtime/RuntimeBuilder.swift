@@ -10,8 +10,8 @@ internal import GateHTTP
 internal import GateIssuer
 internal import GateOpenID
 internal import GateOperations
-internal import GateProviderHTTP
 internal import GatePolicy
+internal import GateProviderHTTP
 internal import GateProviders
 internal import GateProxy
 internal import GateRedis

@@ -126,7 +126,11 @@ extension SessionManager {
     }
 
     /// The live session of a client; nil if it has ended.
-    package func clientSession(_ ticket: Ticket, of client: String, now: Instant) async throws(Failure) -> ClientSession? {
+    package func clientSession(
+        _ ticket: Ticket,
+        of client: String,
+        now: Instant
+    ) async throws(Failure) -> ClientSession? {
         let found = try await self.session(for: ticket, host: ClientGrant.host(of: client), now: now)
         return found.flatMap { ClientSession($0, ticket) }
     }

@@ -2,6 +2,7 @@
 
 import Foundation
 import GateCore
+import GateOperations
 import GateTestSupport
 import Testing
 

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateClients
+import GateCore
+import GateSessionStores
+import GateSessions
+import Testing
+
+@testable import GateIssuer
+
+@Suite struct TokenTests {
+    private let fixture: IssuerFixture
+    private let manager: SessionManager
+
+    init() throws {
+        self.fixture = try IssuerFixture()
+        self.manager = SessionManager(
+            store: MemoryStore(),
+            sealer: self.fixture.sealer,
+            lifetimes: SessionLifetimes(idle: .seconds(3600), absolute: .seconds(86_400)),
+            feed: RevocationFeed()
+        )
+    }
+
+    private func session(_ audiences: [String] = ["https://wiki.example.com"]) async throws -> ClientSession {
+        var profile = Profile(provider: "mock", issuer: "https://id.example.com", subject: "1")
+        profile.email = "ada@example.com"
+        profile.name = "Ada"
+        profile.groups = ["staff"]
+        let signedIn = try await self.manager.issue(SignIn(profile: profile), host: "gate.example.com", now: noon)
+        let grant = ClientGrant(client: "notes", scopes: ["openid", "email"], audiences: audiences, at: noon)
+        return try #require(
+            try await self.manager.issue(grant, from: signedIn.ticket, gatewayHost: "gate.example.com", now: noon)
+        )
+    }
+
+    private func client(_ fields: [String: String], _ authorization: String? = nil) -> Result<String, OAuthError> {
+        let form = Form(fields.map { Form.Field($0.key, $0.value) })
+        do {
+            return .success(try self.fixture.issuer.client(of: form, authorization).id)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    @Test func `RFC 9068 §2.2: an access token leads to the session that it was issued for`() async throws {
+        let session = try await self.session()
+        let text = try self.fixture.issuer.accessToken(
+            of: session,
+            for: ["https://wiki.example.com"],
+            lifetime: .seconds(600),
+            now: noon
+        )
+        let token = try #require(self.fixture.issuer.accessToken(text.utf8, now: noon))
+        #expect(
+            token.client == "notes" && token.isFor("https://wiki.example.com")
+                && !token.isFor("https://wiki.example.com/")
+        )
+        #expect(token.scopes == ["openid", "email"] && token.expires == Instant(seconds: noon.seconds + 600))
+        #expect(try await self.manager.clientSession(token.ticket, of: "notes", now: noon)?.session == session.session)
+        #expect(!text.contains(session.ticket.text))
+    }
+
+    @Test(arguments: [(-6, false), (-5, true), (0, true), (599, true), (600, false)] as [(Int64, Bool)])
+    func `an access token is valid from its issue to its expiry`(seconds: Int64, isValid: Bool) async throws {
+        let session = try await self.session()
+        let text = try self.fixture.issuer.accessToken(of: session, for: [gate], lifetime: .seconds(600), now: noon)
+        let found = self.fixture.issuer.accessToken(text.utf8, now: Instant(seconds: noon.seconds + seconds))
+        #expect((found != nil) == isValid)
+    }
+
+    @Test func `a token whose sealed claim is another gateway's is rejected`() async throws {
+        let other = Issuer(
+            signer: self.fixture.issuer.signer,
+            clients: [],
+            audiences: [:],
+            sealer: Sealer([Secret([UInt8](repeating: 2, count: 32))])
+        )
+        let session = try await self.session()
+        let text = try other.accessToken(of: session, for: [gate], lifetime: .seconds(600), now: noon)
+        #expect(self.fixture.issuer.accessToken(text.utf8, now: noon) == nil)
+    }
+
+    @Test func `OpenID Connect Core §5.4: scopes choose the claims`() async throws {
+        let profile = try await self.session().session.profile
+        #expect(profile.claims(for: []) == ["sub": "mock:1"])
+        #expect(
+            profile.claims(for: ["email"]) == ["sub": "mock:1", "email": "ada@example.com", "email_verified": false]
+        )
+        #expect(profile.claims(for: ["groups"]) == ["sub": "mock:1", "groups": ["staff"]])
+        #expect(profile.claims(for: ["profile"]) == ["sub": "mock:1", "name": "Ada", "provider": "mock"])
+    }
+
+    @Test(
+        arguments: [
+            (["client_id": "notes"], nil, "notes"), (["client_id": "notes", "client_secret": ""], nil, "notes"),
+            (["client_id": "forum", "client_secret": "new secret"], nil, "forum"),
+            (["client_id": "forum", "client_secret": "old+secret%"], nil, "forum"),
+            // forum:new+secret, forum:old%2Bsecret%25
+            ([:], "Basic Zm9ydW06bmV3K3NlY3JldA==", "forum"), ([:], "basic Zm9ydW06b2xkJTJCc2VjcmV0JTI1", "forum"),
+            (["client_id": "forum"], "Basic Zm9ydW06bmV3K3NlY3JldA==", "forum"),
+        ] as [([String: String], String?, String)]
+    )
+    func `RFC 6749 §2.3.1: a client proves to be itself`(fields: [String: String], authorization: String?, id: String) {
+        #expect(self.client(fields, authorization) == .success(id))
+    }
+
+    @Test(
+        arguments: [
+            ([:], nil, .invalidClient), (["client_id": "nobody"], nil, .invalidClient),
+            (["client_id": "forum"], nil, .invalidClient),
+            (["client_id": "forum", "client_secret": "new secret "], nil, .invalidClient),
+            (["client_id": "notes", "client_secret": "x"], nil, .invalidClient),
+            (["client_id": "notes"], "Basic Zm9ydW06bmV3K3NlY3JldA==", .invalidRequest),
+            (["client_secret": "new secret"], "Basic Zm9ydW06bmV3K3NlY3JldA==", .invalidRequest),
+            ([:], "Bearer x", .invalidClient), ([:], "Basic !", .invalidClient),
+            ([:], "Basic Zm9ydW0=", .invalidClient),
+        ] as [([String: String], String?, OAuthError.Code)]
+    )
+    func `RFC 6749 §5.2: a client that does not is rejected`(
+        fields: [String: String],
+        authorization: String?,
+        code: OAuthError.Code
+    ) {
+        guard case .failure(let error) = self.client(fields, authorization) else {
+            Issue.record("\(fields)")
+            return
+        }
+        #expect(error.code == code)
+    }
+
+    @Test func `RFC 7636 appendix B: the verifier of the example fits`() async throws {
+        let signedIn = try await self.session()
+        var terms = AuthorizationCode.Terms(
+            client: "notes",
+            redirectURI: "com.example.notes:/signed-in",
+            challenge: IssuerFixture.challenge
+        )
+        terms.audiences = [gate]
+        let code = AuthorizationCode(for: terms, ticket: signedIn.ticket, random: .system, now: noon)
+        let client = try #require(self.fixture.issuer.clients["notes"])
+        func outcome(_ changes: [String: String?], at now: Instant = noon) -> OAuthError.Code? {
+            var values: [String: String?] = [
+                "code": code.sealed(by: self.fixture.sealer), "code_verifier": IssuerFixture.verifier,
+                "redirect_uri": "com.example.notes:/signed-in",
+            ]
+            for (name, value) in changes { values[name] = .some(value) }
+            let form = Form(values.compactMap { name, value in value.map { Form.Field(name, $0) } })
+            do {
+                _ = try self.fixture.issuer.code(in: TokenRequest(client: client, form: form), now: now)
+                return nil
+            } catch {
+                return error.code
+            }
+        }
+        #expect(outcome([:]) == nil && outcome(["redirect_uri": nil]) == nil)
+        #expect(outcome([:], at: Instant(seconds: noon.seconds + 59)) == nil)
+        #expect(outcome([:], at: Instant(seconds: noon.seconds + 60)) == .invalidGrant)
+        #expect(outcome(["redirect_uri": "com.example.notes:/signed-im"]) == .invalidGrant)
+        #expect(outcome(["code_verifier": String(IssuerFixture.verifier.dropLast())]) == .invalidGrant)
+        #expect(outcome(["code_verifier": IssuerFixture.challenge]) == .invalidGrant)
+    }
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateCore
+import Synchronization
+import Testing
+
+@testable import GateSessions
+
+@Suite struct ClientSessionTests {
+    private let fixture = SessionFixture()
+    private let host = "gate.example.com"
+
+    private func terms(_ client: String = "notes") -> AuthorizationCode.Terms {
+        var terms = AuthorizationCode.Terms(client: client, redirectURI: "com.example:/cb", challenge: "challenge")
+        terms.scopes = ["openid", "email"]
+        terms.audiences = ["https://wiki.example.com", "https://gate.example.com/x"]
+        terms.nonce = "n"
+        return terms
+    }
+
+    private func code(for ticket: Ticket) -> AuthorizationCode {
+        AuthorizationCode(for: self.terms(), ticket: ticket, random: .counting(), now: noon)
+    }
+
+    private func redeem(_ code: AuthorizationCode, now: Instant = noon) async throws -> ClientSession? {
+        let redemption = try await self.fixture.manager.redeem(code, boundTo: nil, gatewayHost: self.host, now: now)
+        guard case .issued(let session) = redemption else { return nil }
+        return session
+    }
+
+    private func issued() async throws -> (ticket: Ticket, client: ClientSession) {
+        let signedIn = try await self.fixture.signedIn()
+        return (signedIn.ticket, try #require(try await self.redeem(self.code(for: signedIn.ticket))))
+    }
+
+    private func rotate(_ token: RefreshToken, at now: Instant = noon) async throws -> ClientSession? {
+        guard case .rotated(let next) = try await self.fixture.manager.rotate(token, of: "notes", now: now) else {
+            return nil
+        }
+        return next
+    }
+
+    @Test func `a sealed code opens to the same code`() async throws {
+        let code = self.code(for: try await self.fixture.signedIn().ticket)
+        let text = code.sealed(by: self.fixture.sealer)
+        #expect(AuthorizationCode(sealed: text, by: self.fixture.sealer) == code)
+        #expect(text.utf8.allSatisfy { PercentEncoding.isUnreserved($0) })
+        #expect(AuthorizationCode(sealed: String(text.dropLast()), by: self.fixture.sealer) == nil)
+        #expect(SessionTransferCode(sealed: text, by: self.fixture.sealer) == nil)
+    }
+
+    @Test func `RFC 6749 §4.1.2: the session of a client is the user's, with what was granted`() async throws {
+        let (_, client) = try await self.issued()
+        #expect(client.grant.client == "notes" && client.grant.scopes == ["openid", "email"])
+        #expect(client.grant.audiences == self.terms().audiences && client.grant.generation == 0)
+        let found = try await self.fixture.manager.clientSession(client.ticket, of: "notes", now: noon)
+        #expect(found?.session == client.session && found?.grant == client.grant)
+    }
+
+    @Test func `the session of a client is none of a browser, nor of another client`() async throws {
+        let (_, client) = try await self.issued()
+        let manager = self.fixture.manager
+        #expect(try await manager.session(for: client.ticket, host: self.host, now: noon) == nil)
+        #expect(try await manager.clientSession(client.ticket, of: "other", now: noon) == nil)
+        #expect(manager.ticket(Array(client.ticket.text.utf8), host: self.host) == nil)
+    }
+
+    @Test func `RFC 6749 §4.1.2: a code used twice ends what its first use gave`() async throws {
+        let signedIn = try await self.fixture.signedIn()
+        let code = self.code(for: signedIn.ticket)
+        let client = try #require(try await self.redeem(code))
+        guard
+            case .replayed = try await self.fixture.manager.redeem(
+                code,
+                boundTo: nil,
+                gatewayHost: self.host,
+                now: noon
+            )
+        else {
+            Issue.record("not noticed")
+            return
+        }
+        #expect(try await self.fixture.manager.clientSession(client.ticket, of: "notes", now: noon) == nil)
+        #expect(try await self.fixture.manager.session(for: signedIn.ticket, host: self.host, now: noon) != nil)
+    }
+
+    @Test func `a code whose second use comes between the writes of the first gives nothing`() async throws {
+        let code = self.code(for: try await self.fixture.signedIn().ticket)
+        let replayed = SingleUse("code-replayed", code.id, until: code.expires)
+        self.fixture.store.state.withLock { state in
+            state.afterInsert = { $0.spent.insert(replayed.hash) }
+        }
+        guard
+            case .replayed = try await self.fixture.manager.redeem(
+                code,
+                boundTo: nil,
+                gatewayHost: self.host,
+                now: noon
+            )
+        else {
+            Issue.record("not noticed")
+            return
+        }
+        #expect(self.fixture.store.state.withLock { $0.records.count } == 1)
+    }
+
+    @Test func `a user who has signed out gives a client nothing`() async throws {
+        let signedIn = try await self.fixture.signedIn()
+        _ = try await self.fixture.manager.end(signedIn.ticket)
+        #expect(try await self.redeem(self.code(for: signedIn.ticket)) == nil)
+    }
+
+    @Test func `a sign-out between the look-up and the write leaves no session of a client`() async throws {
+        let signedIn = try await self.fixture.signedIn()
+        self.fixture.store.state.withLock { $0.afterInsert = { $0.records[signedIn.ticket.storeKey] = nil } }
+        #expect(try await self.redeem(self.code(for: signedIn.ticket)) == nil)
+        #expect(self.fixture.store.state.withLock { $0.records.isEmpty })
+    }
+
+    @Test func `a sign-out ends the sessions of all clients`() async throws {
+        let (ticket, client) = try await self.issued()
+        _ = try await self.fixture.manager.end(ticket)
+        #expect(try await self.fixture.manager.clientSession(client.ticket, of: "notes", now: noon) == nil)
+        #expect(try await self.rotate(client.refreshToken) == nil)
+    }
+
+    @Test func `the text of a refresh token is always the same, and only its client's`() async throws {
+        let token = try await self.issued().client.refreshToken
+        let text = token.text(for: "notes", by: self.fixture.sealer)
+        #expect(text == token.text(for: "notes", by: self.fixture.sealer) && text.hasPrefix(RefreshToken.prefix))
+        #expect(RefreshToken(text, for: "notes", by: self.fixture.sealer) == token)
+        #expect(RefreshToken(text, for: "other", by: self.fixture.sealer) == nil)
+    }
+
+    @Test func `a refresh token with one changed character is none`() async throws {
+        let text = Array(try await self.issued().client.refreshToken.text(for: "notes", by: self.fixture.sealer).utf8)
+        for position in text.indices {
+            for letter in [UInt8(ascii: "A"), UInt8(ascii: "Q")] where text[position] != letter {
+                var changed = text
+                changed[position] = letter
+                let parsed = RefreshToken(
+                    String(decoding: changed, as: UTF8.self),
+                    for: "notes",
+                    by: self.fixture.sealer
+                )
+                #expect(parsed == nil, "\(position)")
+            }
+        }
+    }
+
+    @Test func `RFC 9700 §4.14.2: each refresh makes the next token the valid one`() async throws {
+        var client = try await self.issued().client
+        for generation in 1...3 {
+            client = try #require(try await self.rotate(client.refreshToken, at: noon.plus(Int64(generation))))
+            #expect(client.grant.generation == generation && client.refreshToken.generation == generation)
+        }
+    }
+
+    @Test(arguments: [(60, true), (61, false)] as [(Int64, Bool)])
+    func `a repeated refresh leads to the same token for a minute`(seconds: Int64, isGood: Bool) async throws {
+        let first = try await self.issued().client
+        let second = try #require(try await self.rotate(first.refreshToken))
+        let again = try await self.rotate(first.refreshToken, at: noon.plus(seconds))
+        #expect((again?.refreshToken == second.refreshToken) == isGood)
+    }
+
+    @Test func `RFC 9700 §4.14.2: an earlier token ends the grant, and not the user's session`() async throws {
+        let (ticket, first) = try await self.issued()
+        let second = try #require(try await self.rotate(first.refreshToken))
+        let third = try #require(try await self.rotate(second.refreshToken))
+        guard case .reused = try await self.fixture.manager.rotate(first.refreshToken, of: "notes", now: noon) else {
+            Issue.record("not noticed")
+            return
+        }
+        #expect(try await self.rotate(third.refreshToken) == nil)
+        #expect(try await self.fixture.manager.session(for: ticket, host: self.host, now: noon) != nil)
+    }
+
+    @Test func `a session of a client goes through the store as it is`() async throws {
+        let session = try await self.issued().client.session
+        let copy = try #require(Session(encoded: session.encoded, lastSeen: session.lastSeen))
+        #expect(copy == session && copy.client == session.client)
+    }
+
+    @Test func `the id of a sign-in is the same for all its clients, and not its family`() async throws {
+        let signedIn = try await self.fixture.signedIn()
+        let one = try #require(try await self.redeem(self.code(for: signedIn.ticket)))
+        #expect(one.session.signInID == signedIn.session.signInID && one.session.signInID != signedIn.session.family)
+    }
+}
