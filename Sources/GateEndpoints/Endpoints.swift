@@ -84,10 +84,11 @@ package struct Endpoints: Sendable {
             return await ProviderLogoutEndpoints(runtime: self.runtime).backChannel(request, provider: provider)
         case .frontChannelLogout:
             return try await ProviderLogoutEndpoints(runtime: self.runtime).frontChannel(request, provider: provider)
-        case .userinfo, .token, .introspect, .revoke, .tokenKeys:
+        case .userinfo, .token, .introspect, .revoke, .pushedRequests, .deviceAuthorization, .tokenKeys:
             guard request.method != .options else { return TokenEndpoints.preflight(at: address) }
             return try await self.tokenEndpoint(address, request)
         case .authorize: return try await self.authorize(request)
+        case .device: return try await self.device(request)
         case .endSession: return try await self.endSession(request)
         case .apps: return try await self.apps(request)
         case .sessionTransfer: return try await self.sessionTransfer(request)

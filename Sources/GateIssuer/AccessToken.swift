@@ -20,6 +20,10 @@ package struct AccessToken: Sendable, Hashable {
     package let expires: Instant
     /// The thumbprint of the key that its sender must prove to have; nil for any sender.
     package let keyThumbprint: String?
+    /// The client that acts for the user, and those before it; nil if the token was not exchanged.
+    ///
+    /// RFC 8693 §4.1.
+    package let actor: JSON?
     /// The ticket of the client's session.
     package let ticket: Ticket
 
@@ -40,6 +44,8 @@ extension Issuer {
     /// - Parameters:
     ///   - client: The session.
     ///   - audiences: Whom it is for, some of those of the grant.
+    ///   - scopes: What it is for; nil for all scopes of the grant.
+    ///   - actor: The claim about who acts for the user; nil for the client that the user signed in at.
     ///   - lifetime: How long it is valid.
     ///   - now: The time.
     /// - Returns: The token.
@@ -47,6 +53,8 @@ extension Issuer {
     package func accessToken(
         of client: ClientSession,
         for audiences: [String],
+        scopes: [String]? = nil,
+        actor: JSON? = nil,
         lifetime: Duration,
         now: Instant
     ) throws(Failure) -> String {
@@ -54,12 +62,13 @@ extension Issuer {
         let ticket = self.sealer.seal(Array(client.ticket.text.utf8), for: Issuer.grantPurpose)
         var claims: [String: JSON] = [
             "sub": .string(client.session.profile.user), "client_id": .string(grant.client),
-            "scope": .string(grant.scopes.joined(separator: " ")), "iat": .int(now.seconds),
+            "scope": .string((scopes ?? grant.scopes).joined(separator: " ")), "iat": .int(now.seconds),
             "exp": .int(now.advanced(by: lifetime).seconds), "jti": .string(self.random.token(16)),
             "sid": .string(client.session.signInID), "grant": .string(Base64URL.encode(ticket)),
         ]
         claims["aud"] = audiences.count == 1 ? .string(audiences[0]) : .array(audiences.map(JSON.string))
         claims["auth_time"] = client.session.authenticated.map { .int($0.seconds) }
+        claims["act"] = actor
         claims["cnf"] = grant.keyThumbprint.map { ["jkt": .string($0)] }
         return try self.signer.sign(claims, as: .accessToken)
     }
@@ -89,6 +98,7 @@ extension Issuer {
             issued: issued,
             expires: expires,
             keyThumbprint: claims["cnf"]?["jkt"]?.string,
+            actor: claims["act"],
             ticket: ticket
         )
     }

@@ -136,8 +136,11 @@ extension Issuer {
     ) throws(OAuthError) -> AuthorizationRequest {
         try Issuer.checkNames(of: form)
         if form["request"] != nil { throw OAuthError(.requestNotSupported, "request objects are not supported") }
-        if form["request_uri"] != nil {
-            throw OAuthError(.requestURINotSupported, "'request_uri' is not one of /oauth2/par")
+        if let uri = form["request_uri"] {
+            guard PushedRequest.isURI(uri) else {
+                throw OAuthError(.requestURINotSupported, "'request_uri' is not one of /oauth2/par")
+            }
+            throw OAuthError(.invalidRequestURI, "'request_uri' is not one that this client has pushed")
         }
         if form["registration"] != nil {
             throw OAuthError(.registrationNotSupported, "'registration' is not supported")

@@ -18,6 +18,8 @@ extension Issuer {
             "userinfo_endpoint": .string(endpoint("userinfo")),
             "introspection_endpoint": .string(endpoint("introspect")),
             "revocation_endpoint": .string(endpoint("revoke")),
+            "pushed_authorization_request_endpoint": .string(endpoint("par")),
+            "device_authorization_endpoint": .string(endpoint("device_authorization")),
             "end_session_endpoint": .string(endpoint("end_session")),
             "jwks_uri": .string(endpoint("token-keys.json")),
             "response_types_supported": ["code"],
@@ -38,6 +40,7 @@ extension Issuer {
             "claims_parameter_supported": false,
             "request_parameter_supported": false,
             "request_uri_parameter_supported": false,
+            "require_pushed_authorization_requests": false,
         ]
     }
 

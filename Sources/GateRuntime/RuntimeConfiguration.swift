@@ -71,6 +71,8 @@ package final class RuntimeConfiguration: Sendable {
     package let signIns: SignInLimiter
     /// The limits on session transfers.
     package let transfers: TransferLimiter
+    /// The limits on sign-ins that clients begin for another device.
+    package let devices: DeviceLimiter
     /// The return paths that are too long for a URL.
     package let longPaths: ReturnPathStore
     /// The re-checks in progress.
@@ -123,6 +125,7 @@ package final class RuntimeConfiguration: Sendable {
         self.limits = parts.limits
         self.signIns = parts.signIns
         self.transfers = parts.transfers
+        self.devices = parts.devices
         self.longPaths = parts.longPaths
         self.rechecks = parts.rechecks
         self.hsts = parts.hsts
@@ -315,6 +318,8 @@ package struct RuntimeParts {
     package var signIns = SignInLimiter()
     /// The limits on session transfers, which outlive a reload.
     package var transfers = TransferLimiter()
+    /// The limits on sign-ins that clients begin for another device, which outlive a reload.
+    package var devices = DeviceLimiter()
     /// The return paths that are too long for a URL, which outlive a reload.
     package var longPaths = ReturnPathStore()
     /// The re-checks in progress, which outlive a reload.

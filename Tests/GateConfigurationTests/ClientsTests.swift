@@ -31,7 +31,8 @@ import Testing
         #expect(client.id == "notes" && client.name == "notes" && client.kind == .native)
         #expect(client.grants == [.authorizationCode, .refreshToken])
         #expect(client.secrets.isEmpty && client.audiences.isEmpty && client.postLogoutRedirectURIs.isEmpty)
-        #expect(!client.asksConsent && !client.requiresDPoP)
+        #expect(!client.asksConsent && !client.requiresDPoP && !client.requiresPushedRequests)
+        #expect(client.tokenAudiences.isEmpty && client.tokenSubject == .user)
         #expect(client.accessTokenLifetime == .seconds(600) && client.lifetime == nil)
         #expect(client.backChannelLogoutURI == nil && client.appleApps.isEmpty && client.androidApps.isEmpty)
         #expect(client.route.app == "notes" && client.route.providers == ["staff"] && client.route.access == .signedIn)
@@ -62,6 +63,9 @@ import Testing
               access_token_lifetime: 1h
               lifetime: 1d
               dpop: true
+              require_par: true
+              token_audiences: [sts.amazonaws.com, "//iam.googleapis.com/projects/1"]
+              subject: email
             phone:
               type: native
               redirect_uris: ["https://notes.example.com/open"]
@@ -74,6 +78,8 @@ import Testing
         let clients = try Fixture.configuration(text).clients
         #expect(clients.map(\.id) == ["Wiki.sync_2-x", "phone"])
         let sync = try #require(clients.first)
+        #expect(sync.requiresPushedRequests && sync.tokenSubject == .email)
+        #expect(sync.tokenAudiences == ["sts.amazonaws.com", "//iam.googleapis.com/projects/1"])
         #expect(sync.name == "Wiki sync" && sync.kind == .confidential && sync.secrets.count == 2)
         #expect(
             sync.redirectURIs.map(\.text) == [
@@ -357,6 +363,29 @@ import Testing
                 == true,
             "\(remarks)"
         )
+    }
+
+    @Test(
+        arguments: [
+            ("token_audiences: [x]", "'token_audiences' are for 'token_exchange'"),
+            ("subject: email", "'subject' is that of tokens for 'token_audiences'"),
+            (
+                "grants: [authorization_code, token_exchange], token_audiences: [notes]",
+                "'notes' is a client of this file"
+            ),
+            (
+                "grants: [authorization_code, token_exchange], token_audiences: [\"https://gate.example.com/x\"]",
+                "is a URL of this gateway"
+            ),
+            (
+                "grants: [authorization_code, token_exchange], token_audiences: [\"a b\"]",
+                "is not 1 to 255 printable ASCII characters"
+            ),
+        ]
+    )
+    func `a token for others is for no client or app, which would take it for its own`(keys: String, reason: String) {
+        let messages = Fixture.messages(Self.client("\(Self.native), \(keys)"))
+        #expect(messages.count == 1 && messages.first?.contains(reason) == true, "\(messages)")
     }
 
     @Test(arguments: [(100, true), (101, false)])

@@ -18,6 +18,9 @@ extension Endpoints {
         guard let issuer = self.runtime.issuer, self.isOnGatewayHost(request) else { throw self.noClients }
         guard request.method == .post else {
             guard let form = request.query else { throw Failure(.clientRequest, "the query is not a form") }
+            if let pushed = issuer.unusedPushedRequest(in: form, now: request.now) {
+                return try await self.begin(pushed, request, issuer)
+            }
             return try await self.authorize(form, request, issuer)
         }
         guard let form = request.form else { throw Failure(.clientRequest, "the body is not a form") }
@@ -33,7 +36,7 @@ extension Endpoints {
         consented: Consent? = nil
     ) async throws(Failure) -> Response {
         let asked: AuthorizationRequest
-        switch issuer.authorizationRequest(AuthorizationSteps.original(form)) {
+        switch issuer.authorizationRequest(in: AuthorizationSteps.original(form), now: request.now) {
         case .untrusted(let why): throw Failure(.clientRequest, why)
         case .error(let error, let target): return self.reject(error, to: target)
         case .valid(let valid): asked = valid
@@ -130,7 +133,7 @@ extension Endpoints {
             )
         }
         guard form[Consent.choice.name] == Consent.choice.allow else {
-            switch issuer.authorizationRequest(AuthorizationSteps.original(consent.form)) {
+            switch issuer.authorizationRequest(in: AuthorizationSteps.original(consent.form), now: request.now) {
             case .untrusted(let why): throw Failure(.clientRequest, why)
             case .error(let error, let target): return self.reject(error, to: target)
             case .valid(let asked):
@@ -180,28 +183,6 @@ private struct NextStep {
         let named = accepted.first { $0.id == self.asked.provider } ?? (accepted.count == 1 ? accepted.first : nil)
         let next = named.map { "start/\($0.id)" } ?? "sign_in"
         return Rendering.redirect(to: "\(runtime.publicOrigin)/oauth2/\(next)?\(query)")
-    }
-}
-
-extension RuntimeConfiguration {
-    /// The decision about a user at a client, by the client's own rules.
-    func decision(about session: Session, at client: ClientSettings, from address: IPAddress?, now: Instant) -> Decision
-    {
-        let facts = RequestFacts(method: "GET", client: address, time: now, authenticated: session.authenticated)
-        return client.route.decision(for: facts, path: Array("/".utf8), profile: session.profile)
-    }
-
-    /// The app whose assertions have an audience; nil for that of the gateway.
-    func route(withAudience audience: String) -> RuntimeRoute? {
-        self.routes.first { isIdentical($0.route.audience, audience) }
-    }
-
-    /// The audiences of the apps that a user may enter, as far as that does not depend on the request.
-    func permitted(_ audiences: [String], to profile: Profile) -> [String] {
-        audiences.filter { audience in
-            guard let route = self.route(withAudience: audience) else { return true }
-            return route.route.decision(for: profile)?.isAdmission ?? true
-        }
     }
 }
 

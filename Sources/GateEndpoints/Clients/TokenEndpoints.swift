@@ -29,6 +29,8 @@ struct TokenEndpoints: Sendable {
             switch address {
             case .introspect: return try await self.introspect(form, client, request)
             case .revoke: return try await self.revoke(form, client)
+            case .pushedRequests: return try self.push(form, client, request)
+            case .deviceAuthorization: return try await self.beginDevice(form, client, request)
             default: return try await self.tokens(TokenRequest(client: client, form: form), request)
             }
         } catch let error as OAuthError {
@@ -97,8 +99,8 @@ extension TokenEndpoints {
         switch type {
         case .authorizationCode: return try await self.redeem(request, own)
         case .refreshToken: return try await self.refresh(request, own)
-        case .deviceCode, .tokenExchange:
-            throw OAuthError(.unsupportedGrantType, "'grant_type' is not supported yet")
+        case .deviceCode: return try await self.redeemDevice(request, own)
+        case .tokenExchange: return try await self.exchange(request, own)
         }
     }
 
@@ -110,19 +112,25 @@ extension TokenEndpoints {
         switch try await sessions.redeem(code, boundTo: nil, gatewayHost: host, now: own.now) {
         case .none: throw OAuthError(.invalidGrant, "the session of the user has ended")
         case .replayed: throw OAuthError(.invalidGrant, "the code was used before; its tokens are revoked")
-        case .issued(let session):
-            do {
-                let response = try self.tokens(of: session, request, own, nonce: code.terms.nonce)
-                self.runtime.log.grantBegan(
-                    session.grant.client,
-                    of: session.session.profile,
-                    session: session.session.id
-                )
-                return response
-            } catch {
-                try? await sessions.endClient(session.ticket)
-                throw error
-            }
+        case .issued(let session): return try await self.firstTokens(of: session, request, own, nonce: code.terms.nonce)
+        }
+    }
+
+    /// The first tokens of a client's session, which ends if there can be none.
+    func firstTokens(
+        of session: ClientSession,
+        _ request: TokenRequest,
+        _ own: EndpointRequest,
+        nonce: String?
+    ) async throws -> Response {
+        do {
+            let response = try self.tokens(of: session, request, own, nonce: nonce)
+            self.runtime.log.grantBegan(session.grant.client, of: session.session.profile, session: session.session.id)
+            return response
+        } catch {
+            // The session expires by itself if the store is unavailable.
+            try? await self.runtime.sessions.endClient(session.ticket)
+            throw error
         }
     }
 
@@ -157,7 +165,7 @@ extension TokenEndpoints {
     }
 
     /// The session of a client, confirmed by the provider if that is due.
-    private func confirmed(_ ticket: Ticket, of client: ClientSettings) async throws(Failure) -> ClientSession? {
+    func confirmed(_ ticket: Ticket, of client: ClientSettings) async throws(Failure) -> ClientSession? {
         let host = ClientGrant.host(of: client.id)
         let found = try await SessionLookUp(runtime: self.runtime).session(for: ticket, host: host, mayAskUser: false)
         guard case .session = found else { return nil }
@@ -165,7 +173,7 @@ extension TokenEndpoints {
     }
 
     /// Checks that the rules of the client admit its user, and that the sign-in at it is not over.
-    private func check(_ session: ClientSession, of client: ClientSettings, _ own: EndpointRequest) throws {
+    func check(_ session: ClientSession, of client: ClientSettings, _ own: EndpointRequest) throws {
         if let lifetime = client.lifetime, own.now.since(session.session.created) >= lifetime {
             throw OAuthError(.invalidGrant, "the sign-in has ended after the client's 'lifetime'")
         }
@@ -182,7 +190,7 @@ extension TokenEndpoints {
     /// The token response.
     ///
     /// RFC 6749 §5.1, OpenID Connect Core §3.1.3.3 and §12.2.
-    private func tokens(
+    func tokens(
         of session: ClientSession,
         _ request: TokenRequest,
         _ own: EndpointRequest,
@@ -249,6 +257,7 @@ extension TokenEndpoints {
         members["exp"] = .int(token.expires.seconds)
         members["iat"] = .int(token.issued.seconds)
         members["aud"] = .array(token.audiences.map(JSON.string))
+        members["act"] = token.actor
         return TokenEndpoints.json(200, .object(members))
     }
 
@@ -290,10 +299,12 @@ extension TokenEndpoints {
                 let client = self.issuer.clients[token.client],
                 let session = try await self.confirmed(token.ticket, of: client)
             else { return self.challenge(OAuthError(.invalidToken, "the token is invalid, expired or revoked")) }
-            guard session.grant.scopes.contains("openid") else {
+            // An exchanged token may have fewer scopes than the grant.
+            let scopes = session.grant.scopes.filter(token.scopes.contains)
+            guard scopes.contains("openid") else {
                 return self.challenge(OAuthError(.insufficientScope, "userinfo needs the scope 'openid'"))
             }
-            return TokenEndpoints.json(200, .object(session.session.profile.claims(for: session.grant.scopes)))
+            return TokenEndpoints.json(200, .object(session.session.profile.claims(for: scopes)))
         } catch {
             return self.response(to: OAuthError(.temporarilyUnavailable, "see the log of the gateway"), because: error)
         }
