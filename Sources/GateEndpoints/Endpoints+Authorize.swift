@@ -183,28 +183,6 @@ private struct NextStep {
     }
 }
 
-extension RuntimeConfiguration {
-    /// The decision about a user at a client, by the client's own rules.
-    func decision(about session: Session, at client: ClientSettings, from address: IPAddress?, now: Instant) -> Decision
-    {
-        let facts = RequestFacts(method: "GET", client: address, time: now, authenticated: session.authenticated)
-        return client.route.decision(for: facts, path: Array("/".utf8), profile: session.profile)
-    }
-
-    /// The app whose assertions have an audience; nil for that of the gateway.
-    func route(withAudience audience: String) -> RuntimeRoute? {
-        self.routes.first { isIdentical($0.route.audience, audience) }
-    }
-
-    /// The audiences of the apps that a user may enter, as far as that does not depend on the request.
-    func permitted(_ audiences: [String], to profile: Profile) -> [String] {
-        audiences.filter { audience in
-            guard let route = self.route(withAudience: audience) else { return true }
-            return route.route.decision(for: profile)?.isAdmission ?? true
-        }
-    }
-}
-
 extension AuthorizationTarget {
     /// What the consent page shows of the redirect URI: the host, or the scheme of a native app.
     var place: String { self.formTarget }

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateClients
+internal import GateCore
+internal import GatePolicy
+internal import GateRuntime
+internal import GateSessions
+
+extension RuntimeConfiguration {
+    /// The decision about a user at a client, by the client's own rules.
+    func decision(about session: Session, at client: ClientSettings, from address: IPAddress?, now: Instant) -> Decision
+    {
+        let facts = RequestFacts(method: "GET", client: address, time: now, authenticated: session.authenticated)
+        return client.route.decision(for: facts, path: Array("/".utf8), profile: session.profile)
+    }
+
+    /// The app whose assertions have an audience; nil for that of the gateway.
+    func route(withAudience audience: String) -> RuntimeRoute? {
+        self.routes.first { isIdentical($0.route.audience, audience) }
+    }
+
+    /// The audiences of the apps that a user may enter, as far as that does not depend on the request.
+    func permitted(_ audiences: [String], to profile: Profile) -> [String] {
+        audiences.filter { audience in
+            guard let route = self.route(withAudience: audience) else { return true }
+            return route.route.decision(for: profile)?.isAdmission ?? true
+        }
+    }
+}
