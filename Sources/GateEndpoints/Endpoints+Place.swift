@@ -105,6 +105,16 @@ extension Endpoints {
         return self.runtime.accepted(by: self.destination(of: path, now: now))
     }
 
+    /// The account that a client expects where a return path leads.
+    ///
+    /// OpenID Connect Core §3.1.2.1.
+    func loginHint(of path: ReturnPath, now: Instant) -> String? {
+        let hint = self.authorizationForm(of: path, now: now)?["login_hint"]
+        return hint.flatMap { $0.utf8.count <= Endpoints.maxHint ? $0 : nil }
+    }
+
+    private static let maxHint = 256
+
     /// The parameters of a client's request that a return path leads to; nil if it leads elsewhere.
     private func authorizationForm(of path: ReturnPath, now: Instant) -> Form? {
         guard self.runtime.issuer != nil else { return nil }

@@ -90,7 +90,8 @@ extension Endpoints {
                 replacedTicket: isCrossSite ? request.ticket.flatMap { $0.isWholeSession ? nil : $0.text } : nil,
                 offersOtherAccounts: request.wantsOtherAccount,
                 silent: silent,
-                maxAge: self.maxAuthenticationAge(of: request.returnPath, now: request.now)
+                maxAge: self.maxAuthenticationAge(of: request.returnPath, now: request.now),
+                loginHint: self.loginHint(of: request.returnPath, now: request.now)
             )
         } catch {
             if silent != nil { self.silentSignInFailed(with: id, error) }

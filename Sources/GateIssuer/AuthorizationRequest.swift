@@ -21,8 +21,6 @@ package struct AuthorizationRequest: Sendable {
     package let maxAge: Duration?
     /// The provider that the user is to sign in with; nil for the user's choice.
     package let provider: String?
-    /// The account that the client expects, as the user may have typed it.
-    package let loginHint: String?
     /// The user of an ID token of ours that the client expects.
     package let expectedUser: String?
     /// Whether the client names the audiences.
@@ -173,7 +171,6 @@ extension Issuer {
             prompt: try Issuer.prompt(form["prompt"]),
             maxAge: try Issuer.maxAge(form["max_age"]),
             provider: form["provider"],
-            loginHint: form["login_hint"],
             expectedUser: try self.expectedUser(form["id_token_hint"]),
             namesAudiences: !named.isEmpty
         )

@@ -293,6 +293,12 @@ def test_oidc_core_3_1_2_1_an_id_token_hint_of_another_user(gateway, forum, brow
     assert "code" in error(other.send("GET", forum.url(prompt="none", id_token_hint=hint)))
 
 
+def test_oidc_core_3_1_2_1_the_login_hint_goes_to_the_provider(gateway, forum):
+    page = Browser(gateway).visit(forum.url(provider="mock", login_hint="ada@example.com"), stop=lambda url: "/mock/" in url
+                                  and not url.startswith(gateway.origin))
+    assert dict(parse_qsl(urlsplit(page.next).query))["login_hint"] == "ada@example.com"
+
+
 def test_a_post_to_the_authorization_endpoint_is_the_same_request(gateway, forum, browser):
     """OpenID Connect Core §3.1.2.1 requires it; our cookie does not come along from another site."""
     query = dict(parse_qsl(urlsplit(forum.url()).query))

@@ -161,7 +161,8 @@ extension RelyingParty {
         replacedTicket: String?,
         offersOtherAccounts: Bool = false,
         silent: Profile? = nil,
-        maxAge: Duration? = nil
+        maxAge: Duration? = nil,
+        loginHint: String? = nil
     ) async throws(Failure) -> (location: String, attempt: Attempt) {
         guard (replacedTicket ?? "").utf8.count <= Attempt.maxTicketLength else {
             throw Failure(.openIDSessionTransferTooLong, "the ticket has more than 256 bytes")
@@ -176,6 +177,10 @@ extension RelyingParty {
             random: self.random
         )
         var form = self.authorizationForm(for: attempt, offersOtherAccounts: offersOtherAccounts, hint: silent?.email)
+        if let loginHint, !attempt.isSilent, self.hasSilentSignIn {
+            // OpenID Connect Core §3.1.2.1; what the client of the gateway sent counts more than the configuration.
+            form = Form(form.fields.filter { $0.name != "login_hint" } + [Form.Field("login_hint", loginHint)])
+        }
         if let maxAge, !attempt.isSilent, case .openID = self.definition.signIn {
             // OpenID Connect Core §3.1.2.1; it counts whatever the configuration has.
             form = Form(form.fields.filter { $0.name != "max_age" })
