@@ -9,13 +9,13 @@ import Testing
 /// `clients` of the file.
 @Suite struct ClientsTests {
     /// The smallest useful file with clients of these lines.
-    private static func file(_ clients: String, rest: String = "") -> String {
+    static func file(_ clients: String, rest: String = "") -> String {
         let lines = clients.split(separator: "\n").map { "  \($0)\n" }.joined()
         return Fixture.smallest(rest: "clients:\n\(lines)\(rest)")
     }
 
     /// A file with one client, whose keys are these.
-    private static func client(_ keys: String, allow: String = "signed_in") -> String {
+    static func client(_ keys: String, allow: String = "signed_in") -> String {
         Self.file("notes: { \(keys), allow: \(allow) }")
     }
 
