@@ -373,6 +373,11 @@ import Testing
         #expect(remarks.last == "error: 'https://n.example/a' is here twice; first in line 17")
     }
 
+    @Test func `a sign-in at a client may last as long as a session`() throws {
+        let client = try Fixture.configuration(Self.client("\(Self.native), lifetime: 7d")).clients.first
+        #expect(client?.lifetime == .seconds(7 * 86_400))
+    }
+
     @Test func `a secret in clear text is a warning, and not shown`() {
         let secret = "fedcba9876543210fedcba9876543210"
         let result = Fixture.parse(Self.client("type: confidential, secret: \(secret), grants: [device_code]"))
