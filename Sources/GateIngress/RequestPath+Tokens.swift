@@ -16,7 +16,7 @@ enum FoundToken {
     /// The request has none.
     case none
     /// It is valid, and so is its session.
-    case valid(CachedSession, AccessToken)
+    case valid(CachedSession, AccessToken, ClientSettings)
     /// It is not.
     case rejected(Failure)
     /// Its session has to be looked up.
@@ -25,8 +25,12 @@ enum FoundToken {
 
 // Access tokens of this gateway that clients bring instead of a session.
 extension RequestPath {
-    /// What the access token of a request leads to on a route.
-    func token(of request: RequestHead, on route: RuntimeRoute, lookup: SessionLookup? = nil) -> FoundToken {
+    /// What the access token of a request leads to on a route; the rules of its client are another matter.
+    func token(
+        of request: RequestHead,
+        on route: RuntimeRoute,
+        lookup: SessionLookup? = nil
+    ) -> FoundToken {
         guard route.takesTokens, let issuer = self.runtime.issuer, let text = self.bearer(of: request) else {
             return .none
         }
@@ -55,23 +59,27 @@ extension RequestPath {
             case .needsUser: return .rejected(Failure(.tokenRejected, "the user has to sign in again for the client"))
             case .done:
                 guard let found else { return .rejected(Failure(.tokenRejected, "the session of the token has ended")) }
-                return self.checked(found, token, client)
+                return .valid(found, token, client)
             }
         }
-        return self.checked(found, token, client)
+        return .valid(found, token, client)
     }
 
-    /// A session whose user the client's own rules admit.
-    private func checked(_ session: CachedSession, _ token: AccessToken, _ client: ClientSettings) -> FoundToken {
+    /// Why the client's own rules do not admit the user of a session; nil if they do.
+    private func rejection(
+        of session: CachedSession,
+        at client: ClientSettings,
+        from address: () -> IPAddress?
+    ) -> Failure? {
         let age = self.loop.now.since(session.session.created)
         guard client.lifetime.map({ age < $0 }) ?? true else {
-            return .rejected(Failure(.tokenRejected, "the sign-in at '\(client.id)' is older than its 'lifetime'"))
+            return Failure(.tokenRejected, "the sign-in at '\(client.id)' is older than its 'lifetime'")
         }
-        switch session.decision(at: client, now: self.loop.now) {
-        case .admitted: return .valid(session, token)
-        case .denied(let denial): return .rejected(denial.failure(of: session.session.profile, app: client.id))
+        switch session.decision(at: client, from: address, now: self.loop.now) {
+        case .admitted: return nil
+        case .denied(let denial): return denial.failure(of: session.session.profile, app: client.id)
         case .signInNeeded, .authenticationNeeded, .openToAll, .openToNetwork:
-            return .rejected(Failure(.tokenRejected, "the user has to sign in again for the client '\(client.id)'"))
+            return Failure(.tokenRejected, "the user has to sign in again for the client '\(client.id)'")
         }
     }
 
@@ -88,7 +96,8 @@ extension RequestPath {
         case .rejected(let failure): return .refused(failure)
         case .unknown(let token):
             return .needsSession(SoughtSession(token.ticket, host: ClientGrant.host(of: token.client)), route)
-        case .valid(let session, _):
+        case .valid(let session, _, let settings):
+            if let failure = self.rejection(of: session, at: settings, from: client) { return .refused(failure) }
             if self.loop.access != nil { self.loop.found = session }
             if isRetry { session.dropAuthorization(on: route) }
             let verdict = self.verdict(for: request, on: route, session: session, isAmbient: false, client)
@@ -100,13 +109,13 @@ extension RequestPath {
 
     /// The session of the access token of a request that was admitted a moment ago.
     func tokenSession(of request: RequestHead, on route: RuntimeRoute) -> CachedSession? {
-        guard case .valid(let session, _) = self.token(of: request, on: route, lookup: .done) else { return nil }
+        guard case .valid(let session, _, _) = self.token(of: request, on: route, lookup: .done) else { return nil }
         return session
     }
 
     /// When the access token of a request ends; nil if it has none.
     func accessTokenEnd(of request: RequestHead, on route: RuntimeRoute) -> Instant? {
-        guard case .valid(_, let token) = self.token(of: request, on: route, lookup: .done) else { return nil }
+        guard case .valid(_, let token, _) = self.token(of: request, on: route, lookup: .done) else { return nil }
         return token.expires
     }
 

@@ -34,7 +34,7 @@ package struct WellKnownDocuments: Sendable {
         self.documents = documents
     }
 
-    /// Whether there are none.
+    /// Whether it has no document.
     package var isEmpty: Bool { self.documents.isEmpty }
 
     /// The document at a path of a host; nil if that is the app's.

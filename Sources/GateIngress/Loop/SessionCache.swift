@@ -214,14 +214,14 @@ final class CachedSession {
         return authorization
     }
 
-    /// The decision about its user at a client by the client's own rules, which are about no request.
-    func decision(at client: ClientSettings, now: Instant) -> Decision {
+    /// The decision about its user at a client by the client's own rules; `address` is that of the client's machine.
+    func decision(at client: ClientSettings, from address: () -> IPAddress?, now: Instant) -> Decision {
         let known = self.atClient.flatMap { $0.client.id == client.id ? $0.decision : nil }
         let decision = known ?? client.route.userDecision(for: self.session.profile)
         if known == nil { self.atClient = (client, decision) }
         guard case .final(let final) = decision else {
             let time = self.session.authenticated
-            let facts = RequestFacts(method: "GET", client: nil, time: now, authenticated: time)
+            let facts = RequestFacts(method: "GET", client: address(), time: now, authenticated: time)
             return client.route.decision(for: facts, path: [UInt8(ascii: "/")], profile: self.session.profile)
         }
         return final
