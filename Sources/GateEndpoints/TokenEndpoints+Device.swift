@@ -14,7 +14,12 @@ extension TokenEndpoints {
     ///
     /// RFC 9126 §2.
     func push(_ form: Form, _ client: ClientSettings, _ own: EndpointRequest) throws -> Response {
-        let pushed = try self.issuer.push(form, of: client, now: own.now)
+        let pushed = try self.issuer.push(
+            form,
+            of: client,
+            boundTo: self.proof(of: own)?.keyThumbprint,
+            now: own.now
+        )
         let uri = pushed.uri(by: self.runtime.sealer)
         let seconds = PushedRequest.lifetime.components.seconds
         return TokenEndpoints.json(201, ["request_uri": .string(uri), "expires_in": .int(seconds)])
@@ -63,7 +68,7 @@ extension TokenEndpoints {
         guard own.now < code.expires else { throw TokenEndpoints.deviceExpired }
         let sessions = self.runtime.sessions
         let host = self.runtime.publicOrigin.host
-        switch try await sessions.redeem(code, boundTo: nil, gatewayHost: host, now: own.now) {
+        switch try await sessions.redeem(code, boundTo: request.keyThumbprint, gatewayHost: host, now: own.now) {
         case .pending:
             guard self.runtime.devices.admitsPoll(of: code.id) else {
                 let seconds = DeviceLimiter.interval.components.seconds

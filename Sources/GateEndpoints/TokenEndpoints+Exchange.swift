@@ -19,6 +19,15 @@ extension TokenEndpoints {
             let subject = try await self.confirmed(exchange.subject.ticket, of: owner)
         else { throw OAuthError(.invalidRequest, "the session of 'subject_token' has ended") }
         try self.check(subject, of: owner, own)
+        // A service has received the token with a proof for itself; the client itself can prove its key again.
+        if owner.id == client.id, let key = exchange.subject.keyThumbprint {
+            guard isIdentical(key, request.keyThumbprint ?? "") else {
+                throw OAuthError(
+                    .invalidRequest,
+                    "'subject_token' is bound to another key than that of the header DPoP"
+                )
+            }
+        }
         if owner.id != client.id { try self.check(subject, of: client, own) }
         let lifetime = min(client.accessTokenLifetime, exchange.subject.expires.since(own.now))
         var members: [String: JSON] = [
@@ -46,12 +55,13 @@ extension TokenEndpoints {
                 of: session,
                 for: audiences,
                 scopes: exchange.scopes,
+                boundTo: request.keyThumbprint,
                 actor: exchange.actor,
                 lifetime: lifetime,
                 now: own.now
             )
             members["access_token"] = .string(token)
-            members["token_type"] = "Bearer"
+            members["token_type"] = request.keyThumbprint == nil ? "Bearer" : "DPoP"
         }
         return TokenEndpoints.json(200, .object(members))
     }
@@ -67,7 +77,7 @@ extension TokenEndpoints {
         let sessions = self.runtime.sessions
         let grant = ClientGrant(
             client: client.id,
-            scopes: exchange.scopes,
+            scopes: subject.grant.scopes,
             audiences: self.issuer.audiences(of: client),
             at: own.now
         )

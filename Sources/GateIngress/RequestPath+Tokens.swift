@@ -2,6 +2,7 @@
 
 internal import GateClients
 internal import GateCore
+internal import GateEndpoints
 internal import GateHTTP
 internal import GateIssuer
 internal import GateOpenID
@@ -26,12 +27,20 @@ enum FoundToken {
 // Access tokens of this gateway that clients bring instead of a session.
 extension RequestPath {
     /// What the access token of a request leads to on a route; the rules of its client are another matter.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - route: The route.
+    ///   - lookup: The result of an earlier look-up of its session.
+    ///   - provesKey: Whether the proof of its key is spent; once for each request.
+    /// - Returns: What it leads to.
     func token(
         of request: RequestHead,
         on route: RuntimeRoute,
-        lookup: SessionLookup? = nil
+        lookup: SessionLookup? = nil,
+        provesKey: Bool = false
     ) -> FoundToken {
-        guard route.takesTokens, let issuer = self.runtime.issuer, let text = self.bearer(of: request) else {
+        guard route.takesTokens, let issuer = self.runtime.issuer, let (text, isBound) = self.bearer(of: request) else {
             return .none
         }
         guard let entry = self.loop.tokens.entry(text, of: issuer, now: self.loop.now) else {
@@ -48,8 +57,12 @@ extension RequestPath {
         guard let client = issuer.clients[token.client] else {
             return .rejected(Failure(.tokenRejected, "no client '\(token.client)' is configured in 'clients'"))
         }
-        guard token.keyThumbprint == nil else {
-            return .rejected(Failure(.tokenRejected, "the token is bound to a key, and the request has no proof"))
+        guard isBound == (token.keyThumbprint != nil) else {
+            let help = isBound ? "bound to no key: send it as Bearer" : "bound to a key: send it as DPoP, with a proof"
+            return .rejected(Failure(.tokenRejected, "the token is \(help)"))
+        }
+        if provesKey, let key = token.keyThumbprint, let failure = self.proofFailure(of: request, key, text) {
+            return .rejected(failure)
         }
         let found = self.loop.sessions.session(entry.key, host: ClientGrant.host(of: token.client), now: self.loop.tick)
         guard let found, found.isCurrent(on: route, runtime: self.runtime, now: self.loop.now) else {
@@ -91,7 +104,7 @@ extension RequestPath {
         isRetry: Bool,
         _ client: () -> IPAddress?
     ) -> Verdict? {
-        switch self.token(of: request, on: route, lookup: lookup) {
+        switch self.token(of: request, on: route, lookup: lookup, provesKey: lookup == nil && !isRetry) {
         case .none: return nil
         case .rejected(let failure): return .refused(failure)
         case .unknown(let token):
@@ -121,7 +134,7 @@ extension RequestPath {
 
     /// Whether a request has an access token of this gateway, which no app must get: it may be for another one.
     func hasOwnToken(_ request: RequestHead) -> Bool {
-        guard let issuer = self.runtime.issuer, let text = self.bearer(of: request) else { return false }
+        guard let issuer = self.runtime.issuer, let (text, _) = self.bearer(of: request) else { return false }
         return self.loop.tokens.entry(text, of: issuer, now: self.loop.now) != nil || self.isOurs(text, issuer)
     }
 
@@ -129,24 +142,58 @@ extension RequestPath {
         TokenIssuer.claimedIssuer(of: String(buffer: text)).map { isIdentical($0, issuer.url) } ?? false
     }
 
-    /// The token of `Authorization: Bearer`; nil without exactly one.
+    /// Spends the proof that the sender of a request has a key; nil if it is valid.
     ///
-    /// RFC 6750 §2.1.
-    private func bearer(of request: RequestHead) -> ByteBuffer? {
+    /// RFC 9449 §4.3 and §7.1.
+    private func proofFailure(of request: RequestHead, _ key: String, _ token: ByteBuffer) -> Failure? {
+        let fields = request.message.fields.filter { request.message.spells($0.nameRange, "dpop") }
+        guard fields.count == 1, let field = fields.first else {
+            return Failure(
+                .tokenRejected,
+                "the token is bound to a key, and the request has not exactly one header DPoP"
+            )
+        }
+        let origin = self.runtime.origin(of: request)
+        let target = DPoPProof.Target(
+            method: request.method.rawValue,
+            urls: [
+                "\(origin)\(request.target.prefix { $0 != "?" })", "\(origin)\(request.path.text(in: request.message))",
+            ],
+            accessToken: Array(token.readableBytesView)
+        )
+        do throws(OAuthError) {
+            let proof = try DPoPProof(Array(request.message.slice(field.valueRange)), for: target, now: self.loop.now)
+            guard isIdentical(proof.keyThumbprint, key) else {
+                return Failure(.tokenRejected, "the token is bound to another key than that of the header DPoP")
+            }
+            try self.runtime.proofs.spend(proof)
+            return nil
+        } catch {
+            return Failure(.tokenRejected, "\(error.code.rawValue): \(error.detail)")
+        }
+    }
+
+    /// The token of `Authorization: Bearer` or `DPoP`, and whether it is the latter; nil without exactly one.
+    ///
+    /// RFC 6750 §2.1, RFC 9449 §7.1.
+    private func bearer(of request: RequestHead) -> (ByteBuffer, isBound: Bool)? {
         guard let field = request.message.first(.authorization), request.message.count(.authorization) == 1 else {
             return nil
         }
-        let range = field.valueRange
+        if let text = self.credentials(of: "bearer ", in: field.valueRange, request) { return (text, false) }
+        return self.credentials(of: "dpop ", in: field.valueRange, request).map { ($0, true) }
+    }
+
+    /// What follows a scheme, which is in lower case with a space after it; nil if the value has another scheme.
+    private func credentials(of scheme: String, in range: Range<Int>, _ request: RequestHead) -> ByteBuffer? {
         let bytes = request.message.bytes
-        let scheme = "bearer ".utf8
-        guard range.count > scheme.count else { return nil }
-        for (offset, letter) in scheme.enumerated() {
-            guard let byte: UInt8 = bytes.getInteger(at: bytes.readerIndex + range.lowerBound + offset),
-                byte | 0x20 == letter
-            else { return nil }
+        let start = bytes.readerIndex + range.lowerBound
+        let length = scheme.utf8.count
+        guard range.count > length else { return nil }
+        for (offset, letter) in scheme.utf8.enumerated() {
+            guard let byte: UInt8 = bytes.getInteger(at: start + offset), byte | 0x20 == letter else { return nil }
         }
-        let start = bytes.readerIndex + range.lowerBound + scheme.count
-        return bytes.getSlice(at: start, length: range.count - scheme.count)
+        return bytes.getSlice(at: start + length, length: range.count - length)
     }
 }
 

@@ -45,6 +45,7 @@ extension Issuer {
     ///   - client: The session.
     ///   - audiences: Whom it is for, some of those of the grant.
     ///   - scopes: What it is for; nil for all scopes of the grant.
+    ///   - keyThumbprint: The key that its sender must prove to have; nil for any sender.
     ///   - actor: The claim about who acts for the user; nil for the client that the user signed in at.
     ///   - lifetime: How long it is valid.
     ///   - now: The time.
@@ -54,6 +55,7 @@ extension Issuer {
         of client: ClientSession,
         for audiences: [String],
         scopes: [String]? = nil,
+        boundTo keyThumbprint: String? = nil,
         actor: JSON? = nil,
         lifetime: Duration,
         now: Instant
@@ -69,7 +71,7 @@ extension Issuer {
         claims["aud"] = audiences.count == 1 ? .string(audiences[0]) : .array(audiences.map(JSON.string))
         claims["auth_time"] = client.session.authenticated.map { .int($0.seconds) }
         claims["act"] = actor
-        claims["cnf"] = grant.keyThumbprint.map { ["jkt": .string($0)] }
+        claims["cnf"] = keyThumbprint.map { ["jkt": .string($0)] }
         return try self.signer.sign(claims, as: .accessToken)
     }
 

@@ -90,12 +90,14 @@ extension Issuer {
     /// - Parameters:
     ///   - form: The parameters, those of the client's authentication among them.
     ///   - client: The client, authenticated.
+    ///   - keyThumbprint: The key that the client has proved to have, to which the code is bound then; nil for none.
     ///   - now: The time.
     /// - Returns: The request.
     /// - Throws: What the authorization endpoint would reject it for.
     package func push(
         _ form: Form,
         of client: ClientSettings,
+        boundTo keyThumbprint: String? = nil,
         now: Instant
     ) throws(OAuthError) -> PushedRequest {
         guard form.single("request_uri") == .absent else {
@@ -103,7 +105,15 @@ extension Issuer {
         }
         let own = ["client_id", "client_secret"]
         let fields = form.fields.filter { !own.contains($0.name) } + [Form.Field("client_id", client.id)]
-        let pushed = Form(fields)
+        var pushed = Form(fields)
+        if let keyThumbprint {
+            // RFC 9449 §10.1.
+            switch form.single("dpop_jkt") {
+            case .absent: pushed.append("dpop_jkt", keyThumbprint)
+            case .value(keyThumbprint): break
+            case .value, .repeated: throw DPoPProof.invalid("its key is not that of 'dpop_jkt'")
+            }
+        }
         guard pushed.encoded.utf8.count <= PushedRequest.maxForm else {
             throw OAuthError(.invalidRequest, "the request has over \(PushedRequest.maxForm) bytes")
         }

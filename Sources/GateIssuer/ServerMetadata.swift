@@ -33,6 +33,7 @@ extension Issuer {
             "introspection_endpoint_auth_methods_supported": ["client_secret_basic", "client_secret_post"],
             "revocation_endpoint_auth_methods_supported": methods,
             "code_challenge_methods_supported": ["S256"],
+            "dpop_signing_alg_values_supported": .array(DPoPProof.algorithms.map(JSON.string)),
             "prompt_values_supported": ["none", "login", "consent", "select_account"],
             "authorization_response_iss_parameter_supported": true,
             "backchannel_logout_supported": true,

@@ -26,7 +26,7 @@ package struct TokenExchange: Sendable {
     package enum Target: Sendable, Hashable {
         /// Apps behind the gateway, by their audiences.
         case apps([String])
-        /// Somebody else who trusts this gateway, such as a cloud: one of ``ClientSettings/tokenAudiences``.
+        /// Another service that trusts this gateway, such as a cloud: one of ``ClientSettings/tokenAudiences``.
         case other(String)
     }
 
@@ -154,7 +154,7 @@ extension Issuer {
         return .object(members)
     }
 
-    /// A token for somebody else who trusts this gateway.
+    /// A token for another service that trusts this gateway.
     ///
     /// It has no claim by which this gateway finds a session, so it is worth nothing here; nor `azp`, which AWS compares in place
     /// of `aud`.

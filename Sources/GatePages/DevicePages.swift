@@ -46,7 +46,7 @@ extension Pages {
 
     /// The page that asks a user whether a device may sign in.
     ///
-    /// RFC 8628 §5.4: it shows the code, and warns of one that somebody else has sent.
+    /// RFC 8628 §5.4: it shows the code, and warns of one that came in a message.
     package static func deviceConsent(_ view: DeviceView, action: String, user: PageContext.User) -> String {
         let values: [String: Any] = [
             "client": view.client, "code": view.code, "apps": view.apps, "hasApps": !view.apps.isEmpty,
@@ -72,7 +72,7 @@ extension Pages {
         autocapitalize="characters" spellcheck="false">
         <button class="button">Continue</button>
         </form>
-        <p class="fine">Never type a code that somebody has sent you: it would sign them in as you.</p>
+        <p class="fine">Never type a code that you got in a message or a call: the sender would be signed in as you.</p>
 
         """
     )
@@ -86,7 +86,7 @@ extension Pages {
         <p class="code">{{code}}</p>
         <p><strong>{{client}}</strong> will learn who you are, and act for you until you sign out{{#hasApps}} in:{{/hasApps}}{{^hasApps}}.{{/hasApps}}</p>
         {{#hasApps}}<ul>{{#apps}}<li>{{.}}</li>{{/apps}}</ul>{{/hasApps}}
-        <p>If you did not start this on a device in front of you, cancel. Whoever sent you the code or the link would be signed in
+        <p>If you did not start this on a device in front of you, cancel. The sender of the code or the link would be signed in
         as you.</p>
         <form method="post" action="{{action}}">
         {{#fields}}<input type="hidden" name="{{name}}" value="{{value}}">{{/fields}}

@@ -73,6 +73,10 @@ package final class RuntimeConfiguration: Sendable {
     package let transfers: TransferLimiter
     /// The limits on sign-ins that clients begin for another device.
     package let devices: DeviceLimiter
+    /// The proofs of keys that were accepted.
+    package let proofs: ProofReplays
+    /// The path of the session API on the gateway's host; nil if it is off.
+    package let sessionAPI: String?
     /// The return paths that are too long for a URL.
     package let longPaths: ReturnPathStore
     /// The re-checks in progress.
@@ -126,6 +130,8 @@ package final class RuntimeConfiguration: Sendable {
         self.signIns = parts.signIns
         self.transfers = parts.transfers
         self.devices = parts.devices
+        self.proofs = parts.proofs
+        self.sessionAPI = parts.issuer == nil ? nil : parts.sessionAPI
         self.longPaths = parts.longPaths
         self.rechecks = parts.rechecks
         self.hsts = parts.hsts
@@ -320,6 +326,10 @@ package struct RuntimeParts {
     package var transfers = TransferLimiter()
     /// The limits on sign-ins that clients begin for another device, which outlive a reload.
     package var devices = DeviceLimiter()
+    /// The proofs of keys that were accepted, which outlive a reload.
+    package var proofs = ProofReplays()
+    /// The path of the session API on the gateway's host; nil if it is off.
+    package var sessionAPI: String?
     /// The return paths that are too long for a URL, which outlive a reload.
     package var longPaths = ReturnPathStore()
     /// The re-checks in progress, which outlive a reload.

@@ -131,7 +131,7 @@ extension SessionManager {
         throw SessionManager.busy
     }
 
-    /// The sign-in that waits for a user with this code; nil if there is none, or it has expired.
+    /// The sign-in that waits for a user with this code; nil if it does not exist, or has expired.
     package func device(_ code: UserCode, now: Instant) async throws(Failure) -> DeviceAuthorization? {
         try await self.found(code, now: now)?.device
     }

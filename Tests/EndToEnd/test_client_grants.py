@@ -1,17 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How clients get tokens beside the plain code flow: pushed requests, other devices, exchanged tokens."""
+"""How clients get tokens beside the plain code flow, the session API, and tokens that are bound to keys."""
 
+import base64
+import hashlib
+import json
+import secrets
+import time
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import boto3
+import jwt
 import pytest
 from botocore import UNSIGNED
 from botocore.config import Config
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519
+from jwt.algorithms import ECAlgorithm, OKPAlgorithm
 from moto.server import ThreadedMotoServer
 
 from support.browser import Browser, forms
+from support.chromium import CHROMIUM, CONTRAST, Chromium
 from support.gateway import Gateway, oidc
 from support.oauth_client import Client, claims
+from support.raw import request
 from support.upstream import Upstream
 
 SECRET = "a secret of the service: 100% + more"
@@ -33,7 +43,7 @@ def configuration(app):
     apps = {
         "wiki": {"path": "/", "allow": "signed_in", **token},
         "ledger": {"host": "ledger.localhost", "allow": "signed_in", **token},
-        "staff": {"host": "staff.localhost", "allow": [{"user": "mock:nobody"}], **token},
+        "staff": {"host": "staff.localhost", "allow": [{"user": "mock:unknown"}], **token},
     }
     common = {"allow": "signed_in", "audiences": ["wiki", "ledger", "staff"]}
     grants = ["authorization_code", "refresh_token", "device_code", "token_exchange"]
@@ -51,7 +61,8 @@ def configuration(app):
             "type": "confidential", "secret": SECRET, "redirect_uris": [SERVICE_URI], "grants": grants, **common,
             "audiences": ["staff"],
         },
-        "strict": {"type": "native", "grants": ["device_code"], "allow": [{"user": "mock:nobody"}]},
+        "bound": {"type": "native", "redirect_uris": [APP_URI], "dpop": True, **common},
+        "strict": {"type": "native", "grants": ["device_code"], "allow": [{"user": "mock:unknown"}]},
     }
     return apps, clients
 
@@ -60,7 +71,7 @@ def configuration(app):
 def gateway(tmp_path_factory, provider_server, app):
     providers = {"mock": oidc(provider_server.realm("mock").issuer)}
     apps, clients = configuration(app)
-    gateway = Gateway(tmp_path_factory.mktemp("grants"), providers, apps)
+    gateway = Gateway(tmp_path_factory.mktemp("grants"), providers, apps, gateway={"session_api": "/auth"})
     gateway.configuration["clients"] = clients
     with gateway:
         yield gateway
@@ -123,14 +134,14 @@ def test_rfc_9126_2_2_a_pushed_request_leads_to_a_code_after_the_sign_in(notes):
     assert pushed.json["expires_in"] == 90 and pushed.get("cache-control") == "no-store"
     uri = pushed.json["request_uri"]
     assert uri.startswith("urn:ietf:params:oauth:request_uri:") and notes.state not in uri
-    answer = received(notes, Browser(notes.gateway), reference(notes, uri))
-    assert answer["state"] == notes.state
-    assert claims(notes.redeem(answer["code"]).json["id_token"])["nonce"] == notes.nonce
+    result = received(notes, Browser(notes.gateway), reference(notes, uri))
+    assert result["state"] == notes.state
+    assert claims(notes.redeem(result["code"]).json["id_token"])["nonce"] == notes.nonce
 
 
 def test_rfc_9126_2_1_a_confidential_client_authenticates_to_push(service, browser):
-    answer = received(service, browser, reference(service, push(service).json["request_uri"]))
-    assert service.redeem(answer["code"]).status == 200
+    result = received(service, browser, reference(service, push(service).json["request_uri"]))
+    assert service.redeem(result["code"]).status == 200
     service.secret = "wrong" * 8
     assert error(push(service)) == (401, "invalid_client")
 
@@ -150,8 +161,8 @@ def test_rfc_9126_2_3_what_authorize_would_reject_is_not_stored(notes, changes, 
 def test_rfc_9126_7_3_a_request_uri_works_once(notes, browser):
     uri = push(notes).json["request_uri"]
     assert browser.visit(reference(notes, uri)).status == 200
-    answer = received(notes, browser, reference(notes, uri))
-    assert answer["error"] == "invalid_request_uri" and answer["state"] == notes.state and "code" not in answer
+    result = received(notes, browser, reference(notes, uri))
+    assert result["error"] == "invalid_request_uri" and result["state"] == notes.state and "code" not in result
 
 
 def test_rfc_9126_4_a_user_may_reload_the_page(notes, browser):
@@ -160,29 +171,36 @@ def test_rfc_9126_4_a_user_may_reload_the_page(notes, browser):
     assert browser.visit(page.url).status == 200
 
 
+def test_rfc_9126_1_a_long_request_survives_the_sign_in(notes):
+    notes.state, notes.nonce = "s" * 1700, "n" * 1700
+    result = received(notes, Browser(notes.gateway), reference(notes, push(notes).json["request_uri"]))
+    assert result["state"] == notes.state
+    assert claims(notes.redeem(result["code"]).json["id_token"])["nonce"] == notes.nonce
+
+
 def test_rfc_9126_4_parameters_beside_the_reference_do_not_count(notes, browser):
     uri = push(notes).json["request_uri"]
-    answer = received(notes, browser, reference(notes, uri, state="other", scope="openid"))
-    assert answer["state"] == notes.state
-    assert notes.redeem(answer["code"]).json["scope"] == notes.scope
+    result = received(notes, browser, reference(notes, uri, state="other", scope="openid"))
+    assert result["state"] == notes.state
+    assert notes.redeem(result["code"]).json["scope"] == notes.scope
 
 
 def test_rfc_9126_4_a_request_uri_is_that_of_one_client(gateway, notes, browser):
     pushing = Client(gateway, "pushing", APP_URI)
-    answer = received(pushing, browser, reference(pushing, push(notes).json["request_uri"]))
-    assert answer["error"] == "invalid_request_uri"
+    result = received(pushing, browser, reference(pushing, push(notes).json["request_uri"]))
+    assert result["error"] == "invalid_request_uri"
 
 
 def test_rfc_9126_4_a_changed_request_uri_is_rejected(notes, browser):
     uri = push(notes).json["request_uri"]
-    answer = received(notes, browser, reference(notes, uri[:-2] + ("AA" if uri[-2:] != "AA" else "BB")))
-    assert answer["error"] == "invalid_request_uri"
+    result = received(notes, browser, reference(notes, uri[:-2] + ("AA" if uri[-2:] != "AA" else "BB")))
+    assert result["error"] == "invalid_request_uri"
 
 
 def test_rfc_9126_6_a_client_may_have_to_push(gateway, browser):
     client = Client(gateway, "pushing", APP_URI)
-    answer = received(client, browser, client.url())
-    assert answer["error"] == "invalid_request" and "/oauth2/par" in answer["error_description"]
+    result = received(client, browser, client.url())
+    assert result["error"] == "invalid_request" and "/oauth2/par" in result["error_description"]
     assert received(client, browser, reference(client, push(client).json["request_uri"]))["code"]
 
 
@@ -306,6 +324,31 @@ def test_rfc_8628_5_1_a_client_ip_may_try_ten_codes_in_a_minute(tmp_path, provid
         browser.sign_in("mock", "/x")
         found = [browser.send("GET", f"/oauth2/device?user_code=BCDF-GHJ{last}").status for last in "BCDFGHJKLMN"]
     assert found == [404] * 10 + [429]
+
+
+@pytest.mark.skipif(not CHROMIUM, reason="chromium is not installed")
+def test_z_10_the_pages_of_devices_are_readable_in_dark_mode_and_on_a_phone(gateway, notes, tmp_path):
+    """WCAG 2.2: text has a contrast of 4.5 in either scheme; nothing is wider than 390 px."""
+    device = begin(notes)
+    chromium = Chromium(tmp_path)
+    try:
+        chromium.call("Emulation.setDeviceMetricsOverride", width=390, height=844, deviceScaleFactor=1, mobile=True)
+        for scheme in ("dark", "light"):
+            chromium.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+            for url, button in ((device["verification_uri"], "Continue"), (device["verification_uri_complete"], "Cancel")):
+                chromium.go(url)
+                chromium.until(
+                    f"document.readyState == 'complete' && document.body.innerText.includes('{button}')", button
+                )
+                worst = chromium.evaluate(CONTRAST)
+                assert len(worst) > 3 and worst[0][0] >= 4.5, (scheme, url, worst[:3])
+                assert chromium.evaluate("document.documentElement.scrollWidth <= 390")
+        chromium.click("button[value=allow]")
+        chromium.until("document.body.innerText.includes('The device is connected')", "the end")
+        assert chromium.errors == []
+    finally:
+        chromium.close()
+    assert poll(notes, device).status == 200
 
 
 # Token exchange
@@ -443,3 +486,236 @@ def test_aws_sts_gives_credentials_for_an_exchanged_token(gateway, notes, token,
     )
     assert response["Credentials"]["AccessKeyId"].startswith("ASIA")
     assert response["AssumedRoleUser"]["Arn"].startswith("arn:aws:sts::123456789012:assumed-role/deploy/mock-")
+
+
+# The session API
+
+
+def api(gateway, method, name, body=None, token=None, raw=None, content="application/json"):
+    fields = [("Authorization", f"Bearer {token}")] if token else []
+    data = raw if raw is not None else b"" if body is None else json.dumps(body).encode()
+    if data:
+        fields.append(("Content-Type", content))
+    return request(gateway.port, f"/auth/{name}", method=method, host=gateway.host, fields=fields, body=data)
+
+
+def api_error(response):
+    found = response.json["error"]
+    assert set(found) == {"code", "message", "recovery", "incident"} and all(found.values())
+    assert response.get("access-control-allow-origin") == "*"
+    return response.status, found["code"], found["recovery"]
+
+
+@pytest.mark.parametrize("name", ["register", "login"])
+def test_local_accounts_are_not_enabled(gateway, name):
+    assert api_error(api(gateway, "POST", name, {"email": "ada@example.com"})) == (501, "not_enabled", "sign_in")
+
+
+def test_an_app_refreshes_and_reads_its_user_by_json(gateway, notes, browser):
+    tokens = notes.sign_in(browser)
+    response = api(gateway, "POST", "refresh", {"refresh_token": tokens["refresh_token"]})
+    assert response.status == 200 and response.get("cache-control") == "no-store"
+    assert {"access_token", "refresh_token", "expires_in", "user"} <= set(response.json)
+    assert response.json["refresh_token"] != tokens["refresh_token"]
+    user = notes.userinfo(response.json["access_token"]).json
+    assert response.json["user"] == user
+    assert api(gateway, "GET", "me", token=response.json["access_token"]).json == {"user": user}
+    named = {"refresh_token": response.json["refresh_token"], "client_id": "notes"}
+    assert api(gateway, "POST", "refresh", named).status == 200
+
+
+@pytest.mark.parametrize("by", ["access_token", "refresh_token"])
+def test_an_app_logs_out_of_its_own_sign_in_only(gateway, notes, browser, by):
+    mine, other = notes.sign_in(browser), notes.sign_in(browser)
+    body, token = (None, mine[by]) if by == "access_token" else ({by: mine[by]}, None)
+    assert api(gateway, "POST", "logout", body, token=token).json == {}
+    assert api_error(api(gateway, "GET", "me", token=mine["access_token"])) == (401, "invalid_token", "sign_in")
+    ended = api(gateway, "POST", "refresh", {"refresh_token": mine["refresh_token"]})
+    assert api_error(ended) == (401, "session_ended", "sign_in")
+    assert api(gateway, "GET", "me", token=other["access_token"]).status == 200
+
+
+def test_the_session_api_is_for_public_clients(gateway, service, browser):
+    tokens = service.sign_in(browser)
+    for body in ({"refresh_token": tokens["refresh_token"]}, {"refresh_token": tokens["refresh_token"], "client_id": "service"}):
+        assert api_error(api(gateway, "POST", "refresh", body)) == (401, "session_ended", "sign_in")
+    assert api_error(api(gateway, "GET", "me", token=tokens["access_token"])) == (401, "invalid_token", "sign_in")
+
+
+def test_rfc_9700_4_14_2_a_reused_refresh_token_ends_the_sign_in(gateway, notes, browser):
+    tokens = notes.sign_in(browser)
+    first = api(gateway, "POST", "refresh", {"refresh_token": tokens["refresh_token"]}).json
+    second = api(gateway, "POST", "refresh", {"refresh_token": first["refresh_token"]}).json
+    reused = api(gateway, "POST", "refresh", {"refresh_token": tokens["refresh_token"]})
+    assert api_error(reused) == (401, "session_ended", "sign_in")
+    assert api(gateway, "GET", "me", token=second["access_token"]).status == 401
+
+
+@pytest.mark.parametrize("raw", [
+    b'{"refresh_token": "a", "refresh_token": "b"}', b"refresh_token=a", b"[]", b'{"refresh_token": 1}', b"{}",
+    b'{"refresh_token": {"a": {"b": {}}}}', b'{"refresh_token": "a"} x', b'{"refresh_token": "\xff"}',
+])
+def test_what_is_not_json_object_of_texts_is_rejected(gateway, raw):
+    assert api_error(api(gateway, "POST", "refresh", raw=raw)) == (400, "invalid_request", "correct_request")
+
+
+def test_a_form_is_not_json_and_a_large_body_is_rejected(gateway):
+    form = api(gateway, "POST", "refresh", raw=b'{"refresh_token": "a"}', content="text/plain")
+    assert api_error(form) == (400, "invalid_request", "correct_request")
+    assert api(gateway, "POST", "refresh", {"refresh_token": "a" * 17_000}).status == 413
+
+
+def test_the_session_api_has_its_methods_and_no_more_paths(gateway):
+    assert api_error(api(gateway, "GET", "refresh")) == (405, "method_not_allowed", "correct_request")
+    assert api_error(api(gateway, "POST", "token", {})) == (404, "not_found", "correct_request")
+    assert api_error(api(gateway, "POST", "refresh/x", {})) == (404, "not_found", "correct_request")
+    preflight = api(gateway, "OPTIONS", "me")
+    assert preflight.status == 204 and "GET" in preflight.get("access-control-allow-methods")
+
+
+def test_paths_beside_the_session_api_are_those_of_the_app(gateway, browser):
+    assert browser.send("GET", "/authors").status == 200
+    assert request(gateway.port, "/auth/me", host="ledger.localhost").status == 401
+
+
+# Proofs of keys
+
+
+EC = ec.generate_private_key(ec.SECP256R1())
+OTHER = ec.generate_private_key(ec.SECP256R1())
+ED = ed25519.Ed25519PrivateKey.generate()
+
+
+def jwk_of(key):
+    text = (ECAlgorithm if isinstance(key, ec.EllipticCurvePrivateKey) else OKPAlgorithm).to_jwk(key.public_key())
+    return {name: value for name, value in json.loads(text).items() if name in ("kty", "crv", "x", "y")}
+
+
+def thumbprint(key):
+    text = json.dumps(jwk_of(key), sort_keys=True, separators=(",", ":"))
+    return base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
+
+
+def proof(key, method, url, token=None, header=None, ahead=0, **changes):
+    """A proof for a request; None leaves a claim out."""
+    values = {"htm": method, "htu": url, "iat": int(time.time()) + ahead, "jti": secrets.token_urlsafe(12)}
+    if token is not None:
+        values["ath"] = base64.urlsafe_b64encode(hashlib.sha256(token.encode()).digest()).rstrip(b"=").decode()
+    values = {name: value for name, value in (values | changes).items() if value is not None}
+    algorithm = "ES256" if isinstance(key, ec.EllipticCurvePrivateKey) else "EdDSA"
+    return jwt.encode(values, key, algorithm, headers={"typ": "dpop+jwt", "jwk": jwk_of(key)} | (header or {}))
+
+
+class BoundClient(Client):
+    """A client that proves to have a key wherever it sends a token."""
+    key = EC
+
+    def token(self, proves=True, key=None, changes=None, **form):
+        fields, more = self.credentials()
+        if proves:
+            url = f"{self.gateway.origin}/oauth2/token"
+            fields = [*fields, ("DPoP", proof(key or self.key, "POST", url, **(changes or {})))]
+        return self.ask("POST", "/oauth2/token", {**more, **form}, fields)
+
+    def bound_call(self, token, path="/x", host=None, key=None, sent=None, scheme="DPoP", **changes):
+        origin = f"http://{host or self.gateway.host}:{self.gateway.port}"
+        sent = sent or proof(key or self.key, "GET", origin + path, token, **changes)
+        fields = [("Authorization", f"{scheme} {token}"), ("DPoP", sent)]
+        return request(self.gateway.port, path, host=host or self.gateway.host, fields=fields)
+
+
+@pytest.fixture
+def bound(gateway):
+    return BoundClient(gateway, "notes", APP_URI)
+
+
+@pytest.mark.parametrize("key", [EC, ED], ids=["ES256", "EdDSA"])
+def test_rfc_9449_5_tokens_are_bound_to_the_key_of_the_proof(bound, browser, app, key):
+    bound.key = key
+    tokens = bound.sign_in(browser)
+    assert tokens["token_type"] == "DPoP" and claims(tokens["access_token"])["cnf"] == {"jkt": thumbprint(key)}
+    assert bound.bound_call(tokens["access_token"]).status == 200
+    assert bound.bound_call(tokens["access_token"], "/x?a=1", htu=f"{bound.gateway.origin}/x").status == 200
+    assert "authorization" not in {name.lower() for name, _ in app.requests[-1].fields}
+    refreshed = bound.refresh(tokens["refresh_token"])
+    assert refreshed.status == 200 and refreshed.json["token_type"] == "DPoP"
+
+
+def test_rfc_9449_7_1_a_bound_token_is_not_a_bearer_token(bound, browser):
+    token = bound.sign_in(browser)["access_token"]
+    assert bound.call(token).status == 401
+    assert bound.bound_call(token, scheme="Bearer").status == 401
+    assert bound.userinfo(token).status == 401
+
+
+def test_rfc_9449_7_1_a_bearer_token_is_not_a_bound_token(bound, notes, browser):
+    token = notes.sign_in(browser)["access_token"]
+    assert bound.bound_call(token).status == 401
+
+
+def test_rfc_9449_11_1_a_proof_works_once(bound, browser):
+    token = bound.sign_in(browser)["access_token"]
+    sent = proof(EC, "GET", f"{bound.gateway.origin}/x", token)
+    assert [bound.bound_call(token, sent=sent).status for _ in range(2)] == [200, 401]
+
+
+@pytest.mark.parametrize("changes", [
+    {"htm": "POST"}, {"htu": "http://evil.example/x"}, {"ath": "x"}, {"ath": None}, {"jti": None}, {"jti": "j" * 257},
+    {"iat": 1_000_000}, {"ahead": 3600}, {"iat": None}, {"key": OTHER}, {"header": {"typ": "JWT"}},
+    {"header": {"jwk": jwk_of(OTHER)}}, {"header": {"jwk": {**jwk_of(EC), "d": "AA"}}}, {"header": {"crit": ["x"]}},
+    {"sent": "x.y.z"},
+], ids=["htm", "htu", "ath", "no ath", "no jti", "jti", "old", "ahead", "no iat", "key", "typ", "jwk", "private", "crit", "form"])
+def test_rfc_9449_4_3_each_wrong_proof_is_rejected(bound, browser, changes):
+    token = bound.sign_in(browser)["access_token"]
+    assert bound.bound_call(token, **changes).status == 401
+    assert bound.bound_call(token).status == 200
+
+
+def test_rfc_9449_5_a_refresh_token_of_a_public_client_is_bound(bound, browser):
+    token = bound.sign_in(browser)["refresh_token"]
+    assert error(bound.refresh(token, key=OTHER)) == (400, "invalid_grant")
+    assert error(bound.refresh(token, proves=False)) == (400, "invalid_dpop_proof")
+    assert bound.refresh(token).status == 200
+
+
+def test_rfc_9449_10_a_code_may_be_bound_to_a_key(bound, browser):
+    result = bound.authorize(browser, dpop_jkt=thumbprint(EC))
+    assert error(bound.redeem(result["code"], key=OTHER)) == (400, "invalid_grant")
+    assert error(bound.redeem(result["code"], proves=False)) == (400, "invalid_grant")
+    assert bound.redeem(result["code"]).status == 200
+
+
+def test_rfc_9449_10_1_a_proof_beside_a_pushed_request_binds_its_code(bound, browser):
+    query = dict(parse_qsl(urlsplit(bound.url()).query))
+    sent = proof(EC, "POST", f"{bound.gateway.origin}/oauth2/par")
+    pushed = bound.ask("POST", "/oauth2/par", query, [("DPoP", sent)])
+    result = received(bound, browser, reference(bound, pushed.json["request_uri"]))
+    assert error(bound.redeem(result["code"], key=OTHER)) == (400, "invalid_grant")
+    assert bound.redeem(result["code"]).status == 200
+
+
+def test_rfc_9449_5_a_client_may_have_to_prove_a_key(gateway, browser):
+    client = BoundClient(gateway, "bound", APP_URI)
+    result = client.authorize(browser)
+    assert error(client.redeem(result["code"], proves=False)) == (400, "invalid_dpop_proof")
+    assert client.redeem(result["code"]).json["token_type"] == "DPoP"
+
+
+def test_rfc_9449_7_userinfo_and_the_session_api_take_bound_tokens(bound, browser):
+    token = bound.sign_in(browser)["access_token"]
+    for path, rejected in (("/oauth2/userinfo", 401), ("/auth/me", 400)):
+        sent = proof(EC, "GET", f"{bound.gateway.origin}{path}", token)
+        fields = [("Authorization", f"DPoP {token}"), ("DPoP", sent)]
+        assert bound.ask("GET", path, fields=fields).status == 200
+        assert bound.ask("GET", path, fields=fields).status == rejected
+
+
+def test_rfc_9449_4_3_two_proofs_are_rejected(bound, browser):
+    token = bound.sign_in(browser)["access_token"]
+    one, two = (proof(EC, "GET", f"{bound.gateway.origin}/x", token) for _ in range(2))
+    fields = [("Authorization", f"DPoP {token}"), ("DPoP", one), ("DPoP", two)]
+    assert request(bound.gateway.port, "/x", host=bound.gateway.host, fields=fields).status == 401
+
+
+def test_rfc_9449_5_1_the_metadata_names_the_algorithms(notes):
+    assert notes.metadata["dpop_signing_alg_values_supported"] == ["ES256", "EdDSA"]

@@ -134,6 +134,26 @@ import Testing
     /// What `gatehouse check` prints about a client: its keys, the whole message.
     static let findings: [(keys: String, message: String)] = [
         (
+            "\(native), token_audiences: [x]",
+            "error: 'token_audiences' are for 'token_exchange'; add it to 'grants', or remove them"
+        ),
+        (
+            "\(native), subject: email",
+            "error: 'subject' is that of tokens for 'token_audiences', which the client does not have"
+        ),
+        (
+            "\(native), grants: [authorization_code, token_exchange], token_audiences: [notes]",
+            "error: 'notes' is a client of this file, which would take such a token for its own"
+        ),
+        (
+            "\(native), grants: [authorization_code, token_exchange], token_audiences: [\"https://gate.example.com/x\"]",
+            "error: 'https://gate.example.com/x' is a URL of this gateway or of an app behind it; write the names of apps into 'audiences'"
+        ),
+        (
+            "\(native), grants: [authorization_code, token_exchange], token_audiences: [\"a b\"]",
+            "error: 'a b' is not 1 to 255 printable ASCII characters without spaces"
+        ),
+        (
             server,
             "error: a client with 'authorization_code' needs 'redirect_uris', such as 'redirect_uris: [https://notes.example.com/callback]'"
         ),
@@ -365,27 +385,11 @@ import Testing
         )
     }
 
-    @Test(
-        arguments: [
-            ("token_audiences: [x]", "'token_audiences' are for 'token_exchange'"),
-            ("subject: email", "'subject' is that of tokens for 'token_audiences'"),
-            (
-                "grants: [authorization_code, token_exchange], token_audiences: [notes]",
-                "'notes' is a client of this file"
-            ),
-            (
-                "grants: [authorization_code, token_exchange], token_audiences: [\"https://gate.example.com/x\"]",
-                "is a URL of this gateway"
-            ),
-            (
-                "grants: [authorization_code, token_exchange], token_audiences: [\"a b\"]",
-                "is not 1 to 255 printable ASCII characters"
-            ),
-        ]
-    )
-    func `a token for others is for no client or app, which would take it for its own`(keys: String, reason: String) {
-        let messages = Fixture.messages(Self.client("\(Self.native), \(keys)"))
-        #expect(messages.count == 1 && messages.first?.contains(reason) == true, "\(messages)")
+    @Test(arguments: [(32, true), (33, false)])
+    func `a client may have tokens for 32 others`(count: Int, isValid: Bool) {
+        let names = (0..<count).map { "a\($0)" }.joined(separator: ", ")
+        let keys = "\(Self.native), grants: [authorization_code, token_exchange], token_audiences: [\(names)]"
+        #expect(Fixture.messages(Self.client(keys)) == (isValid ? [] : ["'token_audiences' has more than 32 entries"]))
     }
 
     @Test(arguments: [(100, true), (101, false)])

@@ -39,7 +39,7 @@ import Testing
             "WDJBMJHT" + String(repeating: "-", count: 25),
         ]
     )
-    func `what cannot be a code is none`(text: String) {
+    func `what cannot be a code is rejected`(text: String) {
         #expect(UserCode(text) == nil)
     }
 }

@@ -74,7 +74,7 @@ extension Shape<[Located<RedirectURI>]> {
 }
 
 extension Shape<String> {
-    /// The audience of a token for somebody else than an app.
+    /// The audience of a token that is not for an app.
     static let tokenAudience = single("an audience", pattern: "^[!-~]{1,255}$") { text throws(InvalidValue) in
         guard (1...255).contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
             throw InvalidValue("is not 1 to 255 printable ASCII characters without spaces")

@@ -28,7 +28,7 @@ struct ClientCheck {
         }
     }
 
-    /// A token for somebody else must not be one for a client, an app or the gateway, which would take its `sub` for a user key.
+    /// A token for another service must not be one for a client, an app or the gateway, which would take its `sub` for a user key.
     private func checkTokenAudiences(of client: Named<ClientDraft>, _ reading: inout DecodingContext) {
         let audiences = client.value.tokenAudiences ?? []
         if audiences.count > Self.maxTokenAudiences {
