@@ -305,6 +305,15 @@ def test_rfc_8628_5_4_another_site_cannot_confirm(notes, browser):
     assert error(poll(notes, device)) == (400, "authorization_pending")
 
 
+def test_rfc_8628_5_4_consent_to_a_client_is_not_that_to_a_device(notes, browser):
+    """A parameter of an authorization request names the code, and the form of its page is sent to the other page."""
+    device = begin(notes)
+    page = browser.visit(notes.url(user_code=device["user_code"]))
+    _, _, fields, _ = forms(page)[0]
+    assert browser.send("POST", "/oauth2/device", {**fields, "choice": "allow"}).status == 400
+    assert error(poll(notes, device)) == (400, "authorization_pending")
+
+
 def test_rfc_8628_3_3_a_link_alone_confirms_nothing(notes, browser):
     device = begin(notes)
     browser.visit(device["verification_uri_complete"] + "&choice=allow")
