@@ -61,7 +61,10 @@ let moduleGraph: [(target: String, imports: [String])] = [
     ("GateOpenID", ["GateProviders", "GateCore", "Crypto", "CryptoExtras"]),
     ("GateSessions", ["GateCore", "Crypto"]),
     ("GateAssertion", ["GateCore", "Crypto"]),
-    ("GateIssuer", ["GateClients", "GateSessions", "GateAssertion", "GateCore", "Crypto"]),
+    (
+        "GateIssuer",
+        ["GateClients", "GateOpenID", "GateProviders", "GateSessions", "GateAssertion", "GateCore", "Crypto"]
+    ),
     (
         "GateHTTP",
         [

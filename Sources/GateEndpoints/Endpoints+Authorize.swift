@@ -18,6 +18,9 @@ extension Endpoints {
         guard let issuer = self.runtime.issuer, self.isOnGatewayHost(request) else { throw self.noClients }
         guard request.method == .post else {
             guard let form = request.query else { throw Failure(.clientRequest, "the query is not a form") }
+            if let pushed = issuer.unusedPushedRequest(in: form, now: request.now) {
+                return try await self.begin(pushed, request, issuer)
+            }
             return try await self.authorize(form, request, issuer)
         }
         guard let form = request.form else { throw Failure(.clientRequest, "the body is not a form") }
@@ -33,7 +36,7 @@ extension Endpoints {
         consented: Consent? = nil
     ) async throws(Failure) -> Response {
         let asked: AuthorizationRequest
-        switch issuer.authorizationRequest(AuthorizationSteps.original(form)) {
+        switch issuer.authorizationRequest(in: AuthorizationSteps.original(form), now: request.now) {
         case .untrusted(let why): throw Failure(.clientRequest, why)
         case .error(let error, let target): return self.reject(error, to: target)
         case .valid(let valid): asked = valid
@@ -131,7 +134,7 @@ extension Endpoints {
             )
         }
         guard form[Consent.choice.name] == Consent.choice.allow else {
-            switch issuer.authorizationRequest(AuthorizationSteps.original(consent.form)) {
+            switch issuer.authorizationRequest(in: AuthorizationSteps.original(consent.form), now: request.now) {
             case .untrusted(let why): throw Failure(.clientRequest, why)
             case .error(let error, let target): return self.reject(error, to: target)
             case .valid(let asked):

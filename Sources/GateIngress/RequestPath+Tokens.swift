@@ -3,6 +3,7 @@
 internal import GateAssertion
 internal import GateClients
 internal import GateCore
+internal import GateEndpoints
 internal import GateHTTP
 internal import GateIssuer
 internal import GateOpenID
@@ -27,12 +28,20 @@ enum FoundToken {
 // Access tokens of this gateway that clients bring instead of a session.
 extension RequestPath {
     /// What the access token of a request leads to on a route; the rules of its client are another matter.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - route: The route.
+    ///   - lookup: The result of an earlier look-up of its session.
+    ///   - provesKey: Whether the proof of its key is spent; once for each request.
+    /// - Returns: What it leads to.
     func token(
         of request: RequestHead,
         on route: RuntimeRoute,
-        lookup: SessionLookup? = nil
+        lookup: SessionLookup? = nil,
+        provesKey: Bool = false
     ) -> FoundToken {
-        guard route.takesTokens, let issuer = self.runtime.issuer, let text = self.bearer(of: request) else {
+        guard route.takesTokens, let issuer = self.runtime.issuer, let (text, isBound) = self.bearer(of: request) else {
             return .none
         }
         guard let token = self.loop.tokens.token(text, of: issuer, now: self.loop.now) else {
@@ -46,8 +55,12 @@ extension RequestPath {
             let help = "ask for one with 'resource=\(route.route.audience)'"
             return .rejected(Failure(.tokenRejected, "the token is not for \(route.name): \(help)"))
         }
-        guard token.token.keyThumbprint == nil else {
-            return .rejected(Failure(.tokenRejected, "the token is bound to a key, and the request has no proof"))
+        guard isBound == (token.token.keyThumbprint != nil) else {
+            let help = isBound ? "bound to no key: send it as Bearer" : "bound to a key: send it as DPoP, with a proof"
+            return .rejected(Failure(.tokenRejected, "the token is \(help)"))
+        }
+        if provesKey, let key = token.token.keyThumbprint, let failure = self.proofFailure(of: request, key, text) {
+            return .rejected(failure)
         }
         let found = self.loop.sessions.session(token.key, host: token.host, now: self.loop.tick)
         if let found, found.isCurrent(on: route, runtime: self.runtime, now: self.loop.now) {
@@ -88,7 +101,7 @@ extension RequestPath {
         isRetry: Bool,
         _ client: () -> IPAddress?
     ) -> Verdict? {
-        switch self.token(of: request, on: route, lookup: lookup) {
+        switch self.token(of: request, on: route, lookup: lookup, provesKey: lookup == nil && !isRetry) {
         case .none: return nil
         case .rejected(let failure): return .refused(failure)
         case .unknown(let token):
@@ -118,19 +131,54 @@ extension RequestPath {
 
     /// Whether a request has an access token of this gateway, which no app must get: it may be for another one.
     func hasOwnToken(_ request: RequestHead) -> Bool {
-        guard let issuer = self.runtime.issuer, let text = self.bearer(of: request) else { return false }
+        guard let issuer = self.runtime.issuer, let (text, _) = self.bearer(of: request) else { return false }
         return issuer.signer.begins(text.readableBytesView)
     }
 
-    /// The token of `Authorization: Bearer`; nil without exactly one.
+    /// Spends the proof that the sender of a request has a key; nil if it is valid.
     ///
-    /// RFC 6750 §2.1.
-    private func bearer(of request: RequestHead) -> ByteBuffer? {
+    /// RFC 9449 §4.3 and §7.1.
+    private func proofFailure(of request: RequestHead, _ key: String, _ token: ByteBuffer) -> Failure? {
+        let fields = request.message.fields.filter { request.message.spells($0.nameRange, "dpop") }
+        guard fields.count == 1, let field = fields.first else {
+            return Failure(
+                .tokenRejected,
+                "the token is bound to a key, and the request has not exactly one header DPoP"
+            )
+        }
+        let origin = self.runtime.origin(of: request)
+        let target = DPoPProof.Target(
+            method: request.method.rawValue,
+            urls: [
+                "\(origin)\(request.target.prefix { $0 != "?" })", "\(origin)\(request.path.text(in: request.message))",
+            ],
+            accessToken: Array(token.readableBytesView)
+        )
+        do throws(OAuthError) {
+            let proof = try DPoPProof(Array(request.message.slice(field.valueRange)), for: target, now: self.loop.now)
+            guard isIdentical(proof.keyThumbprint, key) else {
+                return Failure(.tokenRejected, "the token is bound to another key than that of the header DPoP")
+            }
+            try self.runtime.proofs.spend(proof)
+            return nil
+        } catch {
+            return Failure(.tokenRejected, "\(error.code.rawValue): \(error.detail)")
+        }
+    }
+
+    /// The token of `Authorization: Bearer` or `DPoP`, and whether it is the latter; nil without exactly one.
+    ///
+    /// RFC 6750 §2.1, RFC 9449 §7.1.
+    private func bearer(of request: RequestHead) -> (ByteBuffer, isBound: Bool)? {
         guard let field = request.message.first(.authorization), request.message.count(.authorization) == 1 else {
             return nil
         }
-        let range = field.valueRange
-        let scheme = "bearer "
+        if let text = self.credentials(of: "bearer ", in: field.valueRange, request) { return (text, false) }
+        return self.credentials(of: "dpop ", in: field.valueRange, request).map { ($0, true) }
+    }
+
+    /// What follows a scheme, which is in lower case with a space after it; nil if the value has another scheme.
+    private func credentials(of scheme: String, in range: Range<Int>, _ request: RequestHead) -> ByteBuffer? {
         let start = range.lowerBound + scheme.utf8.count
         guard start < range.upperBound, request.message.spells(range.lowerBound..<start, scheme) else { return nil }
         let bytes = request.message.bytes

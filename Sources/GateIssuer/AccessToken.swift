@@ -20,6 +20,10 @@ package struct AccessToken: Sendable, Hashable {
     package let expires: Instant
     /// The thumbprint of the key that its sender must prove to have; nil for any sender.
     package let keyThumbprint: String?
+    /// The client that acts for the user, and those before it; nil if the token was not exchanged.
+    ///
+    /// RFC 8693 §4.1.
+    package let actor: JSON?
     /// The ticket of the client's session.
     package let ticket: Ticket
 
@@ -39,6 +43,9 @@ extension Issuer {
     /// - Parameters:
     ///   - client: The session.
     ///   - audiences: Whom it is for, some of those of the grant.
+    ///   - scopes: What it is for; nil for all scopes of the grant.
+    ///   - keyThumbprint: The key that its sender must prove to have; nil for any sender.
+    ///   - actor: The claim about who acts for the user; nil for the client that the user signed in at.
     ///   - lifetime: How long it is valid.
     ///   - now: The time.
     /// - Returns: The token.
@@ -46,6 +53,9 @@ extension Issuer {
     package func accessToken(
         of client: ClientSession,
         for audiences: [String],
+        scopes: [String]? = nil,
+        boundTo keyThumbprint: String? = nil,
+        actor: JSON? = nil,
         lifetime: Duration,
         now: Instant
     ) throws(Failure) -> String {
@@ -53,13 +63,14 @@ extension Issuer {
         let id = self.random.token(16)
         var claims: [String: JSON] = [
             "sub": .string(client.session.profile.user), "client_id": .string(grant.client),
-            "scope": .string(grant.scopes.joined(separator: " ")), "iat": .int(now.seconds),
+            "scope": .string((scopes ?? grant.scopes).joined(separator: " ")), "iat": .int(now.seconds),
             "exp": .int(now.advanced(by: lifetime).seconds), "jti": .string(id),
             "grant": .string(client.ticket.masked(for: id, by: self.sealer)),
         ]
         claims["aud"] = audiences.count == 1 ? .string(audiences[0]) : .array(audiences.map(JSON.string))
         claims["auth_time"] = client.session.authenticated.map { .int($0.seconds) }
-        claims["cnf"] = grant.keyThumbprint.map { ["jkt": .string($0)] }
+        claims["act"] = actor
+        claims["cnf"] = keyThumbprint.map { ["jkt": .string($0)] }
         return try self.signer.sign(claims, as: .accessToken)
     }
 
@@ -89,6 +100,7 @@ extension Issuer {
             issued: issued,
             expires: expires,
             keyThumbprint: claims["cnf"]?["jkt"]?.string,
+            actor: claims["act"],
             ticket: ticket
         )
     }

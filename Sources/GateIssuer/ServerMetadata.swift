@@ -18,6 +18,8 @@ extension Issuer {
             "userinfo_endpoint": .string(endpoint("userinfo")),
             "introspection_endpoint": .string(endpoint("introspect")),
             "revocation_endpoint": .string(endpoint("revoke")),
+            "pushed_authorization_request_endpoint": .string(endpoint("par")),
+            "device_authorization_endpoint": .string(endpoint("device_authorization")),
             "end_session_endpoint": .string(endpoint("end_session")),
             "jwks_uri": .string(endpoint("token-keys.json")),
             "response_types_supported": ["code"],
@@ -31,6 +33,7 @@ extension Issuer {
             "introspection_endpoint_auth_methods_supported": ["client_secret_basic", "client_secret_post"],
             "revocation_endpoint_auth_methods_supported": methods,
             "code_challenge_methods_supported": ["S256"],
+            "dpop_signing_alg_values_supported": .array(DPoPProof.algorithms.map(JSON.string)),
             "prompt_values_supported": ["none", "login", "consent", "select_account"],
             "authorization_response_iss_parameter_supported": true,
             "backchannel_logout_supported": true,
@@ -38,6 +41,7 @@ extension Issuer {
             "claims_parameter_supported": false,
             "request_parameter_supported": false,
             "request_uri_parameter_supported": false,
+            "require_pushed_authorization_requests": false,
         ]
     }
 

@@ -12,6 +12,8 @@ package struct TokenRequest: Sendable {
     package let client: ClientSettings
     /// The parameters, none repeated.
     package let form: Form
+    /// The key that the client has proved to have; nil if it has proved none.
+    package var keyThumbprint: String?
 
     /// A request of a client that ``Issuer/client(of:_:)`` has authenticated.
     package init(client: ClientSettings, form: Form) {
@@ -92,6 +94,12 @@ extension Issuer {
         guard now < code.expires else {
             throw OAuthError(.invalidGrant, "the code has expired; it is valid for a minute")
         }
+        guard code.terms.keyThumbprint.map({ isIdentical($0, request.keyThumbprint ?? "") }) ?? true else {
+            throw OAuthError(
+                .invalidGrant,
+                "the code is bound to another key than that of the header DPoP (RFC 9449 §10)"
+            )
+        }
         // Required by RFC 6749 only where the authorization request had it; PKCE does what it is for.
         guard request.form["redirect_uri"].map({ isIdentical($0, code.terms.redirectURI) }) ?? true else {
             throw OAuthError(.invalidGrant, "'redirect_uri' is not that of the authorization request")
@@ -125,5 +133,15 @@ extension Issuer {
             throw OAuthError(.invalidTarget, "'resource' was not granted to the client")
         }
         return named
+    }
+}
+
+extension Issuer {
+    /// What a client without a browser asks for.
+    ///
+    /// RFC 8628 §3.1, RFC 8707 §2.
+    package func deviceRequest(_ request: TokenRequest) throws(OAuthError) -> (scopes: [String], audiences: [String]) {
+        let named = try self.namedAudiences(in: request.form, of: request.client)
+        return (try Issuer.scopes(request.form["scope"]), named.isEmpty ? self.audiences(of: request.client) : named)
     }
 }

@@ -109,7 +109,7 @@ package enum Pages {
         )
     }
 
-    private static func values(of user: PageContext.User?) -> [String: Any] {
+    static func values(of user: PageContext.User?) -> [String: Any] {
         guard let user else { return ["hasUser": false] }
         return [
             "hasUser": true, "isSignedIn": user.isSignedIn, "user": user.name, "account": user.account,
@@ -278,6 +278,12 @@ package enum Pages {
         .button { display: block; width: 100%; padding: .7rem 1rem; border: 1px solid var(--line); border-radius: .5rem;
           background: transparent; color: var(--ink); font: inherit; font-weight: 600; text-align: center;
           text-decoration: none; cursor: pointer; }
+        .field { display: block; width: 100%; margin: .25rem 0 1rem; padding: .7rem 1rem; border: 1px solid var(--line);
+          border-radius: .5rem; background: transparent; color: var(--ink); font: inherit; letter-spacing: .1em;
+          text-transform: uppercase; }
+        .code { font: 600 1.5rem ui-monospace, monospace; letter-spacing: .1em; text-align: center; }
+        .field:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
+        form .button + .button { margin-top: .75rem; }
         .button:hover { border-color: var(--accent); color: var(--accent); }
         .button:focus-visible, a:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
         .fine { margin-top: 1.5rem; font-size: .875rem; color: var(--fine); }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
+internal import GateClients
 package import GateCore
+internal import GateIssuer
 package import GateOpenID
 internal import GatePolicy
 package import GateProviders
@@ -172,6 +174,9 @@ extension RuntimeConfiguration {
         if route.takesBasic, asksForPassword { challenges.append("Basic realm=\"gatehouse\", charset=\"UTF-8\"") }
         if route.takesMachines || route.takesTokens {
             challenges.append("Bearer realm=\"gatehouse\"\(isRejected ? ", error=\"invalid_token\"" : "")")
+        }
+        if route.takesTokens, let issuer = self.issuer, issuer.clients.values.contains(where: \.requiresDPoP) {
+            challenges.append("DPoP algs=\"\(DPoPProof.algorithms.joined(separator: " "))\"")
         }
         return challenges
     }
