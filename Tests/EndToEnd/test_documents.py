@@ -29,8 +29,8 @@ PAGES = [f"docs/providers/{page.name}" for page in sorted((TOP / "docs/providers
 
 @pytest.mark.parametrize(
     "name", [
-        "README.md", "docs/start.md", "docs/profile.md", "docs/pinning.md", "docs/headers.md", "docs/policy.md", "docs/machines.md", "docs/clients.md",
-        "docs/forward-auth.md", *PAGES,
+        "README.md", "docs/start.md", "docs/profile.md", "docs/pinning.md", "docs/headers.md", "docs/policy.md", "docs/machines.md",
+        "docs/clients.md", "docs/native.md", "docs/forward-auth.md", *PAGES,
         *(page for page in APPS if page not in {"docs/apps/node.md", "docs/apps/go.md", "docs/apps/python.md"})
     ]
 )
