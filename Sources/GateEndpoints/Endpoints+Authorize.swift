@@ -82,6 +82,7 @@ extension Endpoints {
             return self.consentPage(form, asked, session, request)
         }
         guard let ticket = request.ticket else { return step.signIn() }
+        self.runtime.metrics.clientRequest(asked.client.id, endpoint: "authorize", result: "ok")
         let code = AuthorizationCode(for: terms, ticket: ticket, random: self.runtime.random, now: request.now)
         return Rendering.redirect(to: asked.target.url(code: code.sealed(by: self.runtime.sealer)))
     }
@@ -142,6 +143,7 @@ extension Endpoints {
 
     /// Sends the browser back to the client with an error.
     func reject(_ error: OAuthError, to target: AuthorizationTarget, because failure: Failure? = nil) -> Response {
+        self.runtime.metrics.clientRequest(target.client, endpoint: "authorize", result: error.code.rawValue)
         let failure = failure ?? Failure(.clientRejected, "\(error.code.rawValue): \(error.detail)")
         let incident = self.runtime.rendering.logged(failure)
         var response = Rendering.redirect(to: target.url(error))
@@ -185,7 +187,7 @@ private struct NextStep {
 
 extension AuthorizationTarget {
     /// What the consent page shows of the redirect URI: the host, or the scheme of a native app.
-    var place: String { self.formTarget }
+    var place: String { WebURL(self.redirectURI)?.origin.host ?? String(self.redirectURI.prefix { $0 != ":" }) }
 
     /// The source expression of `form-action` for the redirect URI.
     var formTarget: String {

@@ -21,24 +21,30 @@ struct TokenEndpoints: Sendable {
 
     /// The response to a request; errors are those of the protocol.
     func response(to request: EndpointRequest, at address: EndpointPath) async -> Response {
+        var known = "unknown"
+        func counted(_ result: String, _ response: Response) -> Response {
+            self.runtime.metrics.clientRequest(known, endpoint: address.rawValue, result: result)
+            return response
+        }
         do {
             guard let form = request.form else {
                 throw OAuthError(.invalidRequest, "the body is not application/x-www-form-urlencoded")
             }
             let client = try self.issuer.client(of: form, request.authorization)
+            known = client.id
             switch address {
-            case .introspect: return try await self.introspect(form, client, request)
-            case .revoke: return try await self.revoke(form, client)
-            default: return try await self.tokens(TokenRequest(client: client, form: form), request)
+            case .introspect: return counted("ok", try await self.introspect(form, client, request))
+            case .revoke: return counted("ok", try await self.revoke(form, client))
+            default: return counted("ok", try await self.tokens(TokenRequest(client: client, form: form), request))
             }
         } catch let error as OAuthError {
-            return self.response(to: error, usesBasic: request.authorization != nil)
+            return counted(error.code.rawValue, self.response(to: error, usesBasic: request.authorization != nil))
         } catch let failure as Failure {
             let isBusy = failure.kind == .overloaded
             let error = OAuthError(isBusy ? .temporarilyUnavailable : .serverError, "see the log of the gateway")
-            return self.response(to: error, because: failure)
+            return counted(error.code.rawValue, self.response(to: error, because: failure))
         } catch {
-            return self.response(to: OAuthError(.serverError, "unknown"))
+            return counted("server_error", self.response(to: OAuthError(.serverError, "unknown")))
         }
     }
 
@@ -242,7 +248,7 @@ extension TokenEndpoints {
             )
         }
         guard let token = self.issuer.accessToken(text.utf8, now: own.now),
-            isIdentical(token.client, client.id) || self.issuer.audiences(of: client).contains(where: token.isFor),
+            isIdentical(token.client, client.id) || self.issuer.apps(of: client).contains(where: token.isFor),
             let session = try await self.runtime.sessions.clientSession(token.ticket, of: token.client, now: own.now)
         else { return inactive }
         var members = self.facts(of: session, token.client, ["token_type": "Bearer"])

@@ -41,6 +41,8 @@ package struct AuthorizationRequest: Sendable {
 
 /// Where the response to an authorization request goes.
 package struct AuthorizationTarget: Sendable, Hashable {
+    /// The client.
+    package let client: String
     /// The redirect URI of the client, registered.
     package let redirectURI: String
     /// What the client wants back.
@@ -113,6 +115,7 @@ extension Issuer {
         }
         let state = form.single("state")
         let target = AuthorizationTarget(
+            client: client.id,
             redirectURI: redirectURI,
             state: form["state"].flatMap { $0.utf8.count <= Issuer.maxValue ? $0 : nil },
             issuer: self.url

@@ -177,13 +177,16 @@ package enum Pages {
         {{#hasUser}}
         <p>You are signed in as <strong>{{user}}</strong>{{#hasAccount}} ({{account}}){{/hasAccount}}.</p>
         {{/hasUser}}
-        <p><strong>{{client}}</strong> will learn who you are, and act for you until you sign out{{#hasApps}} in:{{/hasApps}}{{^hasApps}}.{{/hasApps}}</p>
+        <p><strong>{{client}}</strong> asks to sign you in. It gets your name and your email address{{^hasApps}}.{{/hasApps}}{{#hasApps}},
+        and until you sign out it can act for you in:{{/hasApps}}</p>
         {{#hasApps}}<ul>{{#apps}}<li>{{.}}</li>{{/apps}}</ul>{{/hasApps}}
-        <p>You will be sent to <code>{{target}}</code>. Continue only if you have just asked for this there.</p>
+        <p>Continue only if you have just started this yourself. You will be sent to <code>{{target}}</code>.</p>
         <form method="post" action="{{action}}">
         {{#fields}}<input type="hidden" name="{{name}}" value="{{value}}">{{/fields}}
-        <button class="button" name="{{choice}}" value="{{allow}}">Continue</button>
-        <button class="button quiet" name="{{choice}}" value="{{deny}}">Cancel</button>
+        <ul class="providers">
+        <li><button class="button" type="submit" name="{{choice}}" value="{{allow}}">Continue</button></li>
+        <li><button class="button" type="submit" name="{{choice}}" value="{{deny}}">Cancel</button></li>
+        </ul>
         </form>
 
         """

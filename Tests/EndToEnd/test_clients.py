@@ -126,7 +126,7 @@ def test_rfc_6749_4_1_a_whole_sign_in_through_the_providers(gateway, notes):
     browser = Browser(gateway)
     page = browser.visit(notes.url(provider="mock"), stop=notes.arrives)
     assert page.status == 200 and "Continue to Notes &lt;for&gt; you?" in page.text
-    for text in ("com.example.notes:", "wiki", "own"):
+    for text in ("<code>com.example.notes</code>", "<li>wiki</li>", "<li>own</li>"):
         assert text in page.text
     page = browser.submit(page, stop=notes.arrives)
     found = dict(parse_qsl(urlsplit(page.next).query))
@@ -525,6 +525,13 @@ def test_a_sign_out_of_the_user_ends_the_tokens(gateway, notes, browser):
     assert notes.refresh(tokens["refresh_token"]).json["error"] == "invalid_grant"
 
 
+def test_a_token_for_no_app_opens_none(gateway, forum, browser):
+    """The wiki has the URL of the issuer; a client without `audiences` gets nothing for it."""
+    tokens = forum.sign_in(browser)
+    assert claims(tokens["access_token"])["aud"] == f"{gateway.origin}/oauth2/userinfo"
+    assert forum.call(tokens["access_token"]).status == 401 and forum.userinfo(tokens["access_token"]).status == 200
+
+
 def test_rfc_7009_2_a_revoked_token_ends_the_grant_and_nothing_else(gateway, notes, browser):
     tokens = notes.sign_in(browser)
     assert notes.call(tokens["access_token"]).status == 200
@@ -547,7 +554,8 @@ def test_rfc_7662_2_2_introspection(gateway, notes, forum, browser):
     assert found["active"] is True and found["client_id"] == "forum" and found["sub"].startswith("mock:")
     assert forum.introspect(tokens["refresh_token"]).json["active"] is True
     assert forum.introspect("x").json == {"active": False}
-    assert forum.introspect(notes.sign_in(browser)["refresh_token"]).json == {"active": False}
+    others = notes.sign_in(browser)
+    assert [forum.introspect(others[name]).json for name in ("refresh_token", "access_token")] == 2 * [{"active": False}]
     forum.revoke(tokens["access_token"])
     assert forum.introspect(tokens["access_token"]).json == {"active": False}
     assert notes.introspect(tokens["access_token"]).json["error"] == "unauthorized_client"
