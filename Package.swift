@@ -109,8 +109,8 @@ let moduleGraph: [(target: String, imports: [String])] = [
         [
             "GateOperations", "GateConfiguration", "GateAppConfiguration", "GateAssertion", "GateProxy",
             "GateProviderHTTP",
-            "GateOpenID", "GateHTTP", "GateProviders", "GatePages", "GatePolicy", "GateYAML", "GateWire", "GateNet",
-            "GateCore", "HTTPTypes", "NIOCore",
+            "GateOpenID", "GateHTTP", "GateClients", "GateProviders", "GatePages", "GatePolicy", "GateYAML", "GateWire",
+            "GateNet", "GateCore", "Crypto", "HTTPTypes", "NIOCore",
         ]
     ),
     (
@@ -183,7 +183,7 @@ let moduleGraph: [(target: String, imports: [String])] = [
         "gatehouse",
         [
             "GateCommandLine", "GateImport", "GateServer", "GateDiagnostics", "GateOperations", "GateConfiguration",
-            "GateAppConfiguration", "GateHTTP", "GateOpenID", "GateProviders", "GatePolicy", "GateCore",
+            "GateAppConfiguration", "GateHTTP", "GateClients", "GateOpenID", "GateProviders", "GatePolicy", "GateCore",
             "ArgumentParser", "Logging",
         ]
     ),

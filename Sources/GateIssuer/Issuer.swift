@@ -49,7 +49,9 @@ package struct Issuer: Sendable {
     /// The audiences of the apps that access tokens of a client may be for.
     package func apps(of client: ClientSettings) -> [String] { client.audiences.compactMap { self.audiences[$0] } }
 
-    /// The audience of tokens for no app. No app can have it, which is not so for the URL of the issuer.
+    /// The audience of tokens for no app.
+    ///
+    /// No app can have it, which is not so for the URL of the issuer.
     private var userinfo: String { "\(self.url)/oauth2/userinfo" }
 
     /// The audience that a `resource` of a request names; nil if tokens of the client may not be for that.
