@@ -83,7 +83,7 @@ PARTS = ["forward-auth", "sessions", "compatibility", "hosts", "websockets", "lo
 def test_each_page_with_a_part_of_a_file_is_checked():
     """A page about the gateway whose blocks no test reads is not forgotten."""
     pages = {page.stem for page in (TOP / "docs").glob("*.md") if blocks(f"docs/{page.name}", "yaml")}
-    assert pages - {"alerts", "start", "profile", "pinning", "headers", "policy", "machines", "clients"} == set(PARTS)
+    assert pages - {"alerts", "start", "profile", "pinning", "headers", "policy", "machines", "clients", "native"} == set(PARTS)
 
 
 @pytest.mark.parametrize("name", PARTS)
