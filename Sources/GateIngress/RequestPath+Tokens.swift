@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateAssertion
 internal import GateClients
 internal import GateCore
 internal import GateHTTP
@@ -16,11 +17,11 @@ enum FoundToken {
     /// The request has none.
     case none
     /// It is valid, and so is its session.
-    case valid(CachedSession, AccessToken, ClientSettings)
+    case valid(CachedSession, VerifiedToken)
     /// It is not.
     case rejected(Failure)
     /// Its session has to be looked up.
-    case unknown(AccessToken)
+    case unknown(VerifiedToken)
 }
 
 // Access tokens of this gateway that clients bring instead of a session.
@@ -34,52 +35,48 @@ extension RequestPath {
         guard route.takesTokens, let issuer = self.runtime.issuer, let text = self.bearer(of: request) else {
             return .none
         }
-        guard let entry = self.loop.tokens.entry(text, of: issuer, now: self.loop.now) else {
-            guard self.isOurs(text, issuer) || !route.takesMachines && self.runtime.cookieKey(of: request) == nil else {
-                return .none
-            }
-            return .rejected(Failure(.tokenRejected, "it is expired, or not an access token of this gateway"))
+        guard let token = self.loop.tokens.token(text, of: issuer, now: self.loop.now) else {
+            let isOurs = issuer.signer.begins(text.readableBytesView)
+            guard isOurs || !route.takesMachines && self.runtime.cookieKey(of: request) == nil else { return .none }
+            let reason =
+                "it is expired, of a client that 'clients' does not have, or not an access token of this gateway"
+            return .rejected(Failure(.tokenRejected, reason))
         }
-        let token = entry.token
-        guard token.isFor(route.route.audience) else {
+        guard token.isFor(route) else {
             let help = "ask for one with 'resource=\(route.route.audience)'"
             return .rejected(Failure(.tokenRejected, "the token is not for \(route.name): \(help)"))
         }
-        guard let client = issuer.clients[token.client] else {
-            return .rejected(Failure(.tokenRejected, "no client '\(token.client)' is configured in 'clients'"))
-        }
-        guard token.keyThumbprint == nil else {
+        guard token.token.keyThumbprint == nil else {
             return .rejected(Failure(.tokenRejected, "the token is bound to a key, and the request has no proof"))
         }
-        let found = self.loop.sessions.session(entry.key, host: ClientGrant.host(of: token.client), now: self.loop.tick)
-        guard let found, found.isCurrent(on: route, runtime: self.runtime, now: self.loop.now) else {
-            switch lookup {
-            case nil: return .unknown(token)
-            case .unavailable(let failure): return .rejected(failure)
-            case .needsUser: return .rejected(Failure(.tokenRejected, "the user has to sign in again for the client"))
-            case .done:
-                guard let found else { return .rejected(Failure(.tokenRejected, "the session of the token has ended")) }
-                return .valid(found, token, client)
-            }
+        let found = self.loop.sessions.session(token.key, host: token.host, now: self.loop.tick)
+        if let found, found.isCurrent(on: route, runtime: self.runtime, now: self.loop.now) {
+            return .valid(found, token)
         }
-        return .valid(found, token, client)
+        switch lookup {
+        case nil: return .unknown(token)
+        case .unavailable(let failure): return .rejected(failure)
+        case .needsUser: return .rejected(Failure(.tokenRejected, "the user has to sign in again for the client"))
+        case .done:
+            let ended = FoundToken.rejected(Failure(.tokenRejected, "the session of the token has ended"))
+            return found.map { .valid($0, token) } ?? ended
+        }
     }
 
     /// Why the client's own rules do not admit the user of a session; nil if they do.
     private func rejection(
         of session: CachedSession,
-        at client: ClientSettings,
+        at token: VerifiedToken,
         from address: () -> IPAddress?
     ) -> Failure? {
-        let age = self.loop.now.since(session.session.created)
-        guard client.lifetime.map({ age < $0 }) ?? true else {
-            return Failure(.tokenRejected, "the sign-in at '\(client.id)' is older than its 'lifetime'")
+        if let lifetime = token.client.lifetime, self.loop.now.since(session.session.created) >= lifetime {
+            return Failure(.tokenRejected, "the sign-in at '\(token.client.id)' is older than its 'lifetime'")
         }
-        switch session.decision(at: client, from: address, now: self.loop.now) {
+        switch session.decision(at: token, from: address, now: self.loop.now) {
         case .admitted: return nil
-        case .denied(let denial): return denial.failure(of: session.session.profile, app: client.id)
+        case .denied(let denial): return denial.failure(of: session.session.profile, app: token.client.id)
         case .signInNeeded, .authenticationNeeded, .openToAll, .openToNetwork:
-            return Failure(.tokenRejected, "the user has to sign in again for the client '\(client.id)'")
+            return Failure(.tokenRejected, "the user has to sign in again for the client '\(token.client.id)'")
         }
     }
 
@@ -95,9 +92,9 @@ extension RequestPath {
         case .none: return nil
         case .rejected(let failure): return .refused(failure)
         case .unknown(let token):
-            return .needsSession(SoughtSession(token.ticket, host: ClientGrant.host(of: token.client)), route)
-        case .valid(let session, _, let settings):
-            if let failure = self.rejection(of: session, at: settings, from: client) { return .refused(failure) }
+            return .needsSession(SoughtSession(token.token.ticket, host: token.host), route)
+        case .valid(let session, let token):
+            if let failure = self.rejection(of: session, at: token, from: client) { return .refused(failure) }
             if self.loop.access != nil { self.loop.found = session }
             if isRetry { session.dropAuthorization(on: route) }
             let verdict = self.verdict(for: request, on: route, session: session, isAmbient: false, client)
@@ -109,24 +106,20 @@ extension RequestPath {
 
     /// The session of the access token of a request that was admitted a moment ago.
     func tokenSession(of request: RequestHead, on route: RuntimeRoute) -> CachedSession? {
-        guard case .valid(let session, _, _) = self.token(of: request, on: route, lookup: .done) else { return nil }
+        guard case .valid(let session, _) = self.token(of: request, on: route, lookup: .done) else { return nil }
         return session
     }
 
     /// When the access token of a request ends; nil if it has none.
     func accessTokenEnd(of request: RequestHead, on route: RuntimeRoute) -> Instant? {
-        guard case .valid(_, let token, _) = self.token(of: request, on: route, lookup: .done) else { return nil }
-        return token.expires
+        guard case .valid(_, let token) = self.token(of: request, on: route, lookup: .done) else { return nil }
+        return token.token.expires
     }
 
     /// Whether a request has an access token of this gateway, which no app must get: it may be for another one.
     func hasOwnToken(_ request: RequestHead) -> Bool {
         guard let issuer = self.runtime.issuer, let text = self.bearer(of: request) else { return false }
-        return self.loop.tokens.entry(text, of: issuer, now: self.loop.now) != nil || self.isOurs(text, issuer)
-    }
-
-    private func isOurs(_ text: ByteBuffer, _ issuer: Issuer) -> Bool {
-        TokenIssuer.claimedIssuer(of: String(buffer: text)).map { isIdentical($0, issuer.url) } ?? false
+        return issuer.signer.begins(text.readableBytesView)
     }
 
     /// The token of `Authorization: Bearer`; nil without exactly one.
@@ -137,16 +130,11 @@ extension RequestPath {
             return nil
         }
         let range = field.valueRange
+        let scheme = "bearer "
+        let start = range.lowerBound + scheme.utf8.count
+        guard start < range.upperBound, request.message.spells(range.lowerBound..<start, scheme) else { return nil }
         let bytes = request.message.bytes
-        let scheme = "bearer ".utf8
-        guard range.count > scheme.count else { return nil }
-        for (offset, letter) in scheme.enumerated() {
-            guard let byte: UInt8 = bytes.getInteger(at: bytes.readerIndex + range.lowerBound + offset),
-                byte | 0x20 == letter
-            else { return nil }
-        }
-        let start = bytes.readerIndex + range.lowerBound + scheme.count
-        return bytes.getSlice(at: start, length: range.count - scheme.count)
+        return bytes.getSlice(at: bytes.readerIndex + start, length: range.upperBound - start)
     }
 }
 

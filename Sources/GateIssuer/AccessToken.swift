@@ -30,11 +30,10 @@ package struct AccessToken: Sendable, Hashable {
 extension Issuer {
     /// How much the clocks of several gateways may differ.
     private static let clockLeeway = Duration.seconds(5)
-    private static let grantPurpose = "client/access"
 
     /// An access token of a client's session.
     ///
-    /// Its sealed claim has the ticket of the session, so that the gateway finds that without an index of tokens; only the gateway
+    /// Its claim `grant` has the ticket of the session, so that the gateway finds that without an index of tokens; only the gateway
     /// can open it.
     ///
     /// - Parameters:
@@ -51,12 +50,12 @@ extension Issuer {
         now: Instant
     ) throws(Failure) -> String {
         let grant = client.grant
-        let ticket = self.sealer.seal(Array(client.ticket.text.utf8), for: Issuer.grantPurpose)
+        let id = self.random.token(16)
         var claims: [String: JSON] = [
             "sub": .string(client.session.profile.user), "client_id": .string(grant.client),
             "scope": .string(grant.scopes.joined(separator: " ")), "iat": .int(now.seconds),
-            "exp": .int(now.advanced(by: lifetime).seconds), "jti": .string(self.random.token(16)),
-            "sid": .string(client.session.signInID), "grant": .string(Base64URL.encode(ticket)),
+            "exp": .int(now.advanced(by: lifetime).seconds), "jti": .string(id),
+            "grant": .string(client.ticket.masked(for: id, by: self.sealer)),
         ]
         claims["aud"] = audiences.count == 1 ? .string(audiences[0]) : .array(audiences.map(JSON.string))
         claims["auth_time"] = client.session.authenticated.map { .int($0.seconds) }
@@ -73,9 +72,10 @@ extension Issuer {
             guard let expires = claims["exp"]?.numericDate, let issued = claims["iat"]?.numericDate, now < expires,
                 issued <= now.advanced(by: Issuer.clockLeeway)
             else { return false }
-            let sealed = claims["grant"]?.string.flatMap { Base64URL.decode($0) }
-            let plain = sealed.flatMap { self.sealer.open($0, for: Issuer.grantPurpose) }
-            ticket = plain.flatMap { Ticket($0) }
+            guard let masked = claims["grant"]?.string, let id = claims["jti"]?.string,
+                let client = claims["client_id"]?.string
+            else { return false }
+            ticket = Ticket(masked: masked, for: id, host: ClientGrant.host(of: client), by: self.sealer)
             return ticket != nil
         }
         guard let claims, let ticket, let client = claims["client_id"]?.string,

@@ -20,6 +20,7 @@ from support.raw import request
 from support.upstream import Upstream
 
 FORUM_SECRET = "a secret of the forum: 100% + more"
+FINGERPRINT = ":".join(["A5"] * 32)
 APP_URI, FORUM_URI, TOOL_URI = "com.example.notes:/signed-in", "https://forum.example.com/callback?x=1", "http://127.0.0.1/cb"
 
 
@@ -45,6 +46,9 @@ def configuration(gateway, app):
                  "audiences": ["wiki", "staff"]},
         "forum": {"type": "confidential", "secret": FORUM_SECRET, "redirect_uris": [FORUM_URI], "allow": "signed_in",
                   "post_logout_redirect_uris": ["https://forum.example.com/bye"]},
+        "links": {"type": "native", "redirect_uris": ["https://own.localhost/open"], "allow": "signed_in",
+                  "apple_apps": ["ABCDE12345.com.example.links"],
+                  "android_apps": [{"package": "com.example.links", "fingerprints": [FINGERPRINT]}]},
         "strict": {"type": "confidential", "secret": FORUM_SECRET, "redirect_uris": [FORUM_URI],
                    "allow": [{"user": "mock:absent"}]},
     }
@@ -596,6 +600,18 @@ def test_oidc_rp_initiated_logout_3_an_unknown_uri_is_not_followed(uri, gateway,
     query = urlencode({"client_id": "forum", "post_logout_redirect_uri": uri})
     response = browser.send("GET", f"/oauth2/end_session?{query}")
     assert response.status == 400 and not response.all("location")
+
+
+# Links of native apps
+
+
+@pytest.mark.parametrize("name, member", [("apple-app-site-association", "applinks"), ("assetlinks.json", None)])
+def test_rfc_8252_7_2_the_hosts_of_links_name_their_apps(name, member, gateway, notes):
+    """With the right type and without a redirect; other hosts have no such file."""
+    found = notes.ask("GET", f"/.well-known/{name}", host="own.localhost")
+    assert found.status == 200 and found.get("content-type") == "application/json"
+    assert "ABCDE12345.com.example.links" in found.text if member else "com.example.links" in found.text
+    assert notes.ask("GET", f"/.well-known/{name}", host="closed.localhost").status == 401
 
 
 # Reload

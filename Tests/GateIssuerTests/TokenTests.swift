@@ -69,7 +69,7 @@ import Testing
         #expect((found != nil) == isValid)
     }
 
-    @Test func `a token whose sealed claim is another gateway's is rejected`() async throws {
+    @Test func `a token with a ticket of another gateway is rejected`() async throws {
         let other = Issuer(
             signer: self.fixture.issuer.signer,
             clients: [],

@@ -3,6 +3,7 @@
 
 import base64
 import hashlib
+import json
 from dataclasses import replace
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -48,7 +49,7 @@ def token(gateway):
         response = wire.ask("POST", "/oauth2/token", fields, form.encode())
     if response.status != 200:
         raise Trouble(f"the client got no token: {response.body[:300]}")
-    return response.json["access_token"]
+    return json.loads(response.body)["access_token"]
 
 
 def beside_sessions(environment):
