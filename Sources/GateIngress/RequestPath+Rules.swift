@@ -16,14 +16,16 @@ extension RequestPath {
         about request: RequestHead,
         on route: RuntimeRoute,
         session: Session,
+        message: MCPMessage? = nil,
         _ client: () -> IPAddress?
     ) -> Decision {
-        let facts = RequestFacts(
+        var facts = RequestFacts(
             method: request.method.rawValue,
             client: rules.needsClient ? client() : nil,
             time: self.loop.now,
             authenticated: session.authenticated
         )
+        facts.message = message
         let decision = request.path.withSpan(of: request.message) { path in
             rules.decision(for: facts, path, guardsSpellings: route.guardsSpellings)
         }

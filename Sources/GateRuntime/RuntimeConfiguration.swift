@@ -136,13 +136,27 @@ package final class RuntimeConfiguration: Sendable {
             }
         }
         self.origins = origins
-        self.wellKnown = WellKnownDocuments(of: parts.issuer, at: parts.publicOrigin, hosts: origins.keys)
+        self.wellKnown = WellKnownDocuments(
+            of: parts.issuer,
+            at: parts.publicOrigin,
+            hosts: origins.keys,
+            routes: routes
+        )
         self.domains = domains
         self.keepsCookies = parts.keepsCookies
         self.sessionScan = SessionCookieScan(
             name: GatewayCookie.session(at: parts.publicOrigin).name,
             isWhole: !parts.sessions.keepsSessions
         )
+    }
+
+    /// The URL of the metadata of an app that accepts access tokens; nil for other apps.
+    ///
+    /// It is on the host of the audience, whatever the host of the request: the resource that it describes has to be that of the URL,
+    /// RFC 9728 §3.3.
+    package func resourceMetadata(of route: RuntimeRoute) -> String? {
+        guard self.issuer != nil, route.takesTokens else { return nil }
+        return "\(route.route.origins.name)\(WellKnownDocuments.resourcePath(of: route))"
     }
 
     /// Whether a host is the gateway's own or an app's.

@@ -51,7 +51,7 @@ extension GatewayResponder {
         }
         var response = self.runtime.rendering.response(to: failure, for: clientKind, context: context)
         if failure.reason == .tokenRejected { self.challenge(&response, request, isRejected: true) }
-        self.respond(response)
+        self.respond(self.jsonRPC(response, to: request))
     }
 
     /// Adds to a 401 which tokens the app accepts.
@@ -201,8 +201,8 @@ extension GatewayResponder {
     }
 
     /// Runs the request path again with what was looked up.
-    func decideAgain(about request: RequestHead, lookup: SessionLookup) {
-        let path = RequestPath(runtime: self.runtime, loop: self.loop)
+    func decideAgain(about request: RequestHead, lookup: SessionLookup?) {
+        let path = RequestPath(runtime: self.runtime, loop: self.loop, messages: self.messages)
         // The connection of a proxy that asks is not the one over which the original request came.
         let tls = self.forwardAuth == nil ? self.tls : nil
         self.carryOut(path.verdict(for: request, over: tls, lookup: lookup) { self.ruledClient(of: request) })
