@@ -21,7 +21,7 @@ extension Endpoints {
             return try await self.authorize(form, request, issuer)
         }
         guard let form = request.form else { throw Failure(.clientRequest, "the body is not a form") }
-        if let text = form[Consent.field] { return try await self.answer(text, form, request, issuer) }
+        if let text = form[Consent.field] { return try await self.respond(toChoice: text, form, request, issuer) }
         // Our cookie does not come along with a form of another site, and with a link it does.
         return Rendering.redirect(to: "\(self.runtime.publicOrigin)\(AuthorizationSteps.path)?\(form.encoded)")
     }
@@ -111,8 +111,8 @@ extension Endpoints {
     }
 
     /// What the user chose on that page.
-    private func answer(
-        _ text: String,
+    private func respond(
+        toChoice text: String,
         _ form: Form,
         _ request: EndpointRequest,
         _ issuer: Issuer

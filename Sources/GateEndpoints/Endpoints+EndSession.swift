@@ -54,7 +54,7 @@ extension Endpoints {
             hint?["aud"]?.string.map({ isIdentical($0, id) }) ?? true
         else {
             let shown = PrintableText.escaped(uri, limit: 200)
-            throw Failure(.clientRequest, "'\(shown)' is none of the 'post_logout_redirect_uris' of the client")
+            throw Failure(.clientRequest, "'\(shown)' is not one of the 'post_logout_redirect_uris' of the client")
         }
         guard let state = form["state"] else { return uri }
         return "\(uri)\(uri.utf8.contains(UInt8(ascii: "?")) ? "&" : "?")\(Form([Form.Field("state", state)]).encoded)"

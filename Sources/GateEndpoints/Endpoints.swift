@@ -189,7 +189,7 @@ package struct Endpoints: Sendable {
         }
     }
 
-    /// The failure of an endpoint for clients where there are none.
+    /// The failure of an endpoint for clients without clients.
     var noClients: Failure {
         Failure(.endpointNone, "the file has no 'clients', or the host is not that of public_url")
     }

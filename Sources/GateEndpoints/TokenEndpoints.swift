@@ -89,7 +89,7 @@ extension TokenEndpoints {
             throw OAuthError(.invalidRequest, "'grant_type' is missing")
         }
         guard let type = GrantType(rawValue: name) else {
-            throw OAuthError(.unsupportedGrantType, "'grant_type' is none that this issuer supports")
+            throw OAuthError(.unsupportedGrantType, "'grant_type' is not one that this issuer supports")
         }
         guard request.client.grants.contains(type) else {
             throw OAuthError(.unauthorizedClient, "the client's 'grants' do not have it")

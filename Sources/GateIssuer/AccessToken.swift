@@ -34,8 +34,8 @@ extension Issuer {
 
     /// An access token of a client's session.
     ///
-    /// Its sealed claim has the ticket of the session, so that the gateway finds that without an index of tokens; nobody else can
-    /// open it.
+    /// Its sealed claim has the ticket of the session, so that the gateway finds that without an index of tokens; only the gateway
+    /// can open it.
     ///
     /// - Parameters:
     ///   - client: The session.

@@ -74,7 +74,7 @@ package enum ParsedAuthorizationRequest: Sendable {
     case valid(AuthorizationRequest)
     /// The client gets an error.
     case error(OAuthError, AuthorizationTarget)
-    /// Client or redirect URI are not registered, so that nobody but the user may get the response: why.
+    /// Client or redirect URI are not registered, so that only the user may get the response, with this reason.
     case untrusted(String)
 }
 
@@ -101,7 +101,7 @@ extension Issuer {
         case .value(let text):
             guard client.redirectURI(text) else {
                 let shown = PrintableText.escaped(text, limit: 200)
-                return .untrusted("'\(shown)' is none of the 'redirect_uris' of the client '\(client.id)'")
+                return .untrusted("'\(shown)' is not one of the 'redirect_uris' of the client '\(client.id)'")
             }
             redirectURI = text
         case .absent:

@@ -36,7 +36,7 @@ package struct ClientGrant: Sendable, Hashable {
         self.rotated = now
     }
 
-    /// What stands for the host of the cookie in the session of a client; no host has a colon.
+    /// What is in place of the host of the cookie in the session of a client; no host has a colon.
     package static func host(of client: String) -> String { "client:\(client)" }
 }
 

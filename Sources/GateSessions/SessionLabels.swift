@@ -30,6 +30,11 @@ package struct SessionLabel: Sendable, Hashable {
         SessionLabel("provider-session", provider, issuer, id)
     }
 
+    /// The label of the session of a client in a family.
+    static func client(_ id: String, ofFamily key: [UInt8]) -> SessionLabel {
+        SessionLabel("client", Base64URL.encode(key), id)
+    }
+
     /// The label of the sessions of a user whose ID tokens have no `sid`.
     ///
     /// A logout token with `sub` and `sid` ends them as well: one of them may come from the session that it names.
@@ -50,7 +55,7 @@ extension Profile {
 
 extension Session {
     /// The labels of its record: of the user, of the ID token's subject, and of the session at the provider or that it
-    /// has none.
+    /// has none; of the client whose session it is.
     var labels: [SessionLabel] {
         let (provider, issuer) = (self.provider, self.profile.issuer)
         let subject = self.subjectClaim.map {
@@ -60,6 +65,7 @@ extension Session {
             SessionLabel.providerSession(provider: provider, issuer: issuer, id: $0)
         }
         let user = self.profile.label
-        return [user] + (subject.map { [$0] } ?? []) + [session ?? .withoutProviderSession(of: subject ?? user)]
+        let client = self.client.map { SessionLabel.client($0.client, ofFamily: self.familyKey) }
+        return [user] + [subject, session ?? .withoutProviderSession(of: subject ?? user), client].compactMap(\.self)
     }
 }

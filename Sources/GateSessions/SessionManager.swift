@@ -25,6 +25,8 @@ package struct SessionManager: Sendable {
     private let untaggedTickets = UntaggedTicketLimiter()
     let notBefore = NotBeforeTimes()
     let signOuts: RecentSignOuts
+    /// Who is notified when a sign-in ends; nil if no client is.
+    private let notice: SignOutNotice?
     let register: UserRegister
 
     /// The interval at which uses of a session are recorded, so that requests rarely cause writes.
@@ -43,6 +45,7 @@ package struct SessionManager: Sendable {
     ///   - recheck: When the provider is asked again about a user.
     ///   - minIdleTimeout: The shortest idle time-out of an app; nil if no app has one.
     ///   - maxPerUser: How many sign-ins of a user may be live; nil for any number.
+    ///   - notice: Who is notified when a sign-in ends; nil if no client is.
     ///   - clock: The time, to order sign-ins and sign-outs; all else is measured by the time that a call names.
     ///   - random: The source of tickets and ids.
     package init(
@@ -54,6 +57,7 @@ package struct SessionManager: Sendable {
         recheck: RecheckPolicy = .never,
         minIdleTimeout: Duration? = nil,
         maxPerUser: Int? = nil,
+        notice: SignOutNotice? = nil,
         clock: WallClock = .system,
         random: RandomBytes = .system
     ) {
@@ -66,6 +70,7 @@ package struct SessionManager: Sendable {
         self.recheck = recheck
         self.minIdleTimeout = minIdleTimeout
         self.maxPerUser = maxPerUser
+        self.notice = notice
         self.random = random
         self.signOuts = RecentSignOuts(clock: clock)
         self.register = UserRegister(store: store, sealer: sealer)
@@ -278,7 +283,20 @@ package struct SessionManager: Sendable {
     /// Ends all sessions of a family, first in the caches of this process, since a store may be slow.
     package func endFamily(_ family: [UInt8]) async throws(Failure) {
         self.feed.publish(family)
+        let clients = await self.clientsToNotify(of: family)
         try await self.store.removeFamily(family)
+        if !clients.isEmpty { self.notice?.send(Session.signInID(ofFamily: family), clients) }
+    }
+
+    /// The clients that have a session of a family and want to know when it ends; none if the store does not respond.
+    private func clientsToNotify(of family: [UInt8]) async -> [String] {
+        var found: [String] = []
+        for client in self.notice?.clients ?? [] {
+            let families =
+                (try? await self.store.families(labeled: SessionLabel.client(client, ofFamily: family).hash)) ?? []
+            if !families.isEmpty { found.append(client) }
+        }
+        return found
     }
 
     /// The number of live sessions.

@@ -5,6 +5,7 @@ import base64
 import hashlib
 import threading
 from collections import Counter
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import jwt
@@ -35,7 +36,7 @@ def configuration(gateway, app):
         "own": {"host": "own.localhost", "upstream": app.address, "allow": "signed_in", "accept": ["token"]},
         "closed": {"host": "closed.localhost", "upstream": app.address, "allow": "signed_in"},
         "staff": {"host": "staff.localhost", "upstream": app.address, "accept": ["session", "token"],
-                  "allow": [{"user": "mock:nobody"}]},
+                  "allow": [{"user": "mock:absent"}]},
     }
     gateway.configuration["clients"] = {
         "notes": {"type": "native", "name": "Notes <for> you", "redirect_uris": [APP_URI], "allow": "signed_in",
@@ -45,7 +46,7 @@ def configuration(gateway, app):
         "forum": {"type": "confidential", "secret": FORUM_SECRET, "redirect_uris": [FORUM_URI], "allow": "signed_in",
                   "post_logout_redirect_uris": ["https://forum.example.com/bye"]},
         "strict": {"type": "confidential", "secret": FORUM_SECRET, "redirect_uris": [FORUM_URI],
-                   "allow": [{"user": "mock:nobody"}]},
+                   "allow": [{"user": "mock:absent"}]},
     }
 
 
@@ -121,15 +122,15 @@ def test_tokens_have_other_keys_than_assertions(gateway, notes, browser):
 
 
 def test_rfc_6749_4_1_a_whole_sign_in_through_the_providers(gateway, notes):
-    """Nobody is signed in before: the user signs in with a provider, consents, and the client gets tokens."""
+    """The user is not signed in before, so the user signs in with a provider, consents, and the client gets tokens."""
     browser = Browser(gateway)
     page = browser.visit(notes.url(provider="mock"), stop=notes.arrives)
     assert page.status == 200 and "Continue to Notes &lt;for&gt; you?" in page.text
     for text in ("com.example.notes:", "wiki", "own"):
         assert text in page.text
     page = browser.submit(page, stop=notes.arrives)
-    answer = dict(parse_qsl(urlsplit(page.next).query))
-    tokens = notes.redeem(answer["code"])
+    found = dict(parse_qsl(urlsplit(page.next).query))
+    tokens = notes.redeem(found["code"])
     assert tokens.status == 200 and tokens.get("cache-control") == "no-store"
     assert set(tokens.json) == {"access_token", "token_type", "expires_in", "refresh_token", "id_token", "scope"}
     assert tokens.json["token_type"] == "Bearer" and tokens.json["expires_in"] == 600
@@ -170,11 +171,11 @@ def test_rfc_8252_8_6_a_native_client_needs_the_user_each_time(notes, browser):
         assert page.status == 200 and "Continue to" in page.text
 
 
-def test_rfc_6749_4_1_2_1_the_user_may_say_no(notes, browser):
+def test_rfc_6749_4_1_2_1_the_user_may_decline(notes, browser):
     page = browser.visit(notes.url())
     response = browser.submit(page, button=1, stop=notes.arrives)
-    answer = dict(parse_qsl(urlsplit(response.next).query))
-    assert answer["error"] == "access_denied" and answer["state"] == notes.state and "code" not in answer
+    found = dict(parse_qsl(urlsplit(response.next).query))
+    assert found["error"] == "access_denied" and found["state"] == notes.state and "code" not in found
 
 
 def test_rfc_6749_10_12_another_site_cannot_consent(gateway, notes, browser):
@@ -210,16 +211,16 @@ def test_a_client_takes_users_of_its_providers_only(gateway, browser):
 
 def test_a_user_whom_the_rules_of_the_client_deny_gets_access_denied(gateway, browser):
     strict = Client(gateway, "strict", FORUM_URI, FORUM_SECRET)
-    answer = strict.authorize(browser)
-    assert answer["error"] == "access_denied" and "code" not in answer
+    found = strict.authorize(browser)
+    assert found["error"] == "access_denied" and "code" not in found
 
 
 def test_rfc_8707_2_a_user_who_may_not_enter_the_resource_gets_access_denied(gateway):
     tool = Client(gateway, "tool", "http://127.0.0.1:54321/cb")
     browser = Browser(gateway)
     browser.sign_in("other", "/x")
-    answer = tool.authorize(browser, resource=f"http://staff.localhost:{gateway.port}")
-    assert answer["error"] == "access_denied"
+    found = tool.authorize(browser, resource=f"http://staff.localhost:{gateway.port}")
+    assert found["error"] == "access_denied"
 
 
 def test_audiences_that_the_user_may_not_enter_are_left_out(gateway):
@@ -230,7 +231,7 @@ def test_audiences_that_the_user_may_not_enter_are_left_out(gateway):
 
 
 @pytest.mark.parametrize("changes", [
-    {"redirect_uri": APP_URI + "/"}, {"redirect_uri": "https://evil.example/"}, {"client_id": "nobody"},
+    {"redirect_uri": APP_URI + "/"}, {"redirect_uri": "https://evil.example/"}, {"client_id": "absent"},
     {"client_id": None}, {"redirect_uri": "com.example.notes:/Signed-in"},
 ])
 def test_rfc_6749_4_1_2_1_no_redirect_without_a_registered_client_and_uri(changes, gateway, notes, browser):
@@ -247,8 +248,8 @@ def test_rfc_6749_4_1_2_1_no_redirect_without_a_registered_client_and_uri(change
 def test_errors_go_to_the_client(changes, code, notes, browser):
     response = browser.send("GET", notes.url(**changes))
     assert response.status == 303 and response.get("location").startswith(APP_URI)
-    answer = error(response)
-    assert answer["error"] == code and answer["state"] == notes.state and answer["iss"] == notes.gateway.origin
+    found = error(response)
+    assert found["error"] == code and found["state"] == notes.state and found["iss"] == notes.gateway.origin
 
 
 # prompt, max_age, hints
@@ -269,8 +270,8 @@ def test_oidc_core_3_1_2_1_prompt_login_needs_a_new_sign_in(gateway, forum, brow
     assert "/oauth2/sign_in" in response.get("location")
     address = response.get("location").replace("/oauth2/sign_in", "/oauth2/start/mock")
     page = browser.visit(address, stop=forum.arrives)
-    answer = dict(parse_qsl(urlsplit(page.next).query))
-    after = forum.redeem(answer["code"]).json
+    found = dict(parse_qsl(urlsplit(page.next).query))
+    after = forum.redeem(found["code"]).json
     assert claims(after["id_token"])["sid"] != before
 
 
@@ -318,8 +319,8 @@ def test_a_post_to_the_authorization_endpoint_is_the_same_request(gateway, forum
     ({"resource": "https://evil.example"}, "invalid_target"),
 ])
 def test_rfc_6749_5_2_wrong_token_requests(changes, code, forum, browser):
-    answer = forum.authorize(browser)
-    response = forum.redeem(answer["code"], **changes)
+    found = forum.authorize(browser)
+    response = forum.redeem(found["code"], **changes)
     assert response.status == 400 and response.json["error"] == code and response.json["incident"]
 
 
@@ -342,7 +343,7 @@ def test_rfc_6749_4_1_2_a_code_used_twice_ends_the_tokens_of_the_first_use(gatew
 
 
 def test_a_code_that_is_tried_with_a_wrong_verifier_stays_valid(forum, browser):
-    """Whoever sees a code cannot spend it."""
+    """A thief without the verifier cannot spend a code."""
     code = forum.authorize(browser)["code"]
     assert forum.redeem(code, code_verifier="x" * 43).status == 400
     assert forum.redeem(code).status == 200
@@ -401,8 +402,8 @@ def test_rfc_6749_6_a_refresh_gives_new_tokens(notes, browser):
 
 def test_a_refresh_whose_response_was_lost_can_be_repeated(notes, browser):
     first = notes.sign_in(browser)["refresh_token"]
-    answers = [notes.refresh(first).json["refresh_token"] for _ in range(3)]
-    assert len(set(answers)) == 1 and notes.refresh(answers[0]).status == 200
+    successors = [notes.refresh(first).json["refresh_token"] for _ in range(3)]
+    assert len(set(successors)) == 1 and notes.refresh(successors[0]).status == 200
 
 
 def test_rfc_9700_4_14_2_a_refresh_token_of_before_ends_the_sign_in_of_the_client(gateway, notes, browser):
@@ -601,7 +602,7 @@ def test_a_client_that_is_removed_loses_its_tokens(tmp_path, provider_server, ap
         notes = Client(gateway, "notes", APP_URI)
         tokens = notes.sign_in(browser)
         assert notes.call(tokens["access_token"]).status == 200
-        gateway.configuration["clients"]["notes"]["allow"] = [{"user": "mock:nobody"}]
+        gateway.configuration["clients"]["notes"]["allow"] = [{"user": "mock:absent"}]
         gateway.write()
         eventually(lambda: notes.call(tokens["access_token"]).status == 403, "the rules of the client count")
         assert notes.refresh(tokens["refresh_token"]).json["error"] == "invalid_grant"
@@ -624,3 +625,88 @@ def test_without_clients_there_is_no_issuer(tmp_path, provider_server, app):
         assert client.ask("GET", "/.well-known/openid-configuration").status == 401
         assert client.ask("POST", "/oauth2/token", {}).status == 404
         assert not (gateway.folder / "state/keys/tokens").exists()
+
+
+# Back-channel logout to clients
+
+
+class Receiver(ThreadingHTTPServer):
+    """The back-channel logout endpoint of a client: keeps what it gets, and fails as often as a test wants."""
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), ReceiverHandler)
+        self.tokens, self.failures = [], 0
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.server_port}/logout"
+
+
+class ReceiverHandler(BaseHTTPRequestHandler):
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        server = self.server
+        if server.failures > 0:
+            server.failures -= 1
+            self.send_response(500)
+        else:
+            server.tokens.append(dict(parse_qsl(body))["logout_token"])
+            self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *arguments):
+        pass
+
+
+@pytest.fixture
+def receiver():
+    server = Receiver()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def notified(tmp_path, provider_server, app, receiver):
+    """A gateway with a client that wants to know of sign-outs."""
+    gateway = Gateway(tmp_path, {name: oidc(provider_server.realm(name).issuer) for name in ("mock", "other")}, {})
+    configuration(gateway, app)
+    gateway.configuration["clients"]["forum"]["backchannel_logout_uri"] = receiver.url
+    with gateway:
+        yield gateway
+
+
+def signed_in_forum(gateway, provider="mock"):
+    browser = Browser(gateway)
+    assert browser.sign_in(provider, "/x").status == 200
+    client = Client(gateway, "forum", FORUM_URI, FORUM_SECRET)
+    return browser, client, client.sign_in(browser)
+
+
+def test_oidc_back_channel_logout_2_4_a_client_learns_of_a_sign_out(notified, receiver):
+    browser, client, tokens = signed_in_forum(notified)
+    signed_in_forum(notified, "other")
+    browser.sign_out()
+    eventually(lambda: receiver.tokens, "the logout token arrives")
+    found = client.verified(receiver.tokens[0], "forum", typ="logout+jwt")
+    assert found["events"] == {"http://schemas.openid.net/event/backchannel-logout": {}}
+    assert found["sid"] == claims(tokens["id_token"])["sid"] and "nonce" not in found and found["exp"] - found["iat"] == 120
+    assert len(receiver.tokens) == 1
+
+
+def test_oidc_back_channel_logout_2_5_a_client_that_fails_is_asked_again(notified, receiver):
+    receiver.failures = 1
+    browser, _, _ = signed_in_forum(notified)
+    browser.sign_out()
+    eventually(lambda: receiver.tokens, "the logout token arrives", 20)
+
+
+def test_a_client_where_the_user_never_was_is_not_notified(notified, receiver):
+    browser = Browser(notified)
+    browser.sign_in("mock", "/x")
+    browser.sign_out()
+    other, _, tokens = signed_in_forum(notified)
+    other.sign_out()
+    eventually(lambda: receiver.tokens, "the logout token of the second sign-out arrives")
+    assert [claims(token)["sid"] for token in receiver.tokens] == [claims(tokens["id_token"])["sid"]]

@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test(arguments: ["", ".", "..", "a.b.c", "a.b.c.d", String(repeating: "a", count: 9000)])
-    func `what is no token is rejected`(text: String) {
+    func `other texts are rejected`(text: String) {
         #expect(self.signer.claims(of: text.utf8, as: .accessToken) == nil)
     }
 

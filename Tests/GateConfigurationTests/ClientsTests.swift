@@ -9,13 +9,13 @@ import Testing
 /// `clients` of the file.
 @Suite struct ClientsTests {
     /// The smallest useful file with clients of these lines.
-    private static func file(_ clients: String, rest: String = "") -> String {
+    static func file(_ clients: String, rest: String = "") -> String {
         let lines = clients.split(separator: "\n").map { "  \($0)\n" }.joined()
         return Fixture.smallest(rest: "clients:\n\(lines)\(rest)")
     }
 
     /// A file with one client, whose keys are these.
-    private static func client(_ keys: String, allow: String = "signed_in") -> String {
+    static func client(_ keys: String, allow: String = "signed_in") -> String {
         Self.file("notes: { \(keys), allow: \(allow) }")
     }
 
@@ -371,6 +371,11 @@ import Testing
         let remarks = Fixture.remarks(Self.client("type: native, redirect_uris: [\(uris)]"))
         #expect(remarks.map { $0.prefix { $0 != ":" } } == ["warning", "error"])
         #expect(remarks.last == "error: 'https://n.example/a' is here twice; first in line 17")
+    }
+
+    @Test func `a sign-in at a client may last as long as a session`() throws {
+        let client = try Fixture.configuration(Self.client("\(Self.native), lifetime: 7d")).clients.first
+        #expect(client?.lifetime == .seconds(7 * 86_400))
     }
 
     @Test func `a secret in clear text is a warning, and not shown`() {

@@ -27,7 +27,7 @@ import Testing
 
     @Test(arguments: [
         ("/auth", "path: /"), ("/auth/", "path: /"), ("/auth", "path: /authors"), ("/auth/api", "path: /auth"),
-        ("/auth", "host: wiki.example.com"),
+        ("/auth", "host: wiki.example.com"), ("/auth", "host: wiki.example.com\n    path: /auth"),
     ])
     func `an app on another host or at another path does not collide with it`(api: String, app: String) throws {
         let read = try Fixture.configuration(Self.file(api, app: app)).gateway.sessionAPI

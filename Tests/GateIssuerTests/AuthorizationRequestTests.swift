@@ -105,7 +105,7 @@ struct IssuerFixture {
 
     @Test(
         arguments: [
-            ["client_id": nil], ["client_id": "nobody"], ["redirect_uri": "com.example.notes:/signed-in/"],
+            ["client_id": nil], ["client_id": "absent"], ["redirect_uri": "com.example.notes:/signed-in/"],
             ["redirect_uri": "https://evil.example/"], ["client_id": "forum"],
             ["client_id": "forum", "redirect_uri": nil],
         ] as [[String: String?]]

@@ -107,7 +107,7 @@ import Testing
 
     @Test(
         arguments: [
-            ([:], nil, .invalidClient), (["client_id": "nobody"], nil, .invalidClient),
+            ([:], nil, .invalidClient), (["client_id": "absent"], nil, .invalidClient),
             (["client_id": "forum"], nil, .invalidClient),
             (["client_id": "forum", "client_secret": "new secret "], nil, .invalidClient),
             (["client_id": "notes", "client_secret": "x"], nil, .invalidClient),

@@ -57,7 +57,7 @@ import Testing
         #expect(found?.session == client.session && found?.grant == client.grant)
     }
 
-    @Test func `the session of a client is none of a browser, nor of another client`() async throws {
+    @Test func `the session of a client does not count for a browser or another client`() async throws {
         let (_, client) = try await self.issued()
         let manager = self.fixture.manager
         #expect(try await manager.session(for: client.ticket, host: self.host, now: noon) == nil)
@@ -132,7 +132,7 @@ import Testing
         #expect(RefreshToken(text, for: "other", by: self.fixture.sealer) == nil)
     }
 
-    @Test func `a refresh token with one changed character is none`() async throws {
+    @Test func `a refresh token with one changed character is rejected`() async throws {
         let text = Array(try await self.issued().client.refreshToken.text(for: "notes", by: self.fixture.sealer).utf8)
         for position in text.indices {
             for letter in [UInt8(ascii: "A"), UInt8(ascii: "Q")] where text[position] != letter {

@@ -35,6 +35,7 @@ struct ClientCheck {
 
     private func checkAudiences(of client: Named<ClientDraft>, _ reading: inout DecodingContext) {
         let names = (self.draft.apps ?? []).map(\.name)
+        let list = names.prefix(12).joined(separator: ", ")
         var known: Set<String> = []
         for audience in client.value.audiences ?? [] {
             guard known.insert(audience.value).inserted else {
@@ -44,7 +45,7 @@ struct ClientCheck {
             // Without apps, that is the error.
             guard !names.isEmpty, !names.contains(audience.value) else { continue }
             let hint = reading.nearest(to: audience.value, in: names).map { "did you mean '\($0)'?" }
-            let help = hint ?? "the file has \(names.prefix(12).joined(separator: ", "))"
+            let help = hint ?? "the file has \(list)"
             reading.error("there is no app \(Scalar.quoted(audience.value)); \(help)", at: audience.mark)
         }
     }

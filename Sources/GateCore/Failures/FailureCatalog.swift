@@ -737,7 +737,7 @@ extension Failure.Reason {
                 .signIn,
                 page: .appNotKnown,
                 documentation: """
-                    A client of `clients` sent the browser with a request that cannot be answered, since `client_id` or \
+                    A client of `clients` sent the browser with a request that gets no redirect, since `client_id` or \
                     `redirect_uri` is not one of the file. The detail names it.
                     """
             )

@@ -153,6 +153,7 @@ extension RelyingParty {
     ///   - offersOtherAccounts: Whether the provider is asked, if it can, to let the user choose another account.
     ///   - silent: The user whose session is re-checked without a page of the provider; nil for a usual sign-in.
     ///   - maxAge: How long ago the user may have authenticated; nil if that does not matter.
+    ///   - loginHint: The account that a client of the gateway expects; nil if it expects none.
     /// - Returns: The URL of the redirect, and the attempt to seal into the browser's cookie.
     /// - Throws: `provider.unavailable` and similar failures if the metadata cannot be fetched or the provider rejects the
     ///   pushed request.

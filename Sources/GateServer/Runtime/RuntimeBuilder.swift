@@ -56,6 +56,8 @@ actor RuntimeBuilder {
     private var firstAdmissions: [String: String]?
     /// The keys of the latest runtime configuration.
     private var material: KeyMaterial?
+    /// Notifies clients of sign-outs, once some client wants that.
+    private var clientLogouts: ClientLogouts?
 
     init(
         logger: Logger,
@@ -91,6 +93,11 @@ actor RuntimeBuilder {
         let admissions = Dictionary(
             configuration.providers.map { ($0.id, AdmissionFingerprints.fingerprint(of: $0.admissionTerms)) }
         ) { first, _ in first }
+        var routes: [RuntimeRoute] = []
+        for app in configuration.apps {
+            routes.append(try RuntimeRoute(app, index: routes.count))
+        }
+        let issuer = self.issuer(of: configuration, material.tokens, sealer, routes)
         let sessions = SessionManager(
             store: store.store,
             sealer: sealer,
@@ -100,6 +107,7 @@ actor RuntimeBuilder {
             recheck: configuration.sessions.recheck,
             minIdleTimeout: configuration.apps.compactMap(\.sessionLimits.idle).min(),
             maxPerUser: configuration.sessions.maxPerUser,
+            notice: try self.signOutNotice(of: issuer),
             clock: self.clock,
             random: self.random
         )
@@ -111,10 +119,6 @@ actor RuntimeBuilder {
             lifetime: configuration.assertion.lifetime,
             random: self.random
         )
-        var routes: [RuntimeRoute] = []
-        for app in configuration.apps {
-            routes.append(try RuntimeRoute(app, index: routes.count))
-        }
         var parts = RuntimeParts(
             publicOrigin: origin,
             trustedProxies: configuration.gateway.trustedProxies,
@@ -142,16 +146,7 @@ actor RuntimeBuilder {
         let issuers = try self.issuers(for: configuration, over: lines)
         parts.issuers = issuers.map(\.issuer)
         parts.serviceTokens = configuration.serviceTokens
-        parts.issuer = material.tokens.map { keys in
-            let audiences = routes.filter(\.takesTokens).map { ($0.name, $0.route.audience) }
-            return Issuer(
-                signer: TokenSigner(keys: keys, issuer: "\(origin)"),
-                clients: configuration.clients,
-                audiences: Dictionary(audiences) { first, _ in first },
-                sealer: sealer,
-                random: self.random
-            )
-        }
+        parts.issuer = issuer
         parts.hsts = configuration.gateway.hsts.map { "max-age=\($0.components.seconds)" }
         let runtime = RuntimeConfiguration(parts, routes: routes, providers: providers.map(\.provider))
         self.firstAdmissions = self.firstAdmissions ?? admissions
@@ -161,6 +156,34 @@ actor RuntimeBuilder {
         self.issuers = Dictionary(issuers.map { ($0.settings, $0.issuer) }) { first, _ in first }
         self.providers = Dictionary(providers.map { ($0.settings, $0.provider) }) { first, _ in first }
         return runtime
+    }
+
+    /// The issuer of the configuration's clients; nil without clients.
+    private func issuer(
+        of configuration: Configuration,
+        _ keys: AssertionKeys?,
+        _ sealer: Sealer,
+        _ routes: [RuntimeRoute]
+    ) -> Issuer? {
+        guard let keys else { return nil }
+        let audiences = routes.filter(\.takesTokens).map { ($0.name, $0.route.audience) }
+        return Issuer(
+            signer: TokenSigner(keys: keys, issuer: "\(configuration.gateway.publicURL)"),
+            clients: configuration.clients,
+            audiences: Dictionary(audiences) { first, _ in first },
+            sealer: sealer,
+            random: self.random
+        )
+    }
+
+    /// What happens when a sign-in ends at which clients were signed in; nil if no client wants to know it.
+    private func signOutNotice(of issuer: Issuer?) throws(Failure) -> SignOutNotice? {
+        guard issuer?.clients.values.contains(where: { $0.backChannelLogoutURI != nil }) ?? false else { return nil }
+        if let known = self.clientLogouts { return known.notice(of: issuer) }
+        let log = self.log
+        let made = try ClientLogouts(clock: self.clock, random: self.random) { log.clientNotNotified($1, client: $0) }
+        self.clientLogouts = made
+        return made.notice(of: issuer)
     }
 
     /// Adds an assertion key if one is due, and returns whether the keys of the files differ from those in use.

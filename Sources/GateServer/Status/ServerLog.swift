@@ -114,6 +114,17 @@ struct ServerLog: Sendable {
         )
     }
 
+    /// A client was not notified of a sign-out.
+    func clientNotNotified(_ failure: Failure, client: String) {
+        self.logger.warning(
+            "client not notified of a sign-out",
+            metadata: [
+                "client": "\(client)", "code": "\(failure.code)", "detail": "\(ServerLog.plain(failure.detail))",
+                "advice": "its own session of the user may go on; check 'backchannel_logout_uri'",
+            ]
+        )
+    }
+
     /// An event loop did nothing of what was due for too long.
     func blocked(_ time: TimeAmount, loop: Int) {
         self.logger.warning(

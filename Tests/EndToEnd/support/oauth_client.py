@@ -78,9 +78,9 @@ class Client:
 
     def sign_in(self, browser=None, **changes):
         """A whole sign-in; the token response."""
-        answer = self.authorize(browser or Browser(self.gateway), **changes)
-        assert answer["state"] == self.state and answer["iss"] == self.gateway.origin, answer
-        response = self.redeem(answer["code"])
+        found = self.authorize(browser or Browser(self.gateway), **changes)
+        assert found["state"] == self.state and found["iss"] == self.gateway.origin, found
+        response = self.redeem(found["code"])
         assert response.status == 200, response.text
         return response.json
 

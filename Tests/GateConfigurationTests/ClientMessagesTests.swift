@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import GateCore
+import Testing
+
+/// Every message about clients is one that some file causes.
+@Suite struct ClientMessagesTests {
+    /// Files for the messages that depend on more than the keys of one client.
+    private static let files: [String] = {
+        let native = "type: native, allow: signed_in, redirect_uris: [\"com.example.notes:/callback\"]"
+        let uris = (0...100).map { "\"https://n.example/\($0)\"" }.joined(separator: ", ")
+        let many = (0...1000).map { "  c\($0): { type: native, grants: [device_code], allow: signed_in }" }
+        return [
+            ClientsTests.file("a: { \(native) }\nb: { \(native) }", rest: "sessions: { store: \"cookie:\" }"),
+            ClientsTests.file("a: { \(native), deny: [{ path: /x }, { method: GET }] }"),
+            ClientsTests.file("a: { type: native, allow: signed_in, redirect_uris: [\(uris)] }"),
+            ClientsTests.file("\"a b\": { \(native) }\n\(String(repeating: "a", count: 65)): { \(native) }"),
+            Fixture.smallest(rest: "clients:\n" + many.joined(separator: "\n")),
+        ]
+    }()
+
+    /// The texts of messages in the sources: literals with a space, each up to its first and from its last interpolation.
+    private static func texts(in path: String) throws -> [String] {
+        let source = try String(contentsOf: Fixture.package.appendingPathComponent(path), encoding: .utf8)
+        let code = source.split(separator: "\n").filter { !$0.drop { $0 == " " }.hasPrefix("//") }.joined(
+            separator: "\n"
+        )
+        return code.matches(of: /"((?:[^"\\\n]|\\.)*)"/).flatMap { match in
+            match.1.split(separator: /\\\([^"()]*(?:\([^"()]*\)[^"()]*)*\)/).map(String.init).filter {
+                $0.count > 12 && $0.contains(" ")
+            }
+        }
+    }
+
+    @Test(arguments: [
+        "Sources/GateAppConfiguration/Clients/ClientDraft+Check.swift",
+        "Sources/GateAppConfiguration/Clients/ClientDraft+Settings.swift",
+        "Sources/GateConfiguration/Checks/ClientCheck.swift",
+    ])
+    func `each message about clients has a file that causes it`(path: String) throws {
+        let known = ["the app", "the client"]
+        let remarks =
+            (ClientsTests.findings.map { ClientsTests.client($0.keys) } + Self.files).flatMap(Fixture.remarks)
+        let missing = try Self.texts(in: path).filter { text in
+            !known.contains(text) && !remarks.contains { $0.contains(text) }
+        }
+        #expect(missing == [])
+        #expect(try Self.texts(in: path).count >= 2)
+    }
+
+    @Test(arguments: [(1000, true), (1001, false)])
+    func `a file may have 1000 clients`(count: Int, isValid: Bool) {
+        let clients = (0..<count).map { "  c\($0): { type: native, grants: [device_code], allow: signed_in }\n" }
+        let messages = Fixture.messages(Fixture.smallest(rest: "clients:\n" + clients.joined()))
+        #expect(messages == (isValid ? [] : ["more than 1000 clients; remove some"]))
+    }
+}
