@@ -127,7 +127,7 @@ import Testing
             (json + "Mcp-Method: tools/call\r\nMcp-Method: tools/call\r\n", .header),
         ] as [(String, MCPFailure?)]
     )
-    func `fields say that the body is JSON, and agree with it`(lines: String, failure: MCPFailure?) throws {
+    func `the fields name JSON, and agree with the body`(lines: String, failure: MCPFailure?) throws {
         let text = Self.request(#""id":1,"method":"tools/call","params":{"name":"rm"}"#)
         #expect(try self.failure(Array(text.utf8), lines) == failure, "\(lines)")
     }

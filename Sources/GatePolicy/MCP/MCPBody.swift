@@ -57,7 +57,7 @@ package struct MCPBody: Sendable, Hashable {
         try self.checkNames(in: request.message)
     }
 
-    /// The message that a request without a body is; nil if it is none that the protocol has.
+    /// The message that a request without a body is; nil if the protocol has no such request.
     package static func message(withoutBody request: RequestHead) -> MCPMessage? {
         guard request.framing == .none, !WebSocketHandshake.isRequested(by: request) else { return nil }
         switch request.method.rawValue {
