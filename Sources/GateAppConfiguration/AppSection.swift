@@ -147,7 +147,7 @@ extension Mapping<AppDraft> {
             "mcp_max_body",
             located: \.mcpMaxBody,
             .size(1024...(16 << 20)),
-            .init(default: "1MiB"),
+            .init(default: .words("1MiB")),
             "The maximum size of the body of a request about whose messages a rule decides, which the gateway reads before; a larger "
                 + "one is denied."
         ),
@@ -251,7 +251,7 @@ extension AppDraft {
     }
 
     /// Whether it is a server of the Model Context Protocol.
-    var isMCP: Bool { self.mcp?.value ?? false }
+    package var isMCP: Bool { self.mcp?.value ?? false }
 
     private func checkHosts(_ reading: inout DecodingContext) {
         guard let hosts = self.hosts else { return }

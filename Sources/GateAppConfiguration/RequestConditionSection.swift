@@ -76,7 +76,7 @@ extension Shape<String> {
         }
         let words = [MCPMessage.stream, .end, .response].map(\.method)
         guard !text.hasPrefix("(") || words.contains(text) else {
-            throw InvalidValue("is none of \(words.joined(separator: ", "))")
+            throw InvalidValue("is not one of \(words.joined(separator: ", "))")
         }
         return text
     }

@@ -32,6 +32,8 @@ package enum EndpointPath: String, CaseIterable {
     case authorize
     /// A client's request for tokens, RFC 6749 §3.2.
     case token
+    /// A client registers itself, RFC 7591 §3.
+    case register
     /// A client's question about a token, RFC 7662.
     case introspect
     /// A client gives a token back, RFC 7009.
@@ -60,7 +62,7 @@ package enum EndpointPath: String, CaseIterable {
         case .userinfo: [.get, .head, .post, .options]
         case .tokenKeys: [.get, .head, .options]
         case .authorize, .endSession: [.get, .post]
-        case .token, .introspect, .revoke: [.post, .options]
+        case .token, .register, .introspect, .revoke: [.post, .options]
         case .start: [.get]
         case .signOut: [.get, .head, .post]
         case .auth: RequestMethod.common
@@ -73,7 +75,7 @@ package enum EndpointPath: String, CaseIterable {
     /// Whether the response needs no provider and no store, so that it does not count as waiting.
     var isImmediate: Bool {
         switch self {
-        case .signIn, .resume, .auth, .keys, .tokenKeys, .style, .icon: true
+        case .signIn, .resume, .auth, .keys, .tokenKeys, .register, .style, .icon: true
         case .authorize, .token, .introspect, .revoke, .endSession, .start, .callback, .signOut, .backChannelLogout,
             .frontChannelLogout, .userinfo, .apps, .sessionTransfer:
             false
@@ -85,7 +87,7 @@ package enum EndpointPath: String, CaseIterable {
         switch self {
         case .start, .callback, .backChannelLogout, .frontChannelLogout: true
         case .signIn, .signOut, .userinfo, .apps, .sessionTransfer, .resume, .auth, .keys, .style, .icon, .authorize,
-            .token,
+            .token, .register,
             .introspect, .revoke, .endSession, .tokenKeys:
             false
         }

@@ -19,6 +19,8 @@ package struct EndpointRequest: Sendable {
     private(set) var query: Form?
     /// The body as a form; nil if it is not one.
     let form: Form?
+    /// The body as JSON; nil if it is not one.
+    let json: JSON?
     /// The origin that was asked: the gateway's or an app's.
     let origin: Origin
     let cookies: CookieHeader
@@ -52,9 +54,10 @@ package struct EndpointRequest: Sendable {
         self.method = request.method
         self.path = request.path.text(in: request.message)
         self.query = Form(encoded: request.queryText ?? "")
-        let isForm = EndpointRequest.value("content-type", of: request)?.lowercased()
-            .hasPrefix("application/x-www-form-urlencoded")
-        self.form = isForm == true ? String(validating: body, as: UTF8.self).flatMap { Form(encoded: $0) } : nil
+        let type = EndpointRequest.value("content-type", of: request)?.prefix { $0 != ";" }.lowercased() ?? ""
+        self.json = type == "application/json" ? try? JSON(parsing: body, depth: 8) : nil
+        let isForm = type.hasPrefix("application/x-www-form-urlencoded")
+        self.form = isForm ? String(validating: body, as: UTF8.self).flatMap { Form(encoded: $0) } : nil
         self.origin = runtime.origin(of: request)
         self.cookies = CookieHeader(of: request)
         self.clientKind = ClientKind(request)

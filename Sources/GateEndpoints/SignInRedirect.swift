@@ -117,14 +117,14 @@ package struct SignInRedirect {
 
     /// The response for scripts, with the URL that a user would have to open.
     private func challenge(_ request: RequestHead, route: RuntimeRoute) -> Response {
-        let metadata = self.runtime.resourceMetadata(of: route)
+        let resource = self.runtime.resourceMetadata(of: route).map { (name: route.route.audience, metadata: $0) }
         guard self.hasSignIn(route) else {
             let failure = Failure(.signInRequired, "\(route.name) accepts tokens only, and the request has none")
-            return self.runtime.rendering.challenge(failure, resourceMetadata: metadata)
+            return self.runtime.rendering.challenge(failure, resource: resource)
         }
         let failure = Failure(.signInRequired, "\(route.name) needs a session that it accepts")
         let address = self.address(for: request, route: route)
-        return self.runtime.rendering.challenge(failure, signIn: address, resourceMetadata: metadata)
+        return self.runtime.rendering.challenge(failure, signIn: address, resource: resource)
     }
 
     /// The URL that a user would have to open, which leads back to what a request is for.

@@ -287,7 +287,7 @@ extension TokenEndpoints {
         do throws(Failure) {
             let bearer = own.authorization.flatMap(TokenEndpoints.bearer)
             guard let bearer, let token = self.issuer.accessToken(bearer.utf8, now: own.now),
-                let client = self.issuer.clients[token.client],
+                let client = self.issuer.client(issuedTo: token.client),
                 let session = try await self.confirmed(token.ticket, of: client)
             else { return self.challenge(OAuthError(.invalidToken, "the token is invalid, expired or revoked")) }
             guard session.grant.scopes.contains("openid") else {

@@ -41,8 +41,9 @@ extension RequestPath {
             let help = "ask for one with 'resource=\(route.route.audience)'"
             return .rejected(Failure(.tokenRejected, "the token is not for \(route.name): \(help)"))
         }
-        guard let client = issuer.clients[token.client] else {
-            return .rejected(Failure(.tokenRejected, "no client '\(token.client)' is configured in 'clients'"))
+        guard let client = issuer.client(issuedTo: token.client), !client.isOpen || route.maxMCPBody != nil else {
+            let shown = PrintableText.escaped(token.client, limit: 100)
+            return .rejected(Failure(.tokenRejected, "no client '\(shown)' is configured in 'clients'"))
         }
         guard token.keyThumbprint == nil else {
             return .rejected(Failure(.tokenRejected, "the token is bound to a key, and the request has no proof"))

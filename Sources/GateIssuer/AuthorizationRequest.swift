@@ -88,7 +88,7 @@ extension Issuer {
         guard case .value(let id) = form.single("client_id") else {
             return .untrusted("'client_id' is missing or repeated")
         }
-        guard let client = self.clients[id] else {
+        guard let client = self.client(named: id) else {
             return .untrusted("no client '\(PrintableText.escaped(id, limit: 100))' is configured in 'clients'")
         }
         return self.authorizationRequest(form, of: client)
@@ -158,6 +158,9 @@ extension Issuer {
         var terms = AuthorizationCode.Terms(client: client.id, redirectURI: target.redirectURI, challenge: challenge)
         terms.scopes = try Issuer.scopes(form["scope"])
         let named = try self.namedAudiences(in: form, of: client)
+        guard !client.isOpen || !named.isEmpty else {
+            throw OAuthError(.invalidTarget, "name the app in 'resource' (RFC 8707)")
+        }
         terms.audiences = named.isEmpty ? self.audiences(of: client) : named
         terms.nonce = form["nonce"]
         terms.keyThumbprint = form["dpop_jkt"]
@@ -184,7 +187,7 @@ extension Issuer {
             }
         }
         let long = form.fields.first { field in
-            let isToken = field.name.hasSuffix("_hint") || field.name.hasSuffix("token")
+            let isToken = field.name.hasSuffix("_hint") || field.name.hasSuffix("token") || field.name == "code"
             return field.value.utf8.count > (isToken ? 4 * self.maxValue : self.maxValue)
         }
         if let long { throw OAuthError(.invalidRequest, "'\(long.name)' is too long") }

@@ -49,7 +49,7 @@ extension Issuer {
     }
 
     private func client(_ id: String, secret: String?) throws(OAuthError) -> ClientSettings {
-        guard let client = self.clients[id] else { throw OAuthError(.invalidClient, "no client has this id") }
+        guard let client = self.client(named: id) else { throw OAuthError(.invalidClient, "no client has this id") }
         guard !client.secrets.isEmpty else {
             guard secret ?? "" == "" else { throw OAuthError(.invalidClient, "the client is public and has no secret") }
             return client

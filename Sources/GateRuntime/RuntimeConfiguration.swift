@@ -51,6 +51,10 @@ package final class RuntimeConfiguration: Sendable {
     let serviceTokens: [[UInt8]: ServiceTokenSettings]
     /// The gateway as the OpenID provider of clients; nil without clients.
     package let issuer: Issuer?
+    /// The metadata documents of clients; nil unless clients may be named by a URL.
+    package let clientDocuments: ClientDocuments?
+    /// The limits on clients without an entry in the file.
+    package let openClients: OpenClientLimiter
     /// The documents below `/.well-known/`.
     package let wellKnown: WellKnownDocuments
     /// Renders failures.
@@ -115,6 +119,8 @@ package final class RuntimeConfiguration: Sendable {
         self.issuers = Dictionary(parts.issuers.map { ($0.settings.id, $0) }) { first, _ in first }
         self.serviceTokens = Dictionary(parts.serviceTokens.map { ($0.hash, $0) }) { first, _ in first }
         self.issuer = parts.issuer
+        self.clientDocuments = parts.clientDocuments
+        self.openClients = parts.openClients
         self.log = parts.log
         self.access = parts.access
         self.metrics = parts.metrics
@@ -331,6 +337,10 @@ package struct RuntimeParts {
     package var transfers = TransferLimiter()
     /// The return paths that are too long for a URL, which outlive a reload.
     package var longPaths = ReturnPathStore()
+    /// The metadata documents of clients, which outlive a reload; nil unless clients may be named by a URL.
+    package var clientDocuments: ClientDocuments?
+    /// The limits on clients without an entry in the file, which outlive a reload.
+    package var openClients = OpenClientLimiter()
     /// The re-checks in progress, which outlive a reload.
     package var rechecks = Rechecks()
     /// How access lines are written; nil if they are off.

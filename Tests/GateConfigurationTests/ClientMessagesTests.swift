@@ -16,6 +16,10 @@ import Testing
             ClientsTests.file("a: { \(native), deny: [{ path: /x }, { method: GET }] }"),
             ClientsTests.file("a: { type: native, allow: signed_in, redirect_uris: [\(uris)] }"),
             ClientsTests.file("\"a b\": { \(native) }\n\(String(repeating: "a", count: 65)): { \(native) }"),
+            Fixture.smallest(
+                gateway: "  client_registration: { dynamic: true }",
+                rest: "sessions: { store: \"cookie:\" }"
+            ),
             Fixture.smallest(rest: "clients:\n" + many.joined(separator: "\n")),
         ]
     }()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import GateAppConfiguration
+import GateClients
 import GateConfiguration
 import GateCore
 import GatePolicy
@@ -22,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func `an app is no MCP server by default, and accepts sessions only`() throws {
+    @Test func `an app is not an MCP server by default, and accepts sessions only`() throws {
         let app = try self.app("")
         #expect(app.maxMCPBody == nil && app.accepts == [.session])
     }
@@ -64,7 +65,7 @@ import Testing
         #expect(route.denied[1].nested.flatMap(\.entries).map(\.request) == [[.mcpTool(["a b", "ü"])]])
     }
 
-    @Test func `conditions on messages are errors of an app that is no MCP server, also from a rule set`() {
+    @Test func `conditions on messages are errors of an app without 'mcp', also from a rule set`() {
         let rules = "rules:\n  tools: [{ mcp_tool: rm }]"
         let wanted = "'mcp_tool' is for apps with 'mcp: true', which 'wiki' is not"
         #expect(self.messages("    deny: [{ use: tools }]", rest: rules) == ["17 \(wanted)"])
@@ -83,7 +84,7 @@ import Testing
 
     @Test(arguments: [
         ("mcp_method: tools/*", "has a '*', but names are compared exactly"),
-        ("mcp_method: (x)", "is none of (stream), (end), (response)"),
+        ("mcp_method: (x)", "is not one of (stream), (end), (response)"),
         ("mcp_method: a b", "is not a method such as tools/list"), ("mcp_method: \"\"", "is not a method"),
         ("mcp_tool: \"a\\u0000\"", "is not the name of a tool"), ("mcp_tool: []", "empty"),
     ])
@@ -96,5 +97,36 @@ import Testing
         let client = "clients:\n  x: { type: native, redirect_uris: [\"a.b:/c\"], allow: [{ mcp_tool: rm }] }"
         let found = self.messages("", rest: client)
         #expect(found.count == 1 && found[0].contains("'mcp_tool' is about requests to an app"), "\(found)")
+    }
+
+    private func gateway(_ keys: String, app: String = "    mcp: true", rest: String = "") -> [String] {
+        let gateway = "  client_registration: { \(keys) }"
+        return Fixture.parse(Fixture.smallest(gateway: gateway, app: app, rest: rest)).diagnostics.map(\.message)
+    }
+
+    @Test func `clients without an entry are off by default`() throws {
+        let configuration = try Fixture.configuration(Fixture.smallest())
+        #expect(configuration.gateway.clientRegistration.clients.isOff && !configuration.hasClients)
+    }
+
+    @Test func `every key of the registration is read`() throws {
+        let keys =
+            "  client_registration: { by_url: true, hosts: [claude.ai, a.example], dynamic: true, ca_file: tls/good.pem }"
+        let text = Fixture.smallest(gateway: keys, app: "    mcp: true")
+        let registration = try Fixture.configuration(text).gateway.clientRegistration
+        #expect(registration.clients.byURL && registration.clients.dynamic)
+        #expect(registration.clients.hosts == ["claude.ai", "a.example"])
+        #expect(registration.caFile == "/etc/gatehouse/tls/good.pem")
+        #expect(try Fixture.configuration(text).hasClients)
+    }
+
+    @Test func `a registration that is of no use is reported`() {
+        #expect(self.gateway("dynamic: true", app: "").first?.contains("which no app has") ?? false)
+        #expect(self.gateway("dynamic: true").isEmpty && self.gateway("by_url: true").isEmpty)
+        #expect(
+            self.gateway("dynamic: true, hosts: a.example").first?.contains("no effect without 'by_url: true'") ?? false
+        )
+        let cookie = self.gateway("dynamic: true", rest: "sessions: { store: \"cookie:\" }")
+        #expect(cookie.contains { $0.contains("'client_registration' needs another 'sessions.store' than 'cookie:'") })
     }
 }

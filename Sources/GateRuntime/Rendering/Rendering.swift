@@ -65,7 +65,7 @@ package struct Rendering: Sendable {
     package func challenge(
         _ failure: Failure,
         signIn address: String? = nil,
-        resourceMetadata: String? = nil
+        resource: (name: String, metadata: String)? = nil
     ) -> Response {
         let incident = self.random.identifier(9)
         self.log.refused(failure, incident: incident, isPage: false)
@@ -79,10 +79,10 @@ package struct Rendering: Sendable {
             members["sign_in"] = .string(address)
             members["help"] = .string("sign in with a browser at 'sign_in'; \(script)")
         }
-        if let resourceMetadata {
-            members["resource_metadata"] = .string(resourceMetadata)
-            let token =
-                "get an access token from the server in 'resource_metadata', and send it as 'Authorization: Bearer TOKEN'"
+        if let resource {
+            members["resource_metadata"] = .string(resource.metadata)
+            let place = "from the server in 'resource_metadata' with 'resource=\(resource.name)'"
+            let token = "get an access token \(place), and send it as 'Authorization: Bearer TOKEN'"
             members["help"] = .string(address == nil ? token : "\(token); or \(members["help"]?.string ?? "")")
         }
         var response = Rendering.json(failure.reason.entry.status, .object(members))
