@@ -2,35 +2,33 @@
 
 internal import Crypto
 internal import Foundation
-package import GateClients
-package import GateCore
+internal import GateClients
+internal import GateCore
 
 /// One sign-in of a client of the file, as its developer would write it: what it sends, and what it checks.
 ///
 /// RFC 6749 §4.1, RFC 7636 §4, OpenID Connect Core §3.1.
-package struct ClientFlow: Sendable {
+struct ClientFlow: Sendable {
     /// A parameter of a request, and what it is for.
-    package struct Parameter: Sendable, Hashable {
+    struct Parameter: Sendable, Hashable {
         let name: String
         let value: String
         let purpose: String
     }
 
     /// What a client gets of the token endpoint.
-    package struct Tokens: Sendable {
+    struct Tokens: Sendable {
         let accessToken: String
         let refreshToken: String?
         let idToken: String?
-        /// The members of the response, in the order of their names.
-        let members: [(name: String, value: String)]
     }
 
     /// The client.
-    package let client: ClientSettings
+    let client: ClientSettings
     /// The gateway, as `iss` names it.
-    package let issuer: String
+    let issuer: String
     /// Where the response of the authorization endpoint goes.
-    package let redirectURI: String
+    let redirectURI: String
     private let state: String
     private let nonce: String
     private let verifier: String
@@ -44,7 +42,7 @@ package struct ClientFlow: Sendable {
     ///   - issuer: The gateway's `public_url`.
     ///   - redirectURI: A redirect URI of the client.
     ///   - random: The source of its random values.
-    package init(of client: ClientSettings, issuer: String, redirectURI: String, random: RandomBytes = .system) {
+    init(of client: ClientSettings, issuer: String, redirectURI: String, random: RandomBytes = .system) {
         self.client = client
         self.issuer = issuer
         self.redirectURI = redirectURI
@@ -78,7 +76,7 @@ package struct ClientFlow: Sendable {
     }
 
     /// Whether a callback is one of this sign-in: another one is ignored.
-    package func owns(callback: Form) -> Bool { callback["state"].map { isIdentical($0, self.state) } ?? false }
+    func owns(callback: Form) -> Bool { callback["state"].map { isIdentical($0, self.state) } ?? false }
 
     /// The code in the URL to which the browser was redirected.
     ///
@@ -196,6 +194,7 @@ package struct ClientFlow: Sendable {
     }
 
     private static func object(_ part: Substring) -> [String: JSON]? {
+        // What is not JSON is no part of a JWT.
         Base64URL.decode(String(part)).flatMap { try? JSON(parsing: $0) }?.object
     }
 }

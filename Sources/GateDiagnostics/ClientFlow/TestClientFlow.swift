@@ -10,7 +10,7 @@ internal import GateProviderHTTP
 /// The session of the client begins and ends with it; that of the user in the browser stays.
 package struct TestClientFlow: Sendable {
     /// How the browser's redirect comes back.
-    package enum Arrival: Sendable, Hashable {
+    enum Arrival: Sendable, Hashable {
         /// To a port of this machine.
         case loopback(WebURL)
         /// To the client itself, so that the operator copies the URL.
@@ -113,6 +113,7 @@ package struct TestClientFlow: Sendable {
             latest = try await self.refreshed(tokens, metadata)
             try await self.userinfo(latest, metadata, expecting: 200)
         } catch {
+            // What failed first is what the operator has to know.
             try? await self.revoke(latest, metadata)
             throw error
         }
@@ -219,8 +220,7 @@ extension TestClientFlow {
         return ClientFlow.Tokens(
             accessToken: accessToken,
             refreshToken: found.json["refresh_token"]?.string,
-            idToken: found.json["id_token"]?.string,
-            members: members
+            idToken: found.json["id_token"]?.string
         )
     }
 
@@ -337,6 +337,7 @@ extension TestClientFlow {
         )
         do throws(Failure) {
             let response = try await self.transport.response(to: request)
+            // A response without JSON is one without members; its status is reported.
             return (response.status, (try? JSON(parsing: response.body)) ?? [:])
         } catch {
             throw ClientFlowFailure(
