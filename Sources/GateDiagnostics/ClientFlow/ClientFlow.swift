@@ -32,6 +32,9 @@ struct ClientFlow: Sendable {
     private let state: String
     private let nonce: String
     private let verifier: String
+    /// Signs proofs for a client whose tokens must be bound to a key; nil for all others.
+    private let key: P256.Signing.PrivateKey?
+    private let random: RandomBytes
 
     private static let scope = "openid profile email groups"
 
@@ -49,6 +52,8 @@ struct ClientFlow: Sendable {
         self.state = random.token(16)
         self.nonce = random.token(16)
         self.verifier = random.token(32)
+        self.key = client.requiresDPoP ? P256.Signing.PrivateKey() : nil
+        self.random = random
     }
 
     /// The parameters of the authorization request.
@@ -71,9 +76,50 @@ struct ClientFlow: Sendable {
     }
 
     /// The URL that the browser opens.
-    func authorizationURL(at endpoint: String) -> String {
-        "\(endpoint)?\(Form(self.authorizationParameters.map { Form.Field($0.name, $0.value) }).encoded)"
+    ///
+    /// - Parameters:
+    ///   - endpoint: The authorization endpoint.
+    ///   - pushed: The reference to the parameters, if they were pushed (RFC 9126 §4); nil to have them in the URL.
+    /// - Returns: The URL.
+    func authorizationURL(at endpoint: String, pushed: String? = nil) -> String {
+        let fields = pushed.map { [Form.Field("client_id", self.client.id), Form.Field("request_uri", $0)] }
+        let form = Form(fields ?? self.authorizationParameters.map { Form.Field($0.name, $0.value) })
+        return "\(endpoint)?\(form.encoded)"
     }
+
+    /// The header `DPoP` of a request; nil for a client whose tokens are for any sender.
+    ///
+    /// RFC 9449 §4.2.
+    ///
+    /// - Parameters:
+    ///   - method: The method of the request.
+    ///   - url: Its URL, without a query.
+    ///   - accessToken: The access token that it has; nil without one.
+    ///   - now: The time.
+    /// - Returns: The proof.
+    func proof(_ method: String, _ url: String, with accessToken: String?, now: Instant) -> String? {
+        guard let key else { return nil }
+        let point = Array(key.publicKey.rawRepresentation)
+        let header: JSON = [
+            "typ": "dpop+jwt", "alg": "ES256",
+            "jwk": [
+                "kty": "EC", "crv": "P-256", "x": .string(Base64URL.encode(Array(point.prefix(32)))),
+                "y": .string(Base64URL.encode(Array(point.suffix(32)))),
+            ],
+        ]
+        var claims: [String: JSON] = [
+            "jti": .string(self.random.token(16)), "htm": .string(method), "htu": .string(url),
+            "iat": .int(now.seconds),
+        ]
+        claims["ath"] = accessToken.map { .string(Base64URL.encode(SHA256.hash(data: Array($0.utf8)))) }
+        let signed = [header, .object(claims)].map { Base64URL.encode($0.encoded) }.joined(separator: ".")
+        // It fails only without a key.
+        guard let signature = try? key.signature(for: Array(signed.utf8)) else { return nil }
+        return "\(signed).\(Base64URL.encode(Array(signature.rawRepresentation)))"
+    }
+
+    /// The scheme of `Authorization` for its access tokens.
+    var tokenScheme: String { self.key == nil ? "Bearer" : "DPoP" }
 
     /// Whether a callback is one of this sign-in: another one is ignored.
     func owns(callback: Form) -> Bool { callback["state"].map { isIdentical($0, self.state) } ?? false }
