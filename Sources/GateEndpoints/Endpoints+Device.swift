@@ -83,7 +83,8 @@ extension Endpoints {
         guard request.comesFromOurPages else { throw Failure(.requestCrossSite, "another site posted to device") }
         guard let text = request.form?[Consent.field],
             let consent = Consent(sealed: text, by: self.runtime.sealer, now: request.now),
-            let code = consent.form[Pages.deviceField].flatMap({ UserCode($0) })
+            // The page of a client's request has another form, in which the client may have put anything.
+            consent.form.fields.count == 1, let code = consent.form[Pages.deviceField].flatMap({ UserCode($0) })
         else { throw Failure(.clientRequest, "the page is over ten minutes old, or not of this gateway") }
         guard let ticket = request.ticket, let session = try await self.session(of: request), consent.isOf(session)
         else {

@@ -22,13 +22,16 @@ extension TokenEndpoints {
         return proof.keyThumbprint
     }
 
-    /// The proof of a request, spent by this; nil if it has none.
+    /// The proof of a request; nil if it has none.
+    ///
+    /// One beside an access token is spent by this. At the token endpoint, what it comes with works once: a repeated request gives
+    /// nothing to a sender without the key, and proofs of unknown clients must not fill the table (RFC 9449 §11.1).
     func proof(of own: EndpointRequest, with accessToken: [UInt8]? = nil) throws(OAuthError) -> DPoPProof? {
         guard let text = own.proof else { return nil }
         let url = "\(self.runtime.publicOrigin)\(own.path)"
         let target = DPoPProof.Target(method: own.method.rawValue, urls: [url], accessToken: accessToken)
         let proof = try DPoPProof(Array(text.utf8), for: target, now: own.now)
-        try self.runtime.proofs.spend(proof)
+        if accessToken != nil { try self.runtime.proofs.spend(proof) }
         return proof
     }
 

@@ -291,6 +291,10 @@ extension TokenEndpoints {
         members["iat"] = .int(token.issued.seconds)
         members["aud"] = .array(token.audiences.map(JSON.string))
         members["act"] = token.actor
+        if let key = token.keyThumbprint {
+            members["token_type"] = "DPoP"
+            members["cnf"] = ["jkt": .string(key)]
+        }
         return TokenEndpoints.json(200, .object(members))
     }
 

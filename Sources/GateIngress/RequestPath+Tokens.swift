@@ -55,11 +55,12 @@ extension RequestPath {
             let help = "ask for one with 'resource=\(route.route.audience)'"
             return .rejected(Failure(.tokenRejected, "the token is not for \(route.name): \(help)"))
         }
-        guard isBound == (token.token.keyThumbprint != nil) else {
+        let key = token.token.keyThumbprint
+        guard isBound == (key != nil) else {
             let help = isBound ? "bound to no key: send it as Bearer" : "bound to a key: send it as DPoP, with a proof"
             return .rejected(Failure(.tokenRejected, "the token is \(help)"))
         }
-        if provesKey, let key = token.token.keyThumbprint, let failure = self.proofFailure(of: request, key, text) {
+        if provesKey, let key, let failure = self.proofFailure(of: request, key, text) {
             return .rejected(failure)
         }
         let found = self.loop.sessions.session(token.key, host: token.host, now: self.loop.tick)

@@ -68,7 +68,8 @@ extension Issuer {
             throw OAuthError(.invalidRequest, "'subject_token' is missing, expired, or no access token of this gateway")
         }
         let isOwn = isIdentical(subject.client, request.client.id)
-        let known = self.audiences(of: request.client)
+        // The audience of tokens for no app is not the client's own.
+        let known = self.apps(of: request.client)
         guard
             isOwn
                 || request.client.kind == .confidential

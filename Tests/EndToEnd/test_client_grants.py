@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm
 from moto.server import ThreadedMotoServer
 
-from support.browser import Browser, forms
+from support.browser import Browser as PlainBrowser, forms
 from support.chromium import CHROMIUM, CONTRAST, Chromium
 from support.gateway import Gateway, oidc
 from support.oauth_client import Client, claims
@@ -30,6 +30,16 @@ DEVICE = "urn:ietf:params:oauth:grant-type:device_code"
 EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
 ACCESS, ID = (f"urn:ietf:params:oauth:token-type:{name}" for name in ("access_token", "id_token"))
 CLOUD = "sts.amazonaws.com"
+
+
+class Browser(PlainBrowser):
+    """A browser with a client IP of its own: codes of devices are limited for each."""
+    def __init__(self, gateway):
+        super().__init__(gateway)
+        self.address = f"2001:db8:{secrets.token_hex(2)}:{secrets.token_hex(2)}::1"
+
+    def send(self, method, url, body=None, fields=None, navigates=True):
+        return super().send(method, url, body, {"X-Forwarded-For": self.address, **(fields or {})}, navigates)
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +81,7 @@ def configuration(app):
 def gateway(tmp_path_factory, provider_server, app):
     providers = {"mock": oidc(provider_server.realm("mock").issuer)}
     apps, clients = configuration(app)
-    gateway = Gateway(tmp_path_factory.mktemp("grants"), providers, apps, gateway={"session_api": "/auth"})
+    gateway = Gateway(tmp_path_factory.mktemp("grants"), providers, apps, gateway={"session_api": "/auth", "trusted_proxies": ["127.0.0.1"]})
     gateway.configuration["clients"] = clients
     with gateway:
         yield gateway
@@ -295,6 +305,15 @@ def test_rfc_8628_5_4_another_site_cannot_confirm(notes, browser):
     assert error(poll(notes, device)) == (400, "authorization_pending")
 
 
+def test_rfc_8628_5_4_consent_to_a_client_is_not_that_to_a_device(notes, browser):
+    """A parameter of an authorization request names the code, and the form of its page is sent to the other page."""
+    device = begin(notes)
+    page = browser.visit(notes.url(user_code=device["user_code"]))
+    _, _, fields, _ = forms(page)[0]
+    assert browser.send("POST", "/oauth2/device", {**fields, "choice": "allow"}).status == 400
+    assert error(poll(notes, device)) == (400, "authorization_pending")
+
+
 def test_rfc_8628_3_3_a_link_alone_confirms_nothing(notes, browser):
     device = begin(notes)
     browser.visit(device["verification_uri_complete"] + "&choice=allow")
@@ -320,7 +339,7 @@ def test_rfc_8628_5_1_a_client_ip_may_try_ten_codes_in_a_minute(tmp_path, provid
     gateway = Gateway(tmp_path, {"mock": oidc(provider_server.realm("mock").issuer)}, apps)
     gateway.configuration["clients"] = clients
     with gateway:
-        browser = Browser(gateway)
+        browser = PlainBrowser(gateway)
         browser.sign_in("mock", "/x")
         found = [browser.send("GET", f"/oauth2/device?user_code=BCDF-GHJ{last}").status for last in "BCDFGHJKLMN"]
     assert found == [404] * 10 + [429]
@@ -332,6 +351,7 @@ def test_z_10_the_pages_of_devices_are_readable_in_dark_mode_and_on_a_phone(gate
     device = begin(notes)
     chromium = Chromium(tmp_path)
     try:
+        chromium.call("Network.setExtraHTTPHeaders", headers={"X-Forwarded-For": "198.51.100.7"})
         chromium.call("Emulation.setDeviceMetricsOverride", width=390, height=844, deviceScaleFactor=1, mobile=True)
         for scheme in ("dark", "light"):
             chromium.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
@@ -390,7 +410,7 @@ def test_rfc_8693_4_1_a_service_that_exchanges_is_the_actor(gateway, notes, serv
     ledger = f"http://ledger.localhost:{gateway.port}"
     found = service.verified(response.json["access_token"], ledger, typ="at+jwt")
     assert found["act"] == {"sub": "service"} and found["client_id"] == "service"
-    assert found["sub"] == claims(token)["sub"] and found["sid"] == claims(token)["sid"]
+    assert found["sub"] == claims(token)["sub"]
     assert service.call(response.json["access_token"], host="ledger.localhost").status == 200
 
 
@@ -639,6 +659,29 @@ def test_rfc_9449_5_tokens_are_bound_to_the_key_of_the_proof(bound, browser, app
     assert "authorization" not in {name.lower() for name, _ in app.requests[-1].fields}
     refreshed = bound.refresh(tokens["refresh_token"])
     assert refreshed.status == 200 and refreshed.json["token_type"] == "DPoP"
+
+
+def test_rfc_9449_6_2_introspection_names_the_key(gateway, browser):
+    service = BoundClient(gateway, "service", SERVICE_URI, SECRET)
+    found = service.introspect(service.sign_in(browser)["access_token"]).json
+    assert found["active"] and found["token_type"] == "DPoP" and found["cnf"] == {"jkt": thumbprint(EC)}
+
+
+def test_rfc_9449_5_a_client_with_a_secret_may_change_its_key(gateway, browser):
+    service = BoundClient(gateway, "service", SERVICE_URI, SECRET)
+    tokens = service.sign_in(browser)
+    other = service.refresh(tokens["refresh_token"], key=OTHER)
+    assert other.status == 200 and claims(other.json["access_token"])["cnf"] == {"jkt": thumbprint(OTHER)}
+
+
+def test_rfc_9449_5_an_exchanged_token_is_bound_to_the_same_key(bound, browser):
+    token = bound.sign_in(browser)["access_token"]
+    form = {"grant_type": EXCHANGE, "subject_token": token, "subject_token_type": ACCESS}
+    assert error(bound.token(**form, key=OTHER)) == (400, "invalid_request")
+    assert error(bound.token(**form, proves=False)) == (400, "invalid_request")
+    narrow = bound.token(**form, audience="ledger")
+    assert narrow.json["token_type"] == "DPoP"
+    assert bound.bound_call(narrow.json["access_token"], host="ledger.localhost").status == 200
 
 
 def test_rfc_9449_7_1_a_bound_token_is_not_a_bearer_token(bound, browser):

@@ -125,6 +125,24 @@ import Testing
         #expect(self.error { try self.exchange([], by: "forum", of: token) } == .invalidRequest)
     }
 
+    @Test func `RFC 8693 §2.1: a service without apps exchanges no tokens of others`() throws {
+        let forum = try #require(self.issuer.clients["forum"])
+        var plain = ClientSettings(id: "plain", kind: .confidential, route: forum.route)
+        plain.secrets = forum.secrets
+        let issuer = Issuer(
+            signer: self.issuer.signer,
+            clients: Array(self.issuer.clients.values) + [plain],
+            audiences: self.issuer.audiences,
+            sealer: self.issuer.sealer
+        )
+        var form = Form([Form.Field("subject_token_type", TokenExchange.TokenType.accessToken.rawValue)])
+        form.append("subject_token", try self.token(for: issuer.audiences(of: plain)))
+        let error = #expect(throws: OAuthError.self) {
+            try issuer.exchange(in: TokenRequest(client: plain, form: form), now: noon)
+        }
+        #expect(error?.code == .invalidRequest)
+    }
+
     @Test func `RFC 8693 §2.1: scopes are narrowed, never widened`() throws {
         #expect(try self.exchange([("scope", "email")]).scopes == ["email"])
         #expect(try self.exchange([]).scopes == ["openid", "email"])
