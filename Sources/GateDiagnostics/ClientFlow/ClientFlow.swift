@@ -240,7 +240,7 @@ struct ClientFlow: Sendable {
     }
 
     private static func object(_ part: Substring) -> [String: JSON]? {
-        // What is not JSON is no part of a JWT.
+        // Both parts of a JWT are JSON; another text is not a JWT.
         Base64URL.decode(String(part)).flatMap { try? JSON(parsing: $0) }?.object
     }
 }
