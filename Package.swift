@@ -229,6 +229,7 @@ let modules: [Target] = moduleGraph.map { module in
 /// What the unit tests of a target may import beside the target and all that it may import itself.
 let testImports: [String: [String]] = [
     "GateCore": ["GateTestSupport"],
+    "GatePolicy": ["NIOCore"],
     "GateAssertion": ["GateTestSupport"],
     "GateSessions": ["GateTestSupport"],
     "GateSessionStores": ["GateProxy", "GateRedis", "GateTestSupport"],

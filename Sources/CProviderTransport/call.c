@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "destination.h"
 #include "resolver.h"
 
 static int append_field(call *self, const char *line) {
@@ -225,8 +226,12 @@ static int bring_addresses(call *self) {
 //
 // HTTP/1.1, so that a call has its connection to itself: on a shared HTTP/2 connection of libcurl 7.88.1 the end of
 // one call can break another ("Stream error in the HTTP/2 framing layer").
-static int confine(call *self) {
+static int confine(call *self, const trust *trust) {
     CURL *easy = self->easy;
+    if (trust->public_only &&
+        curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_public_socket) != CURLE_OK) {
+        return 0;
+    }
     return set_text(easy, CURLOPT_PROTOCOLS_STR, self->is_secure ? "https" : "http") &&
            set_text(easy, CURLOPT_REDIR_PROTOCOLS_STR, "https") && set_number(easy, CURLOPT_FOLLOWLOCATION, 0) &&
            set_number(easy, CURLOPT_NETRC, CURL_NETRC_IGNORED) &&
@@ -318,7 +323,7 @@ int call_prepare(call *self, const trust *trust, int64_t connect_milliseconds, i
     if (self->easy == NULL) {
         return 0;
     }
-    return secure(self, trust) && route(self, trust->proxy) && confine(self) && describe(self) &&
+    return secure(self, trust) && route(self, trust->proxy) && confine(self, trust) && describe(self) &&
            receive(self) && set_number(self->easy, CURLOPT_CONNECTTIMEOUT_MS, (long)connect_milliseconds) &&
            set_number(self->easy, CURLOPT_TIMEOUT_MS, (long)timeout_milliseconds);
 }

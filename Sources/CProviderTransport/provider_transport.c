@@ -167,6 +167,8 @@ int gate_transport_trust(gate_transport *self, const uint8_t *pem, size_t length
 
 int gate_transport_tunnel(gate_transport *self, const char *proxy) { return trust_tunnel(&self->trust, proxy); }
 
+void gate_transport_public_only(gate_transport *self) { self->trust.public_only = 1; }
+
 int gate_transport_pin(gate_transport *self, gate_pin_match match, const uint8_t *pins, size_t count) {
     return trust_pin(&self->trust, match, pins, count);
 }

@@ -22,6 +22,8 @@ typedef struct trust {
     char *proxy;
     pin_set *sets;
     size_t set_count;
+    // Whether only addresses of the internet are connected to.
+    int public_only;
 } trust;
 
 // Each keeps a copy, in place of the one before; 0 when memory ran out.

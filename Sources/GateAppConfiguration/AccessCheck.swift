@@ -203,8 +203,24 @@ struct AccessCheck {
         if !isNegated || draft.provider != nil || draft.user != nil {
             self.check(draft, accepted, isAllowing: isAllowing, isInside: isInside, &reading)
         }
+        self.checkMessages(draft, &reading)
         if let path = draft.path { self.checkPaths(path, isDenying: !isAllowing && !isNegated, &reading) }
         return entry
+    }
+
+    /// Rejects conditions on MCP messages of an app whose messages the gateway does not read.
+    private func checkMessages(_ draft: EntryDraft, _ reading: inout DecodingContext) {
+        // A client has its own message about conditions on requests.
+        guard self.subject == "the app" else { return }
+        let asked = [("mcp_method", draft.mcpMethod?.mark), ("mcp_tool", draft.mcpTool?.mark)]
+        for case (let key, let mark?) in asked {
+            if !self.app.value.isMCP {
+                reading.error("'\(key)' is for apps with 'mcp: true', which '\(self.app.name)' is not", at: mark)
+            } else if self.app.value.forwardAuth != nil {
+                let reason = "the proxy of 'forward_auth' asks without the body, so the gateway cannot read the message"
+                reading.error("'\(key)' is for apps with 'upstream': \(reason)", at: mark)
+            }
+        }
     }
 
     /// Warns of paths that no request has, and of a `deny` that leaves out the same path with a slash.

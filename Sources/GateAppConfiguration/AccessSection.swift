@@ -28,6 +28,8 @@ package struct EntryDraft: Sendable {
     var path: Located<[PathPattern]>?
     var time: TimeWindow?
     var authenticated: Duration?
+    var mcpMethod: Located<[String]>?
+    var mcpTool: Located<[String]>?
     var not: Located<[EntryDraft]>?
     var any: Located<[EntryDraft]>?
     var all: Located<[EntryDraft]>?
@@ -50,6 +52,7 @@ package struct EntryDraft: Sendable {
             self.network.map(RequestCondition.network), self.method.map(RequestCondition.method),
             self.path.map { .path($0.value) }, self.time.map(RequestCondition.time),
             self.authenticated.map(RequestCondition.authenticated(within:)),
+            self.mcpMethod.map { .mcpMethod($0.value) }, self.mcpTool.map { .mcpTool($0.value) },
         ].compactMap(\.self)
     }
 
@@ -58,7 +61,7 @@ package struct EntryDraft: Sendable {
         self.use != nil && self.provider == nil && self.user == nil && self.email == nil && self.emailDomain == nil
             && self.group == nil && self.role == nil && self.tenant == nil && self.organization == nil
             && self.network == nil && self.method == nil && self.path == nil && self.time == nil
-            && self.authenticated == nil && self.nested.isEmpty
+            && self.authenticated == nil && self.mcpMethod == nil && self.mcpTool == nil && self.nested.isEmpty
     }
 }
 

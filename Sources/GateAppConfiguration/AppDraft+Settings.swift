@@ -49,6 +49,10 @@ extension AppDraft {
         settings.recheck = draft.recheck.map { RecheckPolicy(interval: $0, maxStale: maxStale) }
         settings.takesBasic = draft.machines?.value.basic ?? false
         if let accepts = draft.accepts { settings.accepts = Set(accepts.value.map(\.value)) }
+        if draft.isMCP {
+            settings.accepts.insert(.token)
+            settings.maxMCPBody = draft.mcpMaxBody?.value ?? 1 << 20
+        }
         settings.sendsForwarded = draft.forwarded ?? false
         return settings
     }

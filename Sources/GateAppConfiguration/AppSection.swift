@@ -23,6 +23,9 @@ package struct AppDraft: Sendable {
     package var forwardAuth: Located<ForwardAuthMode>?
     var providers: Located<[Located<String>]>?
     var accepts: Located<[Located<AcceptedCredential>]>?
+    /// Whether it is a server of the Model Context Protocol.
+    var mcp: Located<Bool>?
+    var mcpMaxBody: Located<Int>?
     var allow: Located<AllowDraft>?
     var deny: Located<[EntryDraft]>?
     var groups: GroupShare?
@@ -54,7 +57,7 @@ extension Mapping<AppDraft> {
         path: "apps.<name>",
         summary: "A web app that the gateway protects, and the users who may access it.",
         make: { AppDraft() },
-        keys: placeKeys + actionKeys + accessKeys + lifetimeKeys + identityKeys + trafficKeys + responseKeys
+        keys: placeKeys + actionKeys + accessKeys + mcpKeys + lifetimeKeys + identityKeys + trafficKeys + responseKeys
             + strictnessKeys,
         alternatives: ["upstream", "redirect", "response", "forward_auth"],
         check: { app, written, reading in app.check(written, &reading) }
@@ -128,6 +131,25 @@ extension Mapping<AppDraft> {
             "The paths that need no sign-in: whole paths or patterns as in `path` of an entry, with a method before it if only "
                 + "that method is meant. A path that ends in `/` includes all paths below it. A mapping with `network` is for the "
                 + "clients of a network, which the app gets as the user `anonymous@network`."
+        ),
+    ]
+
+    private static let mcpKeys: [Key<AppDraft>] = [
+        Key(
+            "mcp",
+            located: \.mcp,
+            .flag,
+            .init(default: .value(false)),
+            "Whether the app is a server of the Model Context Protocol: it accepts access tokens, publishes the metadata by which "
+                + "clients find the gateway, and `allow` and `deny` may have `mcp_method` and `mcp_tool`. See [mcp.md](mcp.md)."
+        ),
+        Key(
+            "mcp_max_body",
+            located: \.mcpMaxBody,
+            .size(1024...(16 << 20)),
+            .init(default: .words("1MiB")),
+            "The maximum size of the body of a request about whose messages a rule decides, which the gateway reads before; a larger "
+                + "one is denied."
         ),
     ]
 
@@ -224,10 +246,16 @@ extension AppDraft {
             let help = "remove it to accept all providers, or write 'machines' for an app without browsers"
             reading.error("'providers' is an empty list; \(help)", at: providers.mark)
         }
+        if let size = self.mcpMaxBody, !self.isMCP {
+            reading.error("'mcp_max_body' is for apps with 'mcp: true'; write that or remove it", at: size.mark)
+        }
         self.checkHosts(&reading)
         self.checkPublicRules(&reading)
         self.checkTraffic(written, &reading)
     }
+
+    /// Whether it is a server of the Model Context Protocol.
+    package var isMCP: Bool { self.mcp?.value ?? false }
 
     private func checkHosts(_ reading: inout DecodingContext) {
         guard let hosts = self.hosts else { return }

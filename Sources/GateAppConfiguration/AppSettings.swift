@@ -19,6 +19,8 @@ package struct AppSettings: Sendable, Hashable {
     package var identity = IdentitySettings()
     /// What a user may prove an identity with.
     package var accepts: Set<AcceptedCredential> = [.session]
+    /// How many bytes the messages in a request to it may have, where rules are about them; nil unless it is an MCP server.
+    package var maxMCPBody: Int?
     /// Whether the service tokens of the app's route count as the password of Basic authentication too, RFC 7617.
     package var takesBasic = false
     /// Whether the app also gets `Forwarded`, RFC 7239.

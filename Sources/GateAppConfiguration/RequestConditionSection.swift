@@ -47,10 +47,50 @@ extension Mapping<EntryDraft> {
             "How long ago the user may have authenticated; otherwise a new sign-in is required. See "
                 + "[policy.md](policy.md#authenticated)."
         ),
+        Key(
+            "mcp_method",
+            located: \.mcpMethod,
+            .oneOrMany(of: .mcpMethod, named: "a method of MCP or a list of them"),
+            .init(example: ["initialize", "tools/list"]),
+            "The methods of MCP of which the message in the request must have one; for apps with `mcp: true`. `initialize` includes "
+                + "what belongs to the session that it begins. See [mcp.md](mcp.md#rules)."
+        ),
+        Key(
+            "mcp_tool",
+            located: \.mcpTool,
+            .oneOrMany(of: .mcpTool, named: "a tool or a list of them"),
+            .init(example: "search_notes"),
+            "The tools of which the message in the request must call one (`tools/call`); for apps with `mcp: true`."
+        ),
     ]
 }
 
 extension Shape<String> {
+    /// A method of the Model Context Protocol, or a word in parentheses for a request without one.
+    static let mcpMethod = single("a method of MCP", pattern: "^[!-~]{1,256}$") { text throws(InvalidValue) in
+        guard (1...256).contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            throw InvalidValue("is not a method such as tools/list")
+        }
+        guard !text.contains("*") else {
+            throw InvalidValue("has a '*', but names are compared exactly; list the methods")
+        }
+        let words = [MCPMessage.stream, .end, .response].map(\.method)
+        guard !text.hasPrefix("(") || words.contains(text) else {
+            throw InvalidValue("is not one of \(words.joined(separator: ", "))")
+        }
+        return text
+    }
+
+    /// The name of a tool.
+    static let mcpTool = single("a tool", pattern: "^[^\\u0000-\\u001F\\u007F-\\u009F]{1,512}$") {
+        text throws(InvalidValue) in
+        let isPrintable = text.unicodeScalars.allSatisfy { $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) }
+        guard isPrintable, (1...512).contains(text.utf8.count) else {
+            throw InvalidValue("is not the name of a tool such as search_notes")
+        }
+        return text
+    }
+
     /// A method that may be forwarded.
     ///
     /// RFC 9110 §9.1.

@@ -29,7 +29,7 @@ package struct ClientSettings: Sendable, Hashable {
     package static let maxRedirectURIs = 100
 
     /// The name in the file, which is the `client_id`.
-    package let id: String
+    package private(set) var id: String
     /// The name that users see.
     package var name: String
     /// What kind of application it is.
@@ -52,6 +52,8 @@ package struct ClientSettings: Sendable, Hashable {
     package var accessTokenLifetime: Duration = .seconds(600)
     /// How long a sign-in at it lasts at most; nil for as long as sessions last.
     package var lifetime: Duration?
+    /// Whether it has no entry in the file; its users are those of the apps, which are MCP servers.
+    package var isOpen = false
     /// Whether its tokens must be bound to a key of it, RFC 9449.
     package var requiresDPoP = false
     /// Whether it must push its authorization requests, RFC 9126 §6.
@@ -73,6 +75,13 @@ package struct ClientSettings: Sendable, Hashable {
         self.name = id
         self.kind = kind
         self.route = route
+    }
+
+    /// The same client with another id.
+    package func named(_ id: String) -> ClientSettings {
+        var copy = self
+        copy.id = id
+        return copy
     }
 
     /// Whether a `redirect_uri` of a request is registered.

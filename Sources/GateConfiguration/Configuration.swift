@@ -23,6 +23,8 @@ package struct Configuration: Sendable, Hashable {
     package var serviceTokens: [ServiceTokenSettings] = []
     /// The applications that sign users in at the gateway, in the order of the file.
     package var clients: [ClientSettings] = []
+    /// Whether there are clients, so that tokens for them are issued.
+    package var hasClients: Bool { !self.clients.isEmpty || !self.gateway.clientRegistration.clients.isOff }
     /// The apps, in the order of the file.
     package var apps: [AppSettings]
 

@@ -32,6 +32,8 @@ package enum EndpointPath: String, CaseIterable {
     case authorize
     /// A client's request for tokens, RFC 6749 §3.2.
     case token
+    /// A client registers itself, RFC 7591 §3.
+    case register
     /// A client's question about a token, RFC 7662.
     case introspect
     /// A client gives a token back, RFC 7009.
@@ -66,7 +68,7 @@ package enum EndpointPath: String, CaseIterable {
         case .userinfo: [.get, .head, .post, .options]
         case .tokenKeys: [.get, .head, .options]
         case .authorize, .endSession, .device: [.get, .post]
-        case .token, .introspect, .revoke, .pushedRequests, .deviceAuthorization: [.post, .options]
+        case .token, .register, .introspect, .revoke, .pushedRequests, .deviceAuthorization: [.post, .options]
         case .start: [.get]
         case .signOut: [.get, .head, .post]
         case .auth: RequestMethod.common
@@ -79,7 +81,7 @@ package enum EndpointPath: String, CaseIterable {
     /// Whether the response needs no provider and no store, so that it does not count as waiting.
     var isImmediate: Bool {
         switch self {
-        case .signIn, .resume, .auth, .keys, .tokenKeys, .style, .icon: true
+        case .signIn, .resume, .auth, .keys, .tokenKeys, .register, .style, .icon: true
         case .authorize, .token, .introspect, .revoke, .pushedRequests, .deviceAuthorization, .device, .endSession,
             .start,
             .callback, .signOut, .backChannelLogout, .frontChannelLogout, .userinfo, .apps, .sessionTransfer:
@@ -93,7 +95,7 @@ package enum EndpointPath: String, CaseIterable {
         case .start, .callback, .backChannelLogout, .frontChannelLogout: true
         case .signIn, .signOut, .userinfo, .apps, .sessionTransfer, .resume, .auth, .keys, .style, .icon, .authorize,
             .token,
-            .introspect, .revoke, .pushedRequests, .deviceAuthorization, .device, .endSession, .tokenKeys:
+            .register, .introspect, .revoke, .pushedRequests, .deviceAuthorization, .device, .endSession, .tokenKeys:
             false
         }
     }

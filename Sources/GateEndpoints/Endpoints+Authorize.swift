@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateClients
+internal import GateConfiguration
 internal import GateCore
 internal import GateHTTP
 internal import GateIssuer
@@ -36,7 +37,7 @@ extension Endpoints {
         consented: Consent? = nil
     ) async throws(Failure) -> Response {
         let asked: AuthorizationRequest
-        switch issuer.authorizationRequest(in: AuthorizationSteps.original(form), now: request.now) {
+        switch try await self.asked(form, request, issuer) {
         case .untrusted(let why): throw Failure(.clientRequest, why)
         case .error(let error, let target): return self.reject(error, to: target)
         case .valid(let valid): asked = valid
@@ -90,6 +91,27 @@ extension Endpoints {
         return Rendering.redirect(to: asked.target.url(code: code.sealed(by: self.runtime.sealer)))
     }
 
+    /// The request of a client; of one that is named by a URL, by its metadata document.
+    private func asked(
+        _ form: Form,
+        _ request: EndpointRequest,
+        _ issuer: Issuer
+    ) async throws(Failure) -> ParsedAuthorizationRequest {
+        let form = AuthorizationSteps.original(form)
+        guard case .value(let id) = form.single("client_id"), issuer.clients[id] == nil,
+            let url = issuer.metadataURL(of: id),
+            let documents = self.runtime.clientDocuments
+        else { return issuer.authorizationRequest(in: form, now: request.now) }
+        let document = try await documents.document(at: url, now: request.now) { () throws(Failure) in
+            try self.runtime.openClients.admit(request.client, within: self.runtime.limits.signIns)
+        }
+        do throws(OAuthError) {
+            return issuer.authorizationRequest(form, of: try issuer.client(at: url, document))
+        } catch {
+            return .untrusted("the metadata document of the client at \(url): \(error.detail)")
+        }
+    }
+
     /// The page that names the client, where the browser goes, and who the user is.
     private func consentPage(
         _ form: Form,
@@ -134,7 +156,7 @@ extension Endpoints {
             )
         }
         guard form[Consent.choice.name] == Consent.choice.allow else {
-            switch issuer.authorizationRequest(in: AuthorizationSteps.original(consent.form), now: request.now) {
+            switch try await self.asked(consent.form, request, issuer) {
             case .untrusted(let why): throw Failure(.clientRequest, why)
             case .error(let error, let target): return self.reject(error, to: target)
             case .valid(let asked):

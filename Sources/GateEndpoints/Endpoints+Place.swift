@@ -33,7 +33,8 @@ extension Endpoints {
             }
         case .signOut, .backChannelLogout, .frontChannelLogout, .userinfo, .apps, .auth, .keys, .style, .icon,
             .authorize,
-            .token, .introspect, .revoke, .pushedRequests, .deviceAuthorization, .device, .endSession, .tokenKeys, nil:
+            .token, .register, .introspect, .revoke, .pushedRequests, .deviceAuthorization, .device, .endSession,
+            .tokenKeys, nil:
             return nil
         }
     }
@@ -98,7 +99,7 @@ extension Endpoints {
     /// The providers that are accepted where a return path leads: those of a client, of an app, or all.
     func accepted(at path: ReturnPath, now: Instant) -> [RuntimeProvider] {
         if let id = self.authorizationForm(of: path, now: now)?["client_id"],
-            let client = self.runtime.issuer?.clients[id]
+            let client = self.runtime.issuer?.client(named: id)
         {
             return self.runtime.providers.filter { client.route.providers.contains($0.id) }
         }

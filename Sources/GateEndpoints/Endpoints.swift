@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateAssertion
+internal import GateClients
 internal import GateCore
 package import GateHTTP
 internal import GateHeaders
@@ -97,7 +98,7 @@ package struct Endpoints: Sendable {
             return await ProviderLogoutEndpoints(runtime: self.runtime).backChannel(request, provider: provider)
         case .frontChannelLogout:
             return try await ProviderLogoutEndpoints(runtime: self.runtime).frontChannel(request, provider: provider)
-        case .userinfo, .token, .introspect, .revoke, .pushedRequests, .deviceAuthorization, .tokenKeys:
+        case .userinfo, .token, .register, .introspect, .revoke, .pushedRequests, .deviceAuthorization, .tokenKeys:
             guard request.method != .options else { return TokenEndpoints.preflight(address.methods) }
             return try await self.tokenEndpoint(address, request)
         case .authorize: return try await self.authorize(request)
@@ -199,6 +200,11 @@ package struct Endpoints: Sendable {
         case .userinfo where request.authorization == nil: return try await self.userinfo(request)
         case .userinfo: return await endpoints.userinfo(request)
         case .tokenKeys: return endpoints.keys()
+        case .register:
+            guard issuer.open.dynamic else {
+                throw Failure(.endpointNone, "'dynamic' of 'gateway.client_registration' is off")
+            }
+            return endpoints.register(request)
         default: return await endpoints.response(to: request, at: address)
         }
     }

@@ -117,17 +117,14 @@ package struct SignInRedirect {
 
     /// The response for scripts, with the URL that a user would have to open.
     private func challenge(_ request: RequestHead, route: RuntimeRoute) -> Response {
+        let resource = self.runtime.resourceMetadata(of: route).map { (name: route.route.audience, metadata: $0) }
         guard self.hasSignIn(route) else {
             let failure = Failure(.signInRequired, "\(route.name) accepts tokens only, and the request has none")
-            guard route.takesTokens else { return self.runtime.rendering.challenge(failure) }
-            let help = "get an access token at \(self.runtime.publicOrigin) with 'resource=\(route.route.audience)'"
-            return self.runtime.rendering.challenge(
-                failure,
-                help: "\(help), and send it as 'Authorization: Bearer TOKEN'"
-            )
+            return self.runtime.rendering.challenge(failure, resource: resource)
         }
         let failure = Failure(.signInRequired, "\(route.name) needs a session that it accepts")
-        return self.runtime.rendering.challenge(failure, signIn: self.address(for: request, route: route))
+        let address = self.address(for: request, route: route)
+        return self.runtime.rendering.challenge(failure, signIn: address, resource: resource)
     }
 
     /// The URL that a user would have to open, which leads back to what a request is for.

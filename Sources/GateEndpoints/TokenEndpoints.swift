@@ -352,7 +352,7 @@ extension TokenEndpoints {
 
     /// The live session of an access token.
     func session(of token: AccessToken) async throws -> ClientSession {
-        guard let client = self.issuer.clients[token.client],
+        guard let client = self.issuer.client(issuedTo: token.client),
             let session = try await self.confirmed(token.ticket, of: client)
         else { throw OAuthError(.invalidToken, "the session of the token has ended") }
         return session

@@ -16,14 +16,16 @@ extension RequestPath {
         about request: RequestHead,
         on route: RuntimeRoute,
         session: Session,
+        message: MCPMessage? = nil,
         _ client: () -> IPAddress?
     ) -> Decision {
-        let facts = RequestFacts(
+        var facts = RequestFacts(
             method: request.method.rawValue,
             client: rules.needsClient ? client() : nil,
             time: self.loop.now,
             authenticated: session.authenticated
         )
+        facts.message = message
         let decision = request.path.withSpan(of: request.message) { path in
             rules.decision(for: facts, path, guardsSpellings: route.guardsSpellings)
         }
@@ -63,5 +65,61 @@ extension RequestPath {
         } catch {
             return .refused(error)
         }
+    }
+}
+
+// Rules about the messages to an MCP server.
+extension RequestPath {
+    /// The decision about a request whose every message must be admitted.
+    ///
+    /// A decision that is the same whatever the message is not worth reading the body: an admission with the message unknown, and
+    /// a denial by an entry that does not ask for it.
+    func messageDecision(
+        by rules: RequestRules,
+        about request: RequestHead,
+        on route: RuntimeRoute,
+        session: Session,
+        _ client: () -> IPAddress?
+    ) -> MessageDecision {
+        func decision(_ message: MCPMessage?) -> Decision {
+            self.decision(by: rules, about: request, on: route, session: session, message: message, client)
+        }
+        switch self.messages(of: request, on: route) {
+        case .read(let body):
+            var decisions = body.messages.map { decision($0) }
+            let denied = decisions.firstIndex { !$0.isAdmission }
+            return .decision(decisions.remove(at: denied ?? 0))
+        case .unread:
+            let early = decision(nil)
+            return early.isIndependentOfFacts ? .decision(early) : .unread
+        case .unreadable(let why):
+            let early = decision(nil)
+            guard case .denied = early, !early.isIndependentOfFacts else { return .decision(early) }
+            return .unreadable(
+                Failure(.policyFactUnknown, "\(session.profile.user) may not enter \(route.name): \(why)")
+            )
+        }
+    }
+
+    private func messages(of request: RequestHead, on route: RuntimeRoute) -> MessageReading {
+        guard case .unread = self.messages else { return self.messages }
+        if let message = MCPBody.message(withoutBody: request) { return .read(MCPBody(message)) }
+        guard request.method == .post, !request.isExtendedConnect else {
+            return .unreadable(
+                "a rule asks for the message, and a \(request.method.rawValue) request to an MCP server has none"
+            )
+        }
+        guard route.forwardAuth == nil else {
+            return .unreadable("a rule asks for the message, and the proxy of 'forward_auth' asks without the body")
+        }
+        return .unread
+    }
+}
+
+extension Decision {
+    /// Whether no fact that is unknown can change it.
+    fileprivate var isIndependentOfFacts: Bool {
+        if case .denied(.denyEntry) = self { return true }
+        return self.isAdmission
     }
 }

@@ -25,6 +25,8 @@ enum Verdict {
     case needsSession(SoughtSession, RuntimeRoute)
     /// The issuer has to verify this token for this route first.
     case needsVerification(MachineCredential, TokenIssuer, RuntimeRoute)
+    /// The body has to be read first, since a rule is about the messages in it.
+    case needsMessages(RuntimeRoute)
     /// The route needs a session that the request does not have.
     case signInNeeded(RuntimeRoute)
     /// The session has to be confirmed by a sign-in with this provider, without a page of the provider if possible.
@@ -38,7 +40,7 @@ extension Verdict {
     var route: RuntimeRoute? {
         switch self {
         case .wrongMethod(let route), .needsSession(_, let route), .needsVerification(_, _, let route),
-            .signInNeeded(let route), .recheckNeeded(let route, _), .forwarded(let route, _):
+            .needsMessages(let route), .signInNeeded(let route), .recheckNeeded(let route, _), .forwarded(let route, _):
             route
         case .refused, .endpoint, .respond: nil
         }
@@ -52,6 +54,8 @@ extension Verdict {
 struct RequestPath {
     let runtime: RuntimeConfiguration
     let loop: LoopState
+    /// The messages to an MCP server in the body, as far as that was read.
+    var messages = MessageReading.unread
 
     /// The verdict for a request.
     ///
@@ -164,7 +168,16 @@ struct RequestPath {
         case .admitted(let identity):
             return self.verdict(for: request, on: route, admittedAs: identity, isAmbient: isAmbient)
         case .depends(let rules, let identity):
-            let decision = self.decision(by: rules, about: request, on: route, session: session.session, client)
+            let decided =
+                rules.needsMessage
+                ? self.messageDecision(by: rules, about: request, on: route, session: session.session, client)
+                : .decision(self.decision(by: rules, about: request, on: route, session: session.session, client))
+            let decision: Decision
+            switch decided {
+            case .unread: return .needsMessages(route)
+            case .unreadable(let failure): return .refused(failure)
+            case .decision(let known): decision = known
+            }
             session.note(rule: decision.place)
             switch decision {
             case .signInNeeded, .authenticationNeeded: return .signInNeeded(route)

@@ -90,7 +90,7 @@ extension Issuer {
         guard case .value(let id) = form.single("client_id") else {
             return .untrusted("'client_id' is missing or repeated")
         }
-        guard let client = self.clients[id] else {
+        guard let client = self.client(named: id) else {
             return .untrusted("no client '\(PrintableText.escaped(id, limit: 100))' is configured in 'clients'")
         }
         return self.authorizationRequest(form, of: client)
@@ -164,6 +164,9 @@ extension Issuer {
         var terms = AuthorizationCode.Terms(client: client.id, redirectURI: target.redirectURI, challenge: challenge)
         terms.scopes = try Issuer.scopes(form["scope"])
         let named = try self.namedAudiences(in: form, of: client)
+        guard !client.isOpen || !named.isEmpty else {
+            throw OAuthError(.invalidTarget, "name the app in 'resource' (RFC 8707)")
+        }
         terms.audiences = named.isEmpty ? self.audiences(of: client) : named
         terms.nonce = form["nonce"]
         if let thumbprint = form["dpop_jkt"] {

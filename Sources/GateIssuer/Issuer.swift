@@ -10,6 +10,10 @@ package struct Issuer: Sendable {
     package let signer: TokenSigner
     /// The clients by their ids.
     package let clients: [String: ClientSettings]
+    /// Which further clients are accepted.
+    package let open: OpenClients
+    /// What all of these have in common; nil if they are off.
+    let openClient: ClientSettings?
     /// The audiences of the apps that accept tokens, by the apps' names.
     package let audiences: [String: String]
     /// Seals codes and the claim by which the gateway finds the session of a token.
@@ -22,12 +26,16 @@ package struct Issuer: Sendable {
         signer: TokenSigner,
         clients: [ClientSettings],
         audiences: [String: String],
+        open: OpenClients = OpenClients(),
+        openClient: ClientSettings? = nil,
         sealer: Sealer,
         random: RandomBytes = .system
     ) {
         self.signer = signer
         self.clients = Dictionary(clients.map { ($0.id, $0) }) { first, _ in first }
         self.audiences = audiences
+        self.open = open
+        self.openClient = open.isOff ? nil : openClient
         self.sealer = sealer
         self.random = random
     }

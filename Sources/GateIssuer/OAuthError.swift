@@ -43,6 +43,10 @@ package struct OAuthError: Error, Sendable, Equatable {
         case invalidRequestURI = "invalid_request_uri"
         /// Tokens for this resource are not possible.
         case invalidTarget = "invalid_target"
+        /// A redirect URI cannot be registered, RFC 7591 §3.2.2.
+        case invalidRedirectURI = "invalid_redirect_uri"
+        /// Other metadata of a client is not accepted, RFC 7591 §3.2.2.
+        case invalidClientMetadata = "invalid_client_metadata"
         /// The access token is not valid.
         case invalidToken = "invalid_token"
         /// The access token has not the scope.

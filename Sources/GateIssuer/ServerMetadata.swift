@@ -9,9 +9,10 @@ extension Issuer {
     /// - Parameter endpoint: The URL of an endpoint by its name.
     /// - Returns: The document.
     package func metadata(endpoint: (String) -> String) -> JSON {
-        let grants = Set(self.clients.values.flatMap(\.grants)).map(\.rawValue).sorted()
+        let clients = self.clients.values + [self.openClient].compactMap(\.self)
+        let grants = Set(clients.flatMap(\.grants)).map(\.rawValue).sorted()
         let methods: JSON = ["none", "client_secret_basic", "client_secret_post"]
-        return [
+        var members: [String: JSON] = [
             "issuer": .string(self.url),
             "authorization_endpoint": .string(endpoint("authorize")),
             "token_endpoint": .string(endpoint("token")),
@@ -43,6 +44,9 @@ extension Issuer {
             "request_uri_parameter_supported": false,
             "require_pushed_authorization_requests": false,
         ]
+        if self.open.byURL { members["client_id_metadata_document_supported"] = true }
+        if self.open.dynamic { members["registration_endpoint"] = .string(endpoint("register")) }
+        return .object(members)
     }
 
     private static let claims = [

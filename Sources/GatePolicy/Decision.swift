@@ -172,6 +172,8 @@ extension Route {
                     switch condition {
                     // The time and the client are left aside: a preflight is not worth more.
                     case .time, .network, .authenticated: true
+                    // A preflight has no message; the request after it is decided by its own.
+                    case .mcpMethod, .mcpTool: false
                     case .path, .method:
                         RuleCondition.request([condition]).result(for: facts, view.path.span, as: view.spelling) != .no
                     }

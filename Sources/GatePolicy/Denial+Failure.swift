@@ -49,6 +49,7 @@ extension UnknownFact {
         case .organization: "an organization, and the provider does not send those of its users"
         case .client: "the network of the client, whose IP is not known"
         case .authentication: "the time of the authentication, which is not known"
+        case .message: "a message to an MCP server, and the request has none that the gateway has read"
         case .keptGroups: "a group that no rule named at the sign-in; a new sign-in settles it"
         case .emailAuthority: "an email address that the provider only verified once"
         }

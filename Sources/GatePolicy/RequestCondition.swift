@@ -12,6 +12,8 @@ package struct RequestFacts: Sendable, Hashable {
     package var time: Instant
     /// When the user last authenticated; nil if that is not known.
     package var authenticated: Instant?
+    /// The message to an MCP server; nil if it is not known.
+    package var message: MCPMessage?
 
     /// Facts about a request.
     package init(method: String, client: IPAddress?, time: Instant, authenticated: Instant?) {
@@ -34,6 +36,10 @@ package enum RequestCondition: Sendable, Hashable {
     case time(TimeWindow)
     /// The user authenticated at most so long ago.
     case authenticated(within: Duration)
+    /// The message has one of these methods, or belongs to a session that one of them begins.
+    case mcpMethod([String])
+    /// The message calls one of these tools.
+    case mcpTool([String])
 
     /// Whether a request meets the condition.
     func match(_ request: RequestFacts, _ path: Span<UInt8>, as spelling: PathPattern.Spelling) -> MatchResult {
@@ -53,6 +59,13 @@ package enum RequestCondition: Sendable, Hashable {
         case .authenticated(let limit):
             guard let time = request.authenticated else { return .unknown(.authentication) }
             return MatchResult(request.time.since(time) <= limit)
+        case .mcpMethod(let methods):
+            guard let message = request.message else { return .unknown(.message) }
+            return MatchResult(methods.contains { message.isNamed($0) })
+        case .mcpTool(let tools):
+            guard let message = request.message else { return .unknown(.message) }
+            guard let tool = message.tool else { return .no }
+            return MatchResult(tools.contains { isIdentical($0, tool) })
         }
     }
 }

@@ -19,6 +19,8 @@ package struct RequestRules: Sendable, Hashable {
     private let allowed: [Rule]?
     /// Whether a condition asks for the client IP.
     package let needsClient: Bool
+    /// Whether a condition asks for the message to an MCP server.
+    package let needsMessage: Bool
     /// Whether a condition asks for the path.
     private let needsPath: Bool
     /// Whether letter case decides about some path.
@@ -35,7 +37,7 @@ package struct RequestRules: Sendable, Hashable {
         }
         self.denied = denied
         let conditions = (denied + (self.allowed ?? [])).flatMap(\.condition.requestConditions)
-        var (client, path, capitals, authentication) = (false, false, false, false)
+        var (client, path, capitals, authentication, message) = (false, false, false, false, false)
         for condition in conditions {
             switch condition {
             case .network: client = true
@@ -43,11 +45,12 @@ package struct RequestRules: Sendable, Hashable {
                 path = true
                 capitals = capitals || patterns.contains(where: \.hasCapitals)
             case .authenticated: authentication = true
+            case .mcpMethod, .mcpTool: message = true
             case .method, .time: break
             }
         }
         (self.needsClient, self.needsPath, self.hasCapitals) = (client, path, capitals)
-        self.needsAuthentication = authentication
+        (self.needsAuthentication, self.needsMessage) = (authentication, message)
     }
 
     /// What is left of entries: those that cannot match are dropped, and those after one that decides in any case.

@@ -57,6 +57,8 @@ package enum UnknownFact: Sendable, Hashable, Comparable, CaseIterable {
     case client
     /// It is not known when the user authenticated.
     case authentication
+    /// The request has no message to an MCP server, or none that can be read in one way only.
+    case message
     /// The provider returned all groups, but no rule named this one at the sign-in, so it was not kept.
     case keptGroups
     /// The email address is verified, but the provider is not the authority for it: it checked it once.

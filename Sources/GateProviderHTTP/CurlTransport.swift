@@ -27,6 +27,7 @@ internal import Synchronization
     ///   - trust: The trusted certificates, pins and proxy.
     ///   - connections: How many connections there may be, and so how many calls at a time.
     ///   - allowsPlainHTTP: Whether another machine may be reached without TLS: for what is not a provider.
+    ///   - publicOnly: Whether only addresses of the internet are connected to: for hosts that others name.
     ///   - clock: The clock for the expiry of pins.
     ///   - observe: Called with each handshake with a host that has pins, on the caller's task.
     /// - Throws: A `Failure` if the libcurl at hand is not the OpenSSL flavour, or the system is out of resources.
@@ -35,6 +36,7 @@ internal import Synchronization
         trust: ProviderTrust,
         connections: Int = 16,
         allowsPlainHTTP: Bool = false,
+        publicOnly: Bool = false,
         clock: WallClock = .system,
         observe: @escaping @Sendable (PinnedHandshake) -> Void = { _ in }
     ) throws(Failure) {
@@ -54,6 +56,7 @@ internal import Synchronization
         self.callers = callers
         unsafe self.engine = engine
         unsafe gate_transport_connections(engine, max(1, connections))
+        if publicOnly { unsafe gate_transport_public_only(engine) }
         var isReady = trust.authorities.map { unsafe gate_transport_trust(engine, $0, $0.count) != 0 } ?? true
         isReady = trust.proxy.map { unsafe gate_transport_tunnel(engine, "\($0)") != 0 } ?? true && isReady
         for set in self.pinning?.sets ?? [] {

@@ -51,6 +51,10 @@ package final class RuntimeConfiguration: Sendable {
     let serviceTokens: [[UInt8]: ServiceTokenSettings]
     /// The gateway as the OpenID provider of clients; nil without clients.
     package let issuer: Issuer?
+    /// The metadata documents of clients; nil unless clients may be named by a URL.
+    package let clientDocuments: ClientDocuments?
+    /// The limits on clients without an entry in the file.
+    package let openClients: OpenClientLimiter
     /// The documents below `/.well-known/`.
     package let wellKnown: WellKnownDocuments
     /// Renders failures.
@@ -121,6 +125,8 @@ package final class RuntimeConfiguration: Sendable {
         self.issuers = Dictionary(parts.issuers.map { ($0.settings.id, $0) }) { first, _ in first }
         self.serviceTokens = Dictionary(parts.serviceTokens.map { ($0.hash, $0) }) { first, _ in first }
         self.issuer = parts.issuer
+        self.clientDocuments = parts.clientDocuments
+        self.openClients = parts.openClients
         self.log = parts.log
         self.access = parts.access
         self.metrics = parts.metrics
@@ -145,13 +151,27 @@ package final class RuntimeConfiguration: Sendable {
             }
         }
         self.origins = origins
-        self.wellKnown = WellKnownDocuments(of: parts.issuer, at: parts.publicOrigin, hosts: origins.keys)
+        self.wellKnown = WellKnownDocuments(
+            of: parts.issuer,
+            at: parts.publicOrigin,
+            hosts: origins.keys,
+            routes: routes
+        )
         self.domains = domains
         self.keepsCookies = parts.keepsCookies
         self.sessionScan = SessionCookieScan(
             name: GatewayCookie.session(at: parts.publicOrigin).name,
             isWhole: !parts.sessions.keepsSessions
         )
+    }
+
+    /// The URL of the metadata of an app that accepts access tokens; nil for other apps.
+    ///
+    /// It is on the host of the audience, whatever the host of the request: the resource that it describes has to be that of the URL,
+    /// RFC 9728 §3.3.
+    package func resourceMetadata(of route: RuntimeRoute) -> String? {
+        guard self.issuer != nil, route.takesTokens else { return nil }
+        return "\(route.route.origins.name)\(WellKnownDocuments.resourcePath(of: route))"
     }
 
     /// Whether a host is the gateway's own or an app's.
@@ -332,6 +352,10 @@ package struct RuntimeParts {
     package var sessionAPI: String?
     /// The return paths that are too long for a URL, which outlive a reload.
     package var longPaths = ReturnPathStore()
+    /// The metadata documents of clients, which outlive a reload; nil unless clients may be named by a URL.
+    package var clientDocuments: ClientDocuments?
+    /// The limits on clients without an entry in the file, which outlive a reload.
+    package var openClients = OpenClientLimiter()
     /// The re-checks in progress, which outlive a reload.
     package var rechecks = Rechecks()
     /// How access lines are written; nil if they are off.

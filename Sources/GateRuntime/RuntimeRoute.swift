@@ -38,6 +38,8 @@ package final class RuntimeRoute: Sendable {
     package let takesSessions: Bool
     /// Whether access tokens of this gateway are accepted.
     package let takesTokens: Bool
+    /// How many bytes the messages in a request may have, where rules are about them; nil unless the app is an MCP server.
+    package let maxMCPBody: Int?
     /// Whether the app also gets `Forwarded`.
     package let sendsForwarded: Bool
     /// Whether responses may be silent without a time-out.
@@ -82,6 +84,7 @@ package final class RuntimeRoute: Sendable {
         self.takesBasic = app.takesBasic
         self.takesSessions = app.accepts.contains(.session)
         self.takesTokens = app.accepts.contains(.token)
+        self.maxMCPBody = app.maxMCPBody
         self.sendsForwarded = app.sendsForwarded
         let strictness = app.traffic.strictness
         self.writeOrigins = strictness.origins

@@ -3,6 +3,7 @@
 internal import GateClients
 internal import GateCore
 internal import GateIssuer
+internal import GatePolicy
 
 /// The documents that clients and systems look for below `/.well-known/`, by host and path; made once for a configuration.
 ///
@@ -14,8 +15,8 @@ package struct WellKnownDocuments: Sendable {
     /// The documents by host and path, one after the other.
     private let documents: [String: [UInt8]]
 
-    /// Those of an issuer and its clients; none without one.
-    init(of issuer: Issuer?, at publicOrigin: Origin, hosts: some Sequence<String>) {
+    /// Those of an issuer, its clients and the apps that accept its tokens; none without one.
+    init(of issuer: Issuer?, at publicOrigin: Origin, hosts: some Sequence<String>, routes: [RuntimeRoute]) {
         guard let issuer else {
             self.documents = [:]
             return
@@ -31,7 +32,32 @@ package struct WellKnownDocuments: Sendable {
             documents["\(place)apple-app-site-association"] = AppLinks.appleAssociation(for: host, of: clients)
             documents["\(place)assetlinks.json"] = AppLinks.assetLinks(for: host, of: clients)
         }
+        for route in routes where route.takesTokens {
+            guard let host = route.route.origins.first?.host else { continue }
+            documents["\(host)\(WellKnownDocuments.resourcePath(of: route))"] =
+                WellKnownDocuments.resource(route, of: issuer).encoded
+        }
         self.documents = documents
+    }
+
+    /// The path of the metadata of an app: the well-known one, before the path of the app.
+    ///
+    /// RFC 9728 §3.1.
+    static func resourcePath(of route: RuntimeRoute) -> String {
+        let path = route.route.path
+        return "\(self.prefix)oauth-protected-resource\(path == "/" ? "" : path)"
+    }
+
+    /// The metadata of an app that accepts tokens of an issuer.
+    ///
+    /// RFC 9728 §2.
+    private static func resource(_ route: RuntimeRoute, of issuer: Issuer) -> JSON {
+        [
+            "resource": .string(route.route.audience), "authorization_servers": [.string(issuer.url)],
+            // What an app gets about a user depends on the app, not on scopes; these two concern the client itself.
+            "scopes_supported": ["openid", "offline_access"], "bearer_methods_supported": ["header"],
+            "resource_name": .string(route.name),
+        ]
     }
 
     /// Whether it has no document.

@@ -52,6 +52,12 @@ struct ExplainPolicy: ParsableCommand {
     @Option(help: ArgumentHelp("When the user last authenticated. (default: the profile's)", valueName: "time"))
     var authenticated: TimeArgument?
 
+    @Option(help: ArgumentHelp("The method of the message to an MCP server.", valueName: "method"))
+    var mcpMethod: String?
+
+    @Option(help: ArgumentHelp("The tool that the message calls.", valueName: "tool"))
+    var mcpTool: String?
+
     @OptionGroup var gateway: OperationsOption
 
     @Flag(help: "Print JSON.")
@@ -75,6 +81,7 @@ struct ExplainPolicy: ParsableCommand {
         question.method = self.method
         question.client = self.network.flatMap { IPAddress($0) }
         question.authenticated = self.authenticated?.instant
+        (question.mcpMethod, question.mcpTool) = (self.mcpMethod, self.mcpTool)
         try reportingFailure { () throws(Failure) in
             let response = try question.response(of: configuration)
             var files: [String: [Substring]] = [:]
@@ -139,8 +146,8 @@ struct TestPolicy: ParsableCommand {
               cases:
                 - { app: wiki, as: ann, path: /admin, method: POST, expect: denied }
 
-            'expect' is one of allowed, denied, sign_in and public. A case may also have client, time, authenticated (how \
-            long ago) and rule (the line, or the file and line, of the rule that decides). Without 'as' there is no session.
+            'expect' is one of allowed, denied, sign_in and public. A case may also have client, time, mcp_method, mcp_tool, \
+            authenticated (how long ago) and rule (the line, or the file and line, of the rule that decides). Without 'as' there is no session.
             """
     )
 

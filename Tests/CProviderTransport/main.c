@@ -41,7 +41,8 @@ int main(int count, char **words) {
     folder = words[1];
     memory_install();
     CHECK(gate_transport_unusable_reason() == NULL);
-    const test *all[] = {pins_tests, calls_tests, threads_tests, memory_tests, handshakes_tests, look_ups_tests};
+    const test *all[] = {pins_tests, calls_tests, threads_tests, memory_tests, handshakes_tests, look_ups_tests,
+                         destinations_tests};
     for (size_t index = 0; index < sizeof all / sizeof *all; index += 1) {
         for (const test *one = all[index]; one->name != NULL; one += 1) {
             if (is_wanted(one->name, count - 2, words + 2)) {

@@ -15,5 +15,6 @@ extern const test threads_tests[];
 extern const test memory_tests[];
 extern const test handshakes_tests[];
 extern const test look_ups_tests[];
+extern const test destinations_tests[];
 
 #endif

@@ -77,7 +77,7 @@ def completed(block):
     return whole
 
 
-PARTS = ["forward-auth", "sessions", "compatibility", "hosts", "websockets", "logs", "administration", "credentials"]
+PARTS = ["forward-auth", "sessions", "compatibility", "hosts", "websockets", "logs", "administration", "credentials", "mcp"]
 
 
 def test_each_page_with_a_part_of_a_file_is_checked():

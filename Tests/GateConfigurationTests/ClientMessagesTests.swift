@@ -20,6 +20,10 @@ import Testing
                 "a: { \(native), grants: [authorization_code, token_exchange], token_audiences: [\(audiences)] }"
             ),
             ClientsTests.file("\"a b\": { \(native) }\n\(String(repeating: "a", count: 65)): { \(native) }"),
+            Fixture.smallest(
+                gateway: "  client_registration: { dynamic: true }",
+                rest: "sessions: { store: \"cookie:\" }"
+            ),
             Fixture.smallest(rest: "clients:\n" + many.joined(separator: "\n")),
         ]
     }()

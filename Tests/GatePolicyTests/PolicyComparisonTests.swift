@@ -163,11 +163,12 @@ import Testing
         #expect(app.losers == 2 && app.rows[0].new.decision == .signInNeeded)
     }
 
-    @Test func `a path, a method and a network that a rule names are compared`() throws {
+    @Test func `a path, a method, a network and a message that a rule names are compared`() throws {
         let network = try #require(CIDRRange("10.0.0.0/8"))
         let cases: [(RequestCondition, String)] = [
             (.path([PathPattern("/admin/**")]), "GET /admin/x"), (.method(["DELETE"]), "DELETE /"),
-            (.network([network]), "GET / from 10.0.0.0"),
+            (.network([network]), "GET / from 10.0.0.0"), (.mcpTool(["rm"]), "GET / with tools/call rm"),
+            (.mcpMethod(["ping"]), "GET / with ping"),
         ]
         for (condition, text) in cases {
             let new = try self.app(deny: [(5, { $0.request = [condition] })])

@@ -40,19 +40,24 @@ private struct Generator {
         let client = self.chance(4) ? nil : IPAddress(self.pick(["10.1.2.3", "192.0.2.7"]))
         let time = Instant(seconds: 1_790_000_000 + Int64(self.number(7 * 86_400)))
         let authenticated = self.chance(4) ? nil : Instant(seconds: time.seconds - Int64(self.number(7200)))
+        let message = self.pick([
+            nil, .stream, MCPMessage(method: "ping"), MCPMessage(method: "tools/call", tool: "rm"),
+        ])
+        var facts = RequestFacts(
+            method: self.pick(["GET", "POST"]),
+            client: client,
+            time: time,
+            authenticated: authenticated
+        )
+        facts.message = message
         return (
-            RequestFacts(
-                method: self.pick(["GET", "POST"]),
-                client: client,
-                time: time,
-                authenticated: authenticated
-            ),
+            facts,
             self.pick(["/", "/a", "/a/b", "/admin", "/admin/x", "/admin/x/y"])
         )
     }
 
     mutating func condition() -> RequestCondition {
-        switch self.number(5) {
+        switch self.number(7) {
         case 0: .network([CIDRRange("10.0.0.0/8")].compactMap(\.self))
         case 1: .method([self.pick(["GET", "POST"])])
         case 2: .path([PathPattern(self.pick(["/a", "/a/", "/admin/**", "/*/x", "/**/b"]))])
@@ -65,6 +70,8 @@ private struct Generator {
                     zone: ZoneOffsets(name: "UTC", changes: [])
                 )
             )
+        case 4: .mcpMethod([self.pick(["ping", "initialize"])])
+        case 5: .mcpTool([self.pick(["rm", "dd"])])
         default: .authenticated(within: .seconds(3600))
         }
     }
@@ -172,7 +179,7 @@ private struct Definition {
     @Test func `what is decided for a user and then for a request equals the definition`() throws {
         var generator = Generator(seed: 7)
         var kinds: [String: Int] = [:]
-        for _ in 0..<12_000 {
+        for _ in 0..<16_000 {
             let route = try generator.route()
             let profile = generator.profile()
             let (facts, path) = generator.request()

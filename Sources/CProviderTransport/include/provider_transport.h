@@ -141,6 +141,10 @@ int gate_transport_tunnel(gate_transport *transport, const char *proxy);
 // Adds a set of `count` pins of 32 bytes each, one behind the other. The first set has the number 0.
 int gate_transport_pin(gate_transport *transport, gate_pin_match match, const uint8_t *pins, size_t count);
 
+// Connects to addresses of the internet only: none that is private, link-local, loopback or reserved. For calls to hosts that
+// others name; to be called before the start.
+void gate_transport_public_only(gate_transport *transport);
+
 // How many connections there may be, and so how many calls at a time; 16 without it. To be called before the start.
 void gate_transport_connections(gate_transport *transport, size_t count);
 

@@ -70,6 +70,8 @@ extension ClientDraft {
                 switch condition {
                 case .path: key = "path"
                 case .method: key = "method"
+                case .mcpMethod: key = "mcp_method"
+                case .mcpTool: key = "mcp_tool"
                 case .network, .time, .authenticated: continue
                 }
                 guard let place = entry.place, let mark = reading.mark(of: place) else { continue }

@@ -14,12 +14,13 @@ struct ClientCheck {
     private static let maxTokenAudiences = 32
 
     func check(_ reading: inout DecodingContext) {
+        self.checkRegistration(&reading)
         let clients = self.draft.clients ?? []
         guard let first = clients.first else { return }
         if clients.count > Self.maxClients {
             reading.error("more than \(Self.maxClients) clients; remove some", at: first.mark)
         }
-        self.checkStore(first, &reading)
+        self.checkStore("'clients' need", first.mark, &reading)
         self.checkSchemes(clients, &reading)
         for client in clients {
             self.checkAudiences(of: client, &reading)
@@ -52,11 +53,23 @@ struct ClientCheck {
         }
     }
 
-    private func checkStore(_ first: Named<ClientDraft>, _ reading: inout DecodingContext) {
+    /// Clients without an entry get tokens for MCP servers only.
+    private func checkRegistration(_ reading: inout DecodingContext) {
+        guard let draft = self.draft.gateway?.clientRegistration, !draft.value.settings.clients.isOff else { return }
+        self.checkStore("'client_registration' needs", draft.mark, &reading)
+        guard !(self.draft.apps ?? []).contains(where: { $0.value.isMCP }) else { return }
+        let help = "write that in an app, or remove this"
+        reading.warning(
+            "'client_registration' is for apps with 'mcp: true', which no app has; \(help)",
+            at: draft.mark
+        )
+    }
+
+    private func checkStore(_ subject: String, _ mark: YAMLMark, _ reading: inout DecodingContext) {
         guard case .cookie? = self.draft.sessions?.store else { return }
         let reason = "tokens of clients could not be revoked, since such a session is in the browser"
         let help = "use 'sqlite:', 'redis:' or 'memory:'"
-        reading.error("'clients' need another 'sessions.store' than 'cookie:': \(reason); \(help)", at: first.mark)
+        reading.error("\(subject) another 'sessions.store' than 'cookie:': \(reason); \(help)", at: mark)
     }
 
     private func checkAudiences(of client: Named<ClientDraft>, _ reading: inout DecodingContext) {

@@ -26,6 +26,8 @@ package struct GatewaySettings: Sendable, Hashable {
     package var forwardAuth: ForwardAuthSettings?
     /// The path below which native apps sign in and out by JSON; nil if they cannot.
     package var sessionAPI: String?
+    /// Which clients are accepted without an entry in `clients`.
+    package var clientRegistration = ClientRegistrationSettings()
     /// How long browsers remember to use https only; nil for no such field.
     package var hsts = GatewaySettings.defaultHSTS
     /// The secrets, of which the first seals and all open; nil if the gateway creates one in `stateFolder`.
@@ -94,6 +96,7 @@ struct GatewayDraft: Sendable {
     var trustedProxies: [Located<CIDRRange>]?
     var forwardAuth: Located<ForwardAuthDraft>?
     var sessionAPI: Located<String>?
+    var clientRegistration: Located<ClientRegistrationDraft>?
     var hsts = GatewaySettings.defaultHSTS
     var secrets: [Secret]?
     var limits = GatewayLimits()
@@ -213,6 +216,13 @@ extension Mapping<GatewayDraft> {
                 Mapping<ForwardAuthDraft>.forwardAuth.shape,
                 .init(default: .words("none: no proxy may ask")),
                 "Decisions for a proxy that forwards requests to apps itself."
+            ),
+            Key(
+                "client_registration",
+                located: \.clientRegistration,
+                Mapping<ClientRegistrationDraft>.clientRegistration.shape,
+                .init(default: .words("none: clients have an entry in `clients`")),
+                "Which clients are accepted without an entry in `clients`."
             ),
             Key(
                 "session_api",

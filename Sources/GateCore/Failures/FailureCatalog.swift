@@ -615,9 +615,9 @@ extension Failure.Reason {
                 .signIn,
                 page: .accessUndecided,
                 documentation: """
-                    An entry of `deny` asks for a role, a tenant, the network of the client or the time of the \
-                    authentication, and the gateway does not know it; the log names the fact and the entry. See \
-                    [policy.md](policy.md#what-is-unknown).
+                    A rule asks for a role, a tenant, the network of the client, the time of the authentication or the \
+                    message to an MCP server, and the gateway does not know it; the log names the fact. See \
+                    [policy.md](policy.md#what-is-unknown) and [mcp.md](mcp.md#rules).
                     """
             )
         case .policyAuthenticationStale:

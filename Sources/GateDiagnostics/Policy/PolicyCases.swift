@@ -83,6 +83,7 @@ package struct PolicyCases: Sendable {
             )
             question.method = one.draft.method ?? "GET"
             question.client = one.draft.client
+            (question.mcpMethod, question.mcpTool) = (one.draft.mcpMethod, one.draft.mcpTool)
             question.authenticated = one.draft.authenticated.map { question.time.advanced(by: .zero - $0) }
             do throws(Failure) {
                 let response = try question.response(of: configuration)
@@ -114,6 +115,8 @@ private struct CaseDraft: Sendable {
     var client: IPAddress?
     var time: Instant?
     var authenticated: Duration?
+    var mcpMethod: String?
+    var mcpTool: String?
     var expect: PolicyWord?
     var rule: String?
 
@@ -229,6 +232,8 @@ extension Mapping<CaseDraft> {
                 .init(),
                 "How long ago the user authenticated."
             ),
+            Key("mcp_method", \.mcpMethod, .text, .init(), "The method of the message to an MCP server."),
+            Key("mcp_tool", \.mcpTool, .text, .init(), "The tool that the message calls."),
             Key("expect", \.expect, .oneOf("a decision"), .init(isRequired: true, example: "allowed"), "The decision."),
             Key("rule", \.rule, .text, .init(), "The line of the rule that decides, or its file and line."),
         ],

@@ -22,6 +22,10 @@ package struct PolicyQuestion: Sendable {
     package var time: Instant
     /// When the user last authenticated; nil for what the profile has, else the time of the request.
     package var authenticated: Instant?
+    /// The method of the message to an MCP server; nil without one.
+    package var mcpMethod: String?
+    /// The tool that the message calls; nil for none.
+    package var mcpTool: String?
 
     /// A `GET` of an unknown client.
     package init(app: String, profile: Profile?, path: String, time: Instant) {
@@ -30,6 +34,9 @@ package struct PolicyQuestion: Sendable {
         self.path = path
         self.time = time
     }
+
+    /// The method; messages to an MCP server are in a POST.
+    var shownMethod: String { self.mcpMethod == nil && self.mcpTool == nil ? self.method : "POST" }
 
     /// The decision on the request by a configuration.
     ///
@@ -50,12 +57,13 @@ package struct PolicyQuestion: Sendable {
             )
         }
         try self.check(path, leadsTo: app, of: configuration)
-        let facts = RequestFacts(
-            method: self.method,
+        var facts = RequestFacts(
+            method: self.shownMethod,
             client: self.client,
             time: self.time,
             authenticated: self.authenticated ?? self.profile?.authTime ?? self.time
         )
+        facts.message = self.message
         let decision = app.route.decision(
             for: facts,
             path: path,
@@ -64,6 +72,17 @@ package struct PolicyQuestion: Sendable {
         )
         let results = app.route.results(for: facts, path: path, profile: self.profile)
         return PolicyResponse(question: self, decision: decision, results: results)
+    }
+
+    /// The message to an MCP server: the one that is asked about, or what a request without a body is.
+    private var message: MCPMessage? {
+        if let mcpTool { return MCPMessage(method: MCPMessage.toolCall, tool: mcpTool) }
+        if let mcpMethod { return MCPMessage(method: mcpMethod) }
+        switch self.method {
+        case "GET", "HEAD": return .stream
+        case "DELETE": return .end
+        default: return nil
+        }
     }
 
     private func check(

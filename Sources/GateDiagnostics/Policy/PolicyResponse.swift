@@ -31,7 +31,7 @@ package struct PolicyResponse: Sendable {
         lines.append("  user     \(self.question.profile.map { PrintableText.escaped($0.user) } ?? "no session")")
         let client = self.question.client.map { ", from \($0.text)" } ?? ", from an unknown client"
         let path = PrintableText.escaped(self.question.path)
-        lines.append("  request  \(self.question.method) \(path)\(client), at \(self.question.time.timestamp)")
+        lines.append("  request  \(self.question.shownMethod) \(path)\(client), at \(self.question.time.timestamp)")
         if self.results.isEmpty { return lines.joined(separator: "\n") }
         let width = self.results.map { self.place(of: $0).count }.max() ?? 0
         lines.append("")
@@ -53,10 +53,12 @@ package struct PolicyResponse: Sendable {
     package var json: JSON {
         var members: [String: JSON] = [
             "app": .string(self.question.app), "decision": .string(self.word.rawValue),
-            "reason": .string(self.reason), "method": .string(self.question.method),
+            "reason": .string(self.reason), "method": .string(self.question.shownMethod),
             "path": .string(self.question.path), "time": .string(self.question.time.timestamp),
         ]
         members["user"] = self.question.profile.map { .string($0.user) }
+        members["mcp_method"] = self.question.mcpMethod.map(JSON.string)
+        members["mcp_tool"] = self.question.mcpTool.map(JSON.string)
         members["client"] = self.question.client.map { .string($0.text) }
         members["file"] = self.decision.place.map { .string($0.file) }
         members["rule"] = self.decision.place.map { .int(Int64($0.line)) }

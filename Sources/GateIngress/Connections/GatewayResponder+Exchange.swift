@@ -134,7 +134,7 @@ extension GatewayResponder: UpstreamExchangeDelegate {
 
     /// The identity lines for a retry, after the request was authorized again; nil if it is denied now.
     func refreshedIdentity(for exchange: UpstreamExchange) -> ByteBuffer? {
-        let path = RequestPath(runtime: self.runtime, loop: self.loop)
+        let path = RequestPath(runtime: self.runtime, loop: self.loop, messages: self.messages)
         defer { self.loop.forgetForAccessLine() }
         guard let request = self.request,
             case .forwarded(let again, .some(let identity)) = path.verdict(

@@ -109,7 +109,7 @@ extension GatewayResponder {
             return true
         }
         switch verdict {
-        case .needsSession, .needsVerification: return false
+        case .needsSession, .needsVerification, .needsMessages: return false
         case .refused, .endpoint, .respond, .wrongMethod, .signInNeeded, .recheckNeeded, .forwarded: break
         }
         let failure = asked.failure(of: verdict)
@@ -128,7 +128,7 @@ extension GatewayResponder {
         case .signInNeeded(let route), .recheckNeeded(let route, _):
             guard asked.use == .status else { return false }
             self.respond(SignInRedirect(runtime: self.runtime).status(for: request, route: route))
-        case .refused, .wrongMethod, .needsSession, .needsVerification:
+        case .refused, .wrongMethod, .needsSession, .needsVerification, .needsMessages:
             return false
         }
         return true

@@ -6,6 +6,7 @@ internal import GateHTTP
 internal import GateHeaders
 internal import GateOpenID
 internal import GatePages
+internal import GatePolicy
 internal import GateRuntime
 internal import GateSessions
 internal import GateTracing
@@ -51,6 +52,10 @@ extension GatewayResponder {
         }
         var response = self.runtime.rendering.response(to: failure, for: clientKind, context: context)
         if failure.reason == .tokenRejected { self.challenge(&response, request, isRejected: true) }
+        if failure.kind == .forbidden, request.method == .post {
+            let route = RequestPath(runtime: self.runtime, loop: self.loop).route(of: request)
+            if route?.maxMCPBody != nil { response = response.asDenial(of: self.messages) }
+        }
         self.respond(response)
     }
 
@@ -201,8 +206,8 @@ extension GatewayResponder {
     }
 
     /// Runs the request path again with what was looked up.
-    func decideAgain(about request: RequestHead, lookup: SessionLookup) {
-        let path = RequestPath(runtime: self.runtime, loop: self.loop)
+    func decideAgain(about request: RequestHead, lookup: SessionLookup?) {
+        let path = RequestPath(runtime: self.runtime, loop: self.loop, messages: self.messages)
         // The connection of a proxy that asks is not the one over which the original request came.
         let tls = self.forwardAuth == nil ? self.tls : nil
         self.carryOut(path.verdict(for: request, over: tls, lookup: lookup) { self.ruledClient(of: request) })
@@ -267,5 +272,45 @@ extension GatewayResponder {
         } then: { responder, response in
             responder.respond(response)
         }
+    }
+}
+
+// The body of a request to an MCP server, which is read before a decision that depends on it and forwarded as it came.
+extension GatewayResponder {
+    /// Waits for the whole body.
+    func readMessages(of request: RequestHead, on route: RuntimeRoute) {
+        guard let connection, let limit = route.maxMCPBody else { return }
+        if case .length(let length) = request.framing, length > limit { return self.messagesAreTooLong(limit) }
+        guard self.heldBytes <= limit else { return self.messagesAreTooLong(limit) }
+        self.maxMessages = limit
+        guard !self.isRequestComplete else { return self.decideAboutMessages() }
+        if request.expectsContinue { connection.sendContinue() }
+        connection.resumeReading()
+    }
+
+    /// Decides about a body that is not read to its end.
+    func messagesAreTooLong(_ limit: Int) {
+        self.decide(
+            .unreadable("the body has over \(limit) bytes ('mcp_max_body'), and a rule asks for the message in it")
+        )
+    }
+
+    /// Decides about the messages of a body that is complete.
+    func decideAboutMessages() {
+        guard let request else { return }
+        do throws(MCPFailure) {
+            self.decide(.read(try MCPBody(self.held.flatMap { Array($0.readableBytesView) }, of: request)))
+        } catch {
+            self.decide(.unreadable("a rule asks for the message, and the body \(error.message)"))
+        }
+    }
+
+    private func decide(_ reading: MessageReading) {
+        guard let request else { return }
+        self.maxMessages = nil
+        self.messages = reading
+        // The session may have left the cache while the body arrived.
+        self.loop.advance(to: .now())
+        self.decideAgain(about: request, lookup: nil)
     }
 }

@@ -34,6 +34,10 @@ final class GatewayResponder: Responder {
     var forwardAuth: ForwardAuthRequest?
     /// The call in which Envoy asks over gRPC.
     var check = Check.none
+    /// How many bytes the messages in the body may have, while that is read for a rule about them; nil at any other time.
+    var maxMessages: Int?
+    /// What was read.
+    var messages = MessageReading.unread
     var givenID: RequestID?
     /// Counts the requests, so that a late result is not taken for that of a later request.
     var turn = 0
@@ -151,6 +155,7 @@ extension GatewayResponder {
         case .needsVerification(let credential, let issuer, _):
             self.holdBody()
             self.verify(credential, at: issuer)
+        case .needsMessages(let route): self.readMessages(of: request, on: route)
         case .endpoint:
             self.isForEndpoint = true
             self.isAtEndpoint = true
@@ -195,6 +200,7 @@ extension GatewayResponder {
         }
         guard self.connection != nil, self.forwardAuth == nil else { return }
         self.heldBytes += body.readableBytes
+        if let maxMessages, self.heldBytes > maxMessages { return self.messagesAreTooLong(maxMessages) }
         let limit =
             self.isForEndpoint ? EndpointRequest.maxBody : self.check == .receiving ? CheckRequest.maxBytes : Int.max
         guard self.heldBytes <= limit else {
@@ -213,6 +219,8 @@ extension GatewayResponder {
             self.respondFromEndpoint()
         } else if self.check == .receiving {
             self.decideAboutCheck()
+        } else if self.maxMessages != nil {
+            self.decideAboutMessages()
         }
     }
 
@@ -371,6 +379,8 @@ extension GatewayResponder {
         self.exchange = nil
         self.forwardAuth = nil
         self.check = .none
+        self.maxMessages = nil
+        self.messages = .unread
         self.request = nil
         self.connection = nil
         self.isForEndpoint = false
@@ -428,7 +438,7 @@ extension GatewayResponder {
         case .wrongMethod(let found):
             route = found
             self.record.decision = .rejected
-        case .needsSession(_, let found), .needsVerification(_, _, let found): route = found
+        case .needsSession(_, let found), .needsVerification(_, _, let found), .needsMessages(let found): route = found
         case .endpoint, .respond: self.record.decision = .endpoint
         case .refused(let failure):
             route = RequestPath(runtime: self.runtime, loop: self.loop).route(of: request)

@@ -117,7 +117,7 @@ struct ForwardAuthRequest {
             )
         case .signInNeeded(let route), .recheckNeeded(let route, _):
             return Failure(.signInRequired, "\(route.name) needs a session that it accepts")
-        case .needsSession, .needsVerification: return nil
+        case .needsSession, .needsVerification, .needsMessages: return nil
         case .forwarded(let route, _):
             guard self.opensWebSocket else { return nil }
             guard let rule = route.webSocket else {

@@ -27,7 +27,7 @@ final class VerifiedToken {
 
     fileprivate init?(_ text: ByteBuffer, of issuer: Issuer, now: Instant) {
         guard let token = issuer.accessToken(text.readableBytesView, now: now),
-            let client = issuer.clients[token.client],
+            let client = issuer.client(issuedTo: token.client),
             let key = CookieKey(token.ticket)
         else { return nil }
         self.token = token
@@ -41,7 +41,9 @@ final class VerifiedToken {
     /// Whether it is for an app.
     func isFor(_ route: RuntimeRoute) -> Bool {
         if self.route === route { return true }
-        guard self.token.isFor(route.route.audience) else { return false }
+        guard self.token.isFor(route.route.audience), !self.client.isOpen || route.maxMCPBody != nil else {
+            return false
+        }
         self.route = route
         return true
     }

@@ -154,7 +154,8 @@ extension RequestSample {
     /// The request in words: `GET /admin/x from 10.0.0.0 at 2026-11-23T10:00:00Z`.
     package var text: String {
         let client = self.client.map { " from \($0.text)" } ?? ""
-        return "\(self.method) \(self.path)\(client)\(self.time.map { " at \($0.timestamp)" } ?? "")"
+        let message = self.message.map { " with \($0)" } ?? ""
+        return "\(self.method) \(self.path)\(message)\(client)\(self.time.map { " at \($0.timestamp)" } ?? "")"
     }
 }
 

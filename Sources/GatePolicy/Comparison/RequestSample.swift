@@ -14,11 +14,13 @@ package struct RequestSample: Sendable, Hashable {
     package let client: IPAddress?
     /// The time; nil for now.
     package let time: Instant?
+    /// The message to an MCP server; nil where no rule asks for it.
+    package let message: MCPMessage?
 }
 
 /// The requests on which the decisions of two versions of an app's rules are compared.
 ///
-/// One for the path of the app, and for each path pattern, method, network and time window that one of the versions names one
+/// One for the path of the app, and for each path pattern, method, network, time window and MCP message that one of the versions names one
 /// that it covers and one that it does not; all of these combined.
 struct RequestSamples: Sendable {
     /// The maximum number of requests; beyond it, only those that differ from the first one in two respects at most.
@@ -51,30 +53,32 @@ struct RequestSamples: Sendable {
         let methods = terms.sampleMethods
         let clients = terms.sampleClients
         let moments = times.samples(for: terms.windows)
-        let sizes = [paths.count, methods.count, clients.count, moments.count]
+        let messages = terms.sampleMessages
+        let sizes = [paths.count, methods.count, clients.count, moments.count, messages.count]
         let isLimited = further.count >= Self.maxPaths || sizes.dropFirst().contains { $0 > Self.maxOthers }
         let bounded = [sizes[0]] + sizes.dropFirst().map { min($0, Self.maxOthers) }
         let combinations = bounded.reduce(1, *)
-        let maxDistance = combinations > Self.limit ? 2 : 4
+        let maxDistance = combinations > Self.limit ? 2 : bounded.count
         var all: [RequestSample] = []
-        for time in 0..<bounded[3] {
-            for client in 0..<bounded[2] {
-                for method in 0..<bounded[1] {
-                    for path in 0..<bounded[0] where all.count < Self.limit {
-                        let distance = [path, method, client, time].count { $0 > 0 }
-                        guard distance <= maxDistance else { continue }
-                        all.append(
-                            RequestSample(
-                                path: paths[path].new,
-                                oldPath: paths[path].old,
-                                method: methods[method],
-                                client: clients[client],
-                                time: moments[time]
-                            )
-                        )
-                    }
-                }
+        for number in 0..<combinations {
+            guard all.count < Self.limit else { break }
+            // The digits of the number, each in the base of its dimension.
+            var rest = number
+            let at = bounded.map { size in
+                defer { rest /= size }
+                return rest % size
             }
+            guard at.count(where: { $0 > 0 }) <= maxDistance else { continue }
+            all.append(
+                RequestSample(
+                    path: paths[at[0]].new,
+                    oldPath: paths[at[0]].old,
+                    method: methods[at[1]],
+                    client: clients[at[2]],
+                    time: moments[at[3]],
+                    message: messages[at[4]]
+                )
+            )
         }
         self.all = all
         self.isPartial = isLimited || all.count < combinations
@@ -87,6 +91,7 @@ private struct RequestTerms {
     private var methods: [String] = []
     private var networks: [CIDRRange] = []
     private(set) var windows: [TimeWindow] = []
+    private var messages: [MCPMessage] = []
 
     init(of routes: [Route]) {
         for route in routes {
@@ -96,6 +101,9 @@ private struct RequestTerms {
                 case .method(let names): self.methods += names
                 case .path(let patterns): self.patterns += patterns
                 case .time(let window): self.windows.append(window)
+                case .mcpMethod(let names): self.messages += names.map { MCPMessage(method: $0) }
+                case .mcpTool(let tools):
+                    self.messages += tools.map { MCPMessage(method: MCPMessage.toolCall, tool: $0) }
                 case .authenticated: break
                 }
             }
@@ -109,6 +117,7 @@ private struct RequestTerms {
         self.methods = self.methods.unique
         self.networks = self.networks.unique
         self.windows = self.windows.unique
+        self.messages = self.messages.unique
     }
 
     /// For each pattern a path that it covers, below all prefixes.
@@ -133,6 +142,12 @@ private struct RequestTerms {
         guard !self.methods.isEmpty else { return ["GET"] }
         let other = ["GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"].first { !self.methods.contains($0) }
         return (["GET"] + [other].compactMap(\.self) + self.methods).unique
+    }
+
+    /// A message with a method and a tool that rules do not name, and one for each that they name; nil if they name none.
+    var sampleMessages: [MCPMessage?] {
+        guard !self.messages.isEmpty else { return [nil] }
+        return [MCPMessage(method: MCPMessage.toolCall, tool: "another tool")] + self.messages
     }
 
     /// A client of no network that rules name, and one of each.

@@ -55,12 +55,13 @@ struct VerdictSource {
     func verdict(on sample: RequestSample, path text: String) -> Verdict {
         guard let rules else { return Verdict(decision: nil, place: nil) }
         let time = sample.time ?? self.now
-        let facts = RequestFacts(
+        var facts = RequestFacts(
             method: sample.method,
             client: sample.client,
             time: time,
             authenticated: self.authenticated.map { time.advanced(by: $0.since(self.now)) }
         )
+        facts.message = sample.message
         let path = Array(text.utf8)
         let decision = rules.route.decision(
             for: facts,

@@ -173,7 +173,9 @@ extension RuntimeConfiguration {
         var challenges: [String] = []
         if route.takesBasic, asksForPassword { challenges.append("Basic realm=\"gatehouse\", charset=\"UTF-8\"") }
         if route.takesMachines || route.takesTokens {
-            challenges.append("Bearer realm=\"gatehouse\"\(isRejected ? ", error=\"invalid_token\"" : "")")
+            // RFC 9728 §5.1.
+            let metadata = self.resourceMetadata(of: route).map { ", resource_metadata=\"\($0)\"" } ?? ""
+            challenges.append("Bearer realm=\"gatehouse\"\(isRejected ? ", error=\"invalid_token\"" : "")\(metadata)")
         }
         if route.takesTokens, let issuer = self.issuer, issuer.clients.values.contains(where: \.requiresDPoP) {
             challenges.append("DPoP algs=\"\(DPoPProof.algorithms.joined(separator: " "))\"")

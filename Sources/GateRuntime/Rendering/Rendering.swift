@@ -62,18 +62,28 @@ package struct Rendering: Sendable {
 
     /// The response for scripts that come without a fitting session, with the address that a user would have to open; nil
     /// for an app that accepts tokens only.
-    package func challenge(_ failure: Failure, signIn address: String? = nil, help: String? = nil) -> Response {
+    package func challenge(
+        _ failure: Failure,
+        signIn address: String? = nil,
+        resource: (name: String, metadata: String)? = nil
+    ) -> Response {
         let incident = self.random.identifier(9)
         self.log.refused(failure, incident: incident, isPage: false)
         let cookie = GatewayCookie.session(at: self.publicOrigin).name
         let script = "a client without one sends the cookie \(cookie) of that session"
         var members: [String: JSON] = [
             "error": .string(failure.code), "incident": .string(incident),
-            "help": .string(help ?? "send a token of the app's operator as 'Authorization: Bearer TOKEN'"),
+            "help": "send a token of the app's operator as 'Authorization: Bearer TOKEN'",
         ]
         if let address {
             members["sign_in"] = .string(address)
             members["help"] = .string("sign in with a browser at 'sign_in'; \(script)")
+        }
+        if let resource {
+            members["resource_metadata"] = .string(resource.metadata)
+            let place = "from the server in 'resource_metadata' with 'resource=\(resource.name)'"
+            let token = "get an access token \(place), and send it as 'Authorization: Bearer TOKEN'"
+            members["help"] = .string(address == nil ? token : "\(token); or \(members["help"]?.string ?? "")")
         }
         var response = Rendering.json(failure.reason.entry.status, .object(members))
         response.rejection = Response.Rejection(failure.reason, incident: incident)

@@ -81,7 +81,7 @@ struct KeyMaterial: Sendable {
         now: Instant,
         random: RandomBytes
     ) throws(Failure) -> AssertionKeys? {
-        guard !configuration.clients.isEmpty else { return nil }
+        guard configuration.hasClients else { return nil }
         return try AssertionKeys.load(
             folder: self.tokenFolder(of: configuration),
             schedule: self.tokenSchedule(for: configuration),
@@ -124,7 +124,7 @@ struct KeyMaterial: Sendable {
         ifOlderThan age: Duration = .zero,
         random: RandomBytes = .system
     ) throws(Failure) -> Instant? {
-        if !configuration.clients.isEmpty {
+        if configuration.hasClients {
             _ = try AssertionKeys.rotate(
                 folder: self.tokenFolder(of: configuration),
                 schedule: self.tokenSchedule(for: configuration),

@@ -60,6 +60,9 @@ actor RuntimeBuilder {
     private var material: KeyMaterial?
     /// Notifies clients of sign-outs, once some client wants that.
     private var clientLogouts: ClientLogouts?
+    /// What fetches the metadata documents of clients, and the settings with which it was made.
+    private var clientDocuments: (registration: ClientRegistrationSettings, isLocal: Bool, documents: ClientDocuments)?
+    private let openClients = OpenClientLimiter()
 
     init(
         logger: Logger,
@@ -152,6 +155,8 @@ actor RuntimeBuilder {
         parts.issuers = issuers.map(\.issuer)
         parts.serviceTokens = configuration.serviceTokens
         parts.issuer = issuer
+        parts.clientDocuments = try self.documents(for: configuration)
+        parts.openClients = self.openClients
         parts.hsts = configuration.gateway.hsts.map { "max-age=\($0.components.seconds)" }
         let runtime = RuntimeConfiguration(parts, routes: routes, providers: providers.map(\.provider))
         self.firstAdmissions = self.firstAdmissions ?? admissions
@@ -172,13 +177,54 @@ actor RuntimeBuilder {
     ) -> Issuer? {
         guard let keys else { return nil }
         let audiences = routes.filter(\.takesTokens).map { ($0.name, $0.route.audience) }
+        let open = configuration.gateway.clientRegistration.clients
         return Issuer(
             signer: TokenSigner(keys: keys, issuer: "\(configuration.gateway.publicURL)"),
             clients: configuration.clients,
             audiences: Dictionary(audiences) { first, _ in first },
+            open: open,
+            openClient: self.openClient(of: configuration, routes),
             sealer: sealer,
             random: self.random
         )
+    }
+
+    /// What all clients without an entry have in common: native ones, whose users are those of the MCP servers.
+    private func openClient(of configuration: Configuration, _ routes: [RuntimeRoute]) -> ClientSettings {
+        var route = Route(app: "client", origin: configuration.gateway.publicURL, path: "/")
+        route.providers = Set(configuration.providers.map(\.id))
+        route.access = .signedIn
+        var client = ClientSettings(id: "", kind: .native, route: route)
+        client.audiences = routes.filter { $0.maxMCPBody != nil }.map(\.name)
+        client.asksConsent = true
+        client.isOpen = true
+        return client
+    }
+
+    /// What fetches the metadata documents of clients; nil unless clients may be named by a URL.
+    ///
+    /// A gateway on loopback, for development, reaches documents there too.
+    private func documents(for configuration: Configuration) throws(Failure) -> ClientDocuments? {
+        let registration = configuration.gateway.clientRegistration
+        guard registration.clients.byURL else { return nil }
+        let isLocal = configuration.gateway.publicURL.isLoopback
+        if let known = self.clientDocuments, known.registration == registration, known.isLocal == isLocal {
+            return known.documents
+        }
+        let transport = try CurlTransport(
+            to: ClientDocuments.transportName,
+            trust: ProviderTrust(
+                authorities: try registration.caFile.map { file throws(Failure) in
+                    try ProviderTrust.authorities(in: file)
+                }
+            ),
+            connections: 8,
+            publicOnly: !isLocal,
+            clock: self.clock
+        )
+        let documents = ClientDocuments(over: ProviderTransports([ClientDocuments.transportName: transport]))
+        self.clientDocuments = (registration, isLocal, documents)
+        return documents
     }
 
     /// What happens when a sign-in ends at which clients were signed in; nil if no client wants to know it.

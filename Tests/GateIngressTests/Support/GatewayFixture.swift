@@ -189,6 +189,7 @@ struct GatewayFixture {
         case .respond(let status): "response \(status)"
         case .needsSession: "needs session"
         case .needsVerification: "needs verification"
+        case .needsMessages: "needs messages"
         case .signInNeeded(let route): "sign in for \(route.name)"
         case .recheckNeeded(let route, let provider): "re-check for \(route.name) with \(provider)"
         case .forwarded(let route, let identity): "forwarded to \(route.name)\(identity == nil ? " unknown" : "")"
