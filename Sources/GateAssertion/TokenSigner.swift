@@ -23,7 +23,7 @@ package struct TokenSigner: Sendable {
     package let keys: AssertionKeys
 
     /// What access tokens of these keys begin with.
-    private let heads: [[UInt8]]
+    private let heads: [String]
 
     /// The longest token that is verified, in bytes.
     private static let maxBytes = 8192
@@ -33,12 +33,15 @@ package struct TokenSigner: Sendable {
         self.keys = keys
         self.issuer = issuer
         self.heads = keys.entries.filter { $0.role != .expired }.map {
-            $0.key.head(ofType: Purpose.accessToken.rawValue)
+            String(decoding: $0.key.head(ofType: Purpose.accessToken.rawValue), as: UTF8.self)
         }
     }
 
     /// Whether a text begins as the access tokens of this gateway do, and no other gateway's; it may be none all the same.
-    package func begins(_ text: some Sequence<UInt8>) -> Bool { self.heads.contains { text.starts(with: $0) } }
+    package func begins(_ text: Span<UInt8>) -> Bool {
+        for head in self.heads where text.starts(with: head) { return true }
+        return false
+    }
 
     /// The token with these claims and `iss`.
     ///

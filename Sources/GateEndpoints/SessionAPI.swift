@@ -62,39 +62,51 @@ struct SessionAPI: Sendable {
 
     /// The response to a request below the prefix.
     func response(to request: EndpointRequest, at name: String) async -> Response {
+        var client = "unknown"
         do {
             guard let operation = Operation(rawValue: name) else {
                 throw APIError(404, "not_found", "there are register, login, refresh, logout and me", .correctRequest)
             }
             guard operation.methods.contains(request.method) else {
                 let names = operation.methods.map(\.rawValue).joined(separator: ", ")
-                var response = self.response(to: APIError(405, "method_not_allowed", "send \(names)", .correctRequest))
+                var response = self.response(
+                    to: APIError(405, "method_not_allowed", "send \(names)", .correctRequest),
+                    of: client
+                )
                 response.head.headerFields[.allow] = names
                 return response
             }
             guard request.method != .options else { return TokenEndpoints.preflight(operation.methods) }
+            let response: Response
             switch operation {
             case .register, .login:
                 let message = "the gateway has no local accounts: sign in at /oauth2/authorize (RFC 8252)"
                 throw APIError(501, "not_enabled", message, .signIn)
-            case .refresh: return try await self.refresh(request)
-            case .logout: return try await self.logOut(request)
-            case .me: return try await self.user(request)
+            case .refresh: response = try await self.refresh(request, &client)
+            case .logout: response = try await self.logOut(request, &client)
+            case .me: response = try await self.user(request, &client)
             }
+            self.count("ok", of: client)
+            return response
         } catch let error as APIError {
-            return self.response(to: error)
+            return self.response(to: error, of: client)
         } catch let error as OAuthError {
-            return self.response(to: APIError(error))
+            return self.response(to: APIError(error), of: client)
         } catch let failure as Failure {
             let isBusy = failure.kind == .overloaded
             let error = OAuthError(isBusy ? .temporarilyUnavailable : .serverError, "see the log of the gateway")
-            return self.response(to: APIError(error), because: failure)
+            return self.response(to: APIError(error), of: client, because: failure)
         } catch {
-            return self.response(to: APIError(OAuthError(.serverError, "unknown")))
+            return self.response(to: APIError(OAuthError(.serverError, "unknown")), of: client)
         }
     }
 
-    private func response(to error: APIError, because failure: Failure? = nil) -> Response {
+    private func count(_ result: String, of client: String) {
+        self.tokens.runtime.metrics.clientRequest(client, endpoint: "session_api", result: result)
+    }
+
+    private func response(to error: APIError, of client: String, because failure: Failure? = nil) -> Response {
+        self.count(error.code, of: client)
         let failure = failure ?? Failure(.clientRejected, "\(error.code): \(error.message)")
         let incident = self.tokens.runtime.rendering.logged(failure)
         let members: JSON = [
@@ -139,12 +151,13 @@ struct SessionAPI: Sendable {
         return found
     }
 
-    private func refresh(_ request: EndpointRequest) async throws -> Response {
+    private func refresh(_ request: EndpointRequest, _ known: inout String) async throws -> Response {
         let body = try self.members(of: request)
         guard let token = body["refresh_token"] else {
             throw APIError(400, "invalid_request", "'refresh_token' is missing", .correctRequest)
         }
         let client = try self.client(of: token, named: body["client_id"])
+        known = client.id
         var asked = TokenRequest(client: client, form: Form([Form.Field("refresh_token", token)]))
         asked.keyThumbprint = try self.tokens.keyThumbprint(for: client, request)
         let session = try await self.tokens.refreshed(asked, request)
@@ -154,11 +167,12 @@ struct SessionAPI: Sendable {
         return TokenEndpoints.json(200, .object(members))
     }
 
-    private func logOut(_ request: EndpointRequest) async throws -> Response {
+    private func logOut(_ request: EndpointRequest, _ known: inout String) async throws -> Response {
         let sessions = self.tokens.runtime.sessions
         let ticket: Ticket
         if request.authorization != nil {
-            ticket = try self.accessToken(of: request).ticket
+            let token = try self.accessToken(of: request)
+            (ticket, known) = (token.ticket, token.client)
         } else {
             guard let text = try self.members(of: request)["refresh_token"] else {
                 let message = "send 'refresh_token' in the body, or the access token in Authorization"
@@ -168,14 +182,15 @@ struct SessionAPI: Sendable {
             guard let token = RefreshToken(text, for: client.id, by: self.tokens.issuer.sealer) else {
                 throw OAuthError(.invalidGrant, "no client of the gateway has this refresh token")
             }
-            ticket = sessions.ticket(of: token, client: client.id)
+            (ticket, known) = (sessions.ticket(of: token, client: client.id), client.id)
         }
         try await uncancelled { () throws(Failure) in try await sessions.endClient(ticket) }
         return TokenEndpoints.json(200, .object([:]))
     }
 
-    private func user(_ request: EndpointRequest) async throws -> Response {
+    private func user(_ request: EndpointRequest, _ known: inout String) async throws -> Response {
         let token = try self.accessToken(of: request)
+        known = token.client
         let session = try await self.tokens.session(of: token)
         let scopes = session.grant.scopes.filter(token.scopes.contains)
         return TokenEndpoints.json(200, ["user": .object(session.session.profile.claims(for: scopes))])

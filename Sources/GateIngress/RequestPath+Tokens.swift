@@ -45,7 +45,7 @@ extension RequestPath {
             return .none
         }
         guard let token = self.loop.tokens.token(text, of: issuer, now: self.loop.now) else {
-            let isOurs = issuer.signer.begins(text.readableBytesView)
+            let isOurs = issuer.signer.begins(text.readableBytesUInt8Span)
             guard isOurs || !route.takesMachines && self.runtime.cookieKey(of: request) == nil else { return .none }
             let reason =
                 "it is expired, of a client that 'clients' does not have, or not an access token of this gateway"
@@ -133,7 +133,7 @@ extension RequestPath {
     /// Whether a request has an access token of this gateway, which no app must get: it may be for another one.
     func hasOwnToken(_ request: RequestHead) -> Bool {
         guard let issuer = self.runtime.issuer, let (text, _) = self.bearer(of: request) else { return false }
-        return issuer.signer.begins(text.readableBytesView)
+        return self.loop.tokens.isLast(text) || issuer.signer.begins(text.readableBytesUInt8Span)
     }
 
     /// Spends the proof that the sender of a request has a key; nil if it is valid.

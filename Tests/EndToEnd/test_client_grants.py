@@ -579,6 +579,16 @@ def test_what_is_not_json_object_of_texts_is_rejected(gateway, raw):
     assert api_error(api(gateway, "POST", "refresh", raw=raw)) == (400, "invalid_request", "correct_request")
 
 
+def test_requests_to_the_session_api_are_counted_by_client(gateway, notes, browser):
+    series = 'gatehouse_client_requests_total{client="%s",endpoint="session_api",result="%s"}'
+    known, unknown = series % ("notes", "ok"), series % ("unknown", "invalid_token")
+    before = gateway.metrics()
+    assert api(gateway, "GET", "me", token=notes.sign_in(browser)["access_token"]).status == 200
+    assert api(gateway, "GET", "me", token="x").status == 401
+    after = gateway.metrics()
+    assert [after[name] - before.get(name, 0) for name in (known, unknown)] == [1, 1]
+
+
 def test_a_form_is_not_json_and_a_large_body_is_rejected(gateway):
     form = api(gateway, "POST", "refresh", raw=b'{"refresh_token": "a"}', content="text/plain")
     assert api_error(form) == (400, "invalid_request", "correct_request")

@@ -82,7 +82,7 @@ struct TokenCache {
             self.last = known
             return known
         }
-        guard issuer.signer.begins(text.readableBytesView), let found = VerifiedToken(text, of: issuer, now: now) else {
+        guard issuer.signer.begins(text.readableBytesUInt8Span), let found = VerifiedToken(text, of: issuer, now: now) else {
             return nil
         }
         if self.tokens.count >= TokenCache.capacity {
@@ -93,6 +93,9 @@ struct TokenCache {
         self.last = found
         return found
     }
+
+    /// Whether a text is the token that was found last.
+    func isLast(_ text: ByteBuffer) -> Bool { self.last?.text == text }
 
     /// Forgets everything, since the configuration has changed.
     mutating func removeAll() { self = TokenCache() }

@@ -100,8 +100,8 @@ package struct IngressMetrics: Sendable {
         labels: ["client", "endpoint", "result"],
         unit: "requests",
         help:
-            "Requests of clients at the endpoints authorize, token, introspect and revoke, by result: ok or the error of OAuth 2.0; "
-            + "the client is 'unknown' where it did not prove to be itself"
+            "Requests of clients at the endpoints authorize, par, token, device_authorization, introspect and revoke, and at session_api, by "
+            + "result: ok or the error of OAuth 2.0 or of the session API; the client is 'unknown' where it did not prove to be itself"
     ).only(when: "a client sent one")
     private static let providerLogouts = MetricSeries.counter(
         "gatehouse_provider_logouts_total",
