@@ -61,7 +61,10 @@ let moduleGraph: [(target: String, imports: [String])] = [
     ("GateOpenID", ["GateProviders", "GateCore", "Crypto", "CryptoExtras"]),
     ("GateSessions", ["GateCore", "Crypto"]),
     ("GateAssertion", ["GateCore", "Crypto"]),
-    ("GateIssuer", ["GateClients", "GateSessions", "GateAssertion", "GateCore", "Crypto"]),
+    (
+        "GateIssuer",
+        ["GateClients", "GateOpenID", "GateProviders", "GateSessions", "GateAssertion", "GateCore", "Crypto"]
+    ),
     (
         "GateHTTP",
         [
@@ -109,8 +112,8 @@ let moduleGraph: [(target: String, imports: [String])] = [
         [
             "GateOperations", "GateConfiguration", "GateAppConfiguration", "GateAssertion", "GateProxy",
             "GateProviderHTTP",
-            "GateOpenID", "GateHTTP", "GateProviders", "GatePages", "GatePolicy", "GateYAML", "GateWire", "GateNet",
-            "GateCore", "HTTPTypes", "NIOCore",
+            "GateOpenID", "GateHTTP", "GateClients", "GateProviders", "GatePages", "GatePolicy", "GateYAML", "GateWire",
+            "GateNet", "GateCore", "Crypto", "HTTPTypes", "NIOCore",
         ]
     ),
     (
@@ -183,7 +186,7 @@ let moduleGraph: [(target: String, imports: [String])] = [
         "gatehouse",
         [
             "GateCommandLine", "GateImport", "GateServer", "GateDiagnostics", "GateOperations", "GateConfiguration",
-            "GateAppConfiguration", "GateHTTP", "GateOpenID", "GateProviders", "GatePolicy", "GateCore",
+            "GateAppConfiguration", "GateHTTP", "GateClients", "GateOpenID", "GateProviders", "GatePolicy", "GateCore",
             "ArgumentParser", "Logging",
         ]
     ),

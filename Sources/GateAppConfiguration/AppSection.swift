@@ -236,6 +236,10 @@ extension AppDraft {
         if let accepts = self.accepts, accepts.value.isEmpty {
             reading.error("'accept' is an empty list; write [session], [token] or both", at: accepts.mark)
         }
+        if let accepts = self.accepts, self.forwardAuth != nil, accepts.value.contains(where: { $0.value == .token }) {
+            let help = "make it remove 'Authorization', so that the app gets no token that opens other apps"
+            reading.warning("the proxy in front forwards the access token to the app; \(help)", at: accepts.mark)
+        }
         let hasHost = self.hosts != nil || written.keys["host"] == nil
         self.isPlaced = hasHost && (self.path != nil || written.keys["path"] == nil)
         if let providers = self.providers, providers.value.isEmpty, self.machines?.value.isEmpty ?? true {

@@ -22,6 +22,9 @@ package struct TokenSigner: Sendable {
     /// The keys that verify the tokens.
     package let keys: AssertionKeys
 
+    /// What access tokens of these keys begin with.
+    private let heads: [[UInt8]]
+
     /// The longest token that is verified, in bytes.
     private static let maxBytes = 8192
 
@@ -29,7 +32,13 @@ package struct TokenSigner: Sendable {
     package init(keys: AssertionKeys, issuer: String) {
         self.keys = keys
         self.issuer = issuer
+        self.heads = keys.entries.filter { $0.role != .expired }.map {
+            $0.key.head(ofType: Purpose.accessToken.rawValue)
+        }
     }
+
+    /// Whether a text begins as the access tokens of this gateway do, and no other gateway's; it may be none all the same.
+    package func begins(_ text: some Sequence<UInt8>) -> Bool { self.heads.contains { text.starts(with: $0) } }
 
     /// The token with these claims and `iss`.
     ///

@@ -15,6 +15,14 @@ package struct ClientSettings: Sendable, Hashable {
         case confidential
     }
 
+    /// What tokens for others than apps have as `sub`.
+    package enum TokenSubject: String, Sendable, Hashable, CaseIterable {
+        /// The user key, as in all other tokens.
+        case user
+        /// The email address, if it is verified.
+        case email
+    }
+
     /// The bounds of ``accessTokenLifetime``.
     package static let accessTokenLifetimes: ClosedRange<Duration> = .seconds(60)...(.seconds(3600))
     /// The maximum number of redirect URIs of each of both lists.
@@ -48,6 +56,12 @@ package struct ClientSettings: Sendable, Hashable {
     package var isOpen = false
     /// Whether its tokens must be bound to a key of it, RFC 9449.
     package var requiresDPoP = false
+    /// Whether it must push its authorization requests, RFC 9126 §6.
+    package var requiresPushedRequests = false
+    /// What tokens for others than apps may be for, such as `sts.amazonaws.com`; through token exchange only.
+    package var tokenAudiences: [String] = []
+    /// What those have as `sub`.
+    package var tokenSubject = TokenSubject.user
     /// Where it is notified of sign-outs, OpenID Connect Back-Channel Logout §2.2.
     package var backChannelLogoutURI: WebURL?
     /// Its apps for the systems of Apple, each as team and bundle id: `TEAMID.com.example.notes`.

@@ -90,6 +90,14 @@ package struct Sealer: Sendable {
             .prefix(count).map { $0 }
     }
 
+    /// The tags of a message and a purpose with each of the secrets, the one that seals first.
+    package func tags(of message: [UInt8], for purpose: String, count: Int) -> [[UInt8]] {
+        let input = Sealer.input(message, purpose)
+        return self.keys.map { key in
+            Array(HMAC<SHA256>.authenticationCode(for: input, using: key.authentication).prefix(count))
+        }
+    }
+
     /// Whether a tag was made for a message and a purpose, with any of the secrets.
     package func authenticates(_ tag: [UInt8], of message: [UInt8], for purpose: String) -> Bool {
         guard !tag.isEmpty else { return false }

@@ -38,6 +38,12 @@ package enum EndpointPath: String, CaseIterable {
     case introspect
     /// A client gives a token back, RFC 7009.
     case revoke
+    /// A client pushes the parameters of its request for a code, RFC 9126 §2.
+    case pushedRequests = "par"
+    /// A client without a browser begins a sign-in on another device, RFC 8628 §3.1.
+    case deviceAuthorization = "device_authorization"
+    /// The page for the code that such a client shows, RFC 8628 §3.3.
+    case device
     /// A client signs the user out, OpenID Connect RP-Initiated Logout.
     case endSession = "end_session"
     /// The keys that verify tokens for clients.
@@ -61,8 +67,8 @@ package enum EndpointPath: String, CaseIterable {
         case .signIn, .apps, .keys, .style, .icon: [.get, .head]
         case .userinfo: [.get, .head, .post, .options]
         case .tokenKeys: [.get, .head, .options]
-        case .authorize, .endSession: [.get, .post]
-        case .token, .register, .introspect, .revoke: [.post, .options]
+        case .authorize, .endSession, .device: [.get, .post]
+        case .token, .register, .introspect, .revoke, .pushedRequests, .deviceAuthorization: [.post, .options]
         case .start: [.get]
         case .signOut: [.get, .head, .post]
         case .auth: RequestMethod.common
@@ -76,8 +82,9 @@ package enum EndpointPath: String, CaseIterable {
     var isImmediate: Bool {
         switch self {
         case .signIn, .resume, .auth, .keys, .tokenKeys, .register, .style, .icon: true
-        case .authorize, .token, .introspect, .revoke, .endSession, .start, .callback, .signOut, .backChannelLogout,
-            .frontChannelLogout, .userinfo, .apps, .sessionTransfer:
+        case .authorize, .token, .introspect, .revoke, .pushedRequests, .deviceAuthorization, .device, .endSession,
+            .start,
+            .callback, .signOut, .backChannelLogout, .frontChannelLogout, .userinfo, .apps, .sessionTransfer:
             false
         }
     }
@@ -88,7 +95,7 @@ package enum EndpointPath: String, CaseIterable {
         case .start, .callback, .backChannelLogout, .frontChannelLogout: true
         case .signIn, .signOut, .userinfo, .apps, .sessionTransfer, .resume, .auth, .keys, .style, .icon, .authorize,
             .token, .register,
-            .introspect, .revoke, .endSession, .tokenKeys:
+            .introspect, .revoke, .pushedRequests, .deviceAuthorization, .device, .endSession, .tokenKeys:
             false
         }
     }

@@ -19,7 +19,7 @@ package struct EndpointRequest: Sendable {
     private(set) var query: Form?
     /// The body as a form; nil if it is not one.
     let form: Form?
-    /// The body as JSON; nil if it is not one.
+    /// The body as JSON, of at most four levels; nil if it is not that.
     let json: JSON?
     /// The origin that was asked: the gateway's or an app's.
     let origin: Origin
@@ -40,6 +40,8 @@ package struct EndpointRequest: Sendable {
     let userAgent: String?
     /// The value of `Authorization`; nil without exactly one.
     let authorization: String?
+    /// The value of `DPoP`; nil without one, and empty, which no proof is, if there are several.
+    let proof: String?
     private let secFetchSite: String?
     private let fromOrigin: String?
 
@@ -54,9 +56,11 @@ package struct EndpointRequest: Sendable {
         self.method = request.method
         self.path = request.path.text(in: request.message)
         self.query = Form(encoded: request.queryText ?? "")
-        let type = EndpointRequest.value("content-type", of: request)?.prefix { $0 != ";" }.lowercased() ?? ""
-        self.json = type == "application/json" ? try? JSON(parsing: body, depth: 8) : nil
+        let type = EndpointRequest.value("content-type", of: request)?.lowercased() ?? ""
         let isForm = type.hasPrefix("application/x-www-form-urlencoded")
+        let isJSON = type.prefix { $0 != ";" && $0 != " " } == "application/json"
+        // What is not JSON is for the endpoint to reject.
+        self.json = isJSON ? (try? JSON(parsing: body, depth: 4)) : nil
         self.form = isForm ? String(validating: body, as: UTF8.self).flatMap { Form(encoded: $0) } : nil
         self.origin = runtime.origin(of: request)
         self.cookies = CookieHeader(of: request)
@@ -70,6 +74,8 @@ package struct EndpointRequest: Sendable {
         self.userAgent = EndpointRequest.value("user-agent", of: request)
         let hasOne = request.message.count(.authorization) == 1
         self.authorization = hasOne ? request.message.value(.authorization) : nil
+        let proofs = request.message.fields.filter { request.message.spells($0.nameRange, "dpop") }
+        self.proof = proofs.count > 1 ? "" : proofs.first.map { request.message.text($0.valueRange) }
         self.secFetchSite = request.message.value(.secFetchSite)
         self.fromOrigin = request.message.value(.origin)
     }

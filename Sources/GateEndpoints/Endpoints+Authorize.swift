@@ -19,6 +19,9 @@ extension Endpoints {
         guard let issuer = self.runtime.issuer, self.isOnGatewayHost(request) else { throw self.noClients }
         guard request.method == .post else {
             guard let form = request.query else { throw Failure(.clientRequest, "the query is not a form") }
+            if let pushed = issuer.unusedPushedRequest(in: form, now: request.now) {
+                return try await self.begin(pushed, request, issuer)
+            }
             return try await self.authorize(form, request, issuer)
         }
         guard let form = request.form else { throw Failure(.clientRequest, "the body is not a form") }
@@ -83,6 +86,7 @@ extension Endpoints {
             return self.consentPage(form, asked, session, request)
         }
         guard let ticket = request.ticket else { return step.signIn() }
+        self.runtime.metrics.clientRequest(asked.client.id, endpoint: "authorize", result: "ok")
         let code = AuthorizationCode(for: terms, ticket: ticket, random: self.runtime.random, now: request.now)
         return Rendering.redirect(to: asked.target.url(code: code.sealed(by: self.runtime.sealer)))
     }
@@ -97,7 +101,7 @@ extension Endpoints {
         guard case .value(let id) = form.single("client_id"), issuer.clients[id] == nil,
             let url = issuer.metadataURL(of: id),
             let documents = self.runtime.clientDocuments
-        else { return issuer.authorizationRequest(form) }
+        else { return issuer.authorizationRequest(in: form, now: request.now) }
         let document = try await documents.document(at: url, now: request.now) { () throws(Failure) in
             try self.runtime.openClients.admit(request.client, within: self.runtime.limits.signIns)
         }
@@ -164,6 +168,7 @@ extension Endpoints {
 
     /// Sends the browser back to the client with an error.
     func reject(_ error: OAuthError, to target: AuthorizationTarget, because failure: Failure? = nil) -> Response {
+        self.runtime.metrics.clientRequest(target.client, endpoint: "authorize", result: error.code.rawValue)
         let failure = failure ?? Failure(.clientRejected, "\(error.code.rawValue): \(error.detail)")
         let incident = self.runtime.rendering.logged(failure)
         var response = Rendering.redirect(to: target.url(error))
@@ -207,7 +212,7 @@ private struct NextStep {
 
 extension AuthorizationTarget {
     /// What the consent page shows of the redirect URI: the host, or the scheme of a native app.
-    var place: String { self.formTarget }
+    var place: String { WebURL(self.redirectURI)?.origin.host ?? String(self.redirectURI.prefix { $0 != ":" }) }
 
     /// The source expression of `form-action` for the redirect URI.
     var formTarget: String {

@@ -52,18 +52,31 @@ package struct Endpoints: Sendable {
 
     /// Whether the response needs no provider and no store.
     package func isImmediate(_ request: EndpointRequest) -> Bool {
-        self.runtime.wellKnown.document(host: request.origin.host, path: request.path) != nil
+        guard self.sessionAPI(request) == nil else { return false }
+        return self.runtime.wellKnown.document(host: request.origin.host, path: request.path) != nil
             || self.address(of: request)?.isImmediate ?? true
     }
 
     /// The endpoint that a path names; `/` is the list of apps where no app has it.
     func address(of request: EndpointRequest) -> EndpointPath? {
-        request.path == "/" ? .apps : self.steps(of: request).first.flatMap { EndpointPath(rawValue: $0) }
+        guard self.sessionAPI(request) == nil else { return nil }
+        return request.path == "/" ? .apps : self.steps(of: request).first.flatMap { EndpointPath(rawValue: $0) }
+    }
+
+    /// What a path names below that of the session API; nil if it is not there.
+    private func sessionAPI(_ request: EndpointRequest) -> String? {
+        guard let prefix = self.runtime.sessionAPI, self.isOnGatewayHost(request) else { return nil }
+        guard request.path != prefix else { return "" }
+        return request.path.hasPrefix("\(prefix)/") ? String(request.path.dropFirst(prefix.count + 1)) : nil
     }
 
     private func route(_ request: EndpointRequest) async throws(Failure) -> Response {
         if let document = self.runtime.wellKnown.document(host: request.origin.host, path: request.path) {
             return self.wellKnown(document, request)
+        }
+        if let name = self.sessionAPI(request), let issuer = self.runtime.issuer {
+            let tokens = TokenEndpoints(runtime: self.runtime, issuer: issuer)
+            return await SessionAPI(tokens: tokens).response(to: request, at: name)
         }
         let provider = self.steps(of: request).dropFirst().joined(separator: "/")
         guard let address = self.address(of: request), provider.isEmpty || address.takesProvider
@@ -85,10 +98,11 @@ package struct Endpoints: Sendable {
             return await ProviderLogoutEndpoints(runtime: self.runtime).backChannel(request, provider: provider)
         case .frontChannelLogout:
             return try await ProviderLogoutEndpoints(runtime: self.runtime).frontChannel(request, provider: provider)
-        case .userinfo, .token, .register, .introspect, .revoke, .tokenKeys:
-            guard request.method != .options else { return TokenEndpoints.preflight(at: address) }
+        case .userinfo, .token, .register, .introspect, .revoke, .pushedRequests, .deviceAuthorization, .tokenKeys:
+            guard request.method != .options else { return TokenEndpoints.preflight(address.methods) }
             return try await self.tokenEndpoint(address, request)
         case .authorize: return try await self.authorize(request)
+        case .device: return try await self.device(request)
         case .endSession: return try await self.endSession(request)
         case .apps: return try await self.apps(request)
         case .sessionTransfer: return try await self.sessionTransfer(request)
@@ -166,7 +180,7 @@ package struct Endpoints: Sendable {
 
     /// A document below `/.well-known/`, which pages of any origin may read.
     private func wellKnown(_ document: [UInt8], _ request: EndpointRequest) -> Response {
-        guard request.method != .options else { return TokenEndpoints.preflight(at: .tokenKeys) }
+        guard request.method != .options else { return TokenEndpoints.preflight(EndpointPath.tokenKeys.methods) }
         guard request.method == .get || request.method == .head else {
             return self.wrongMethod(request, at: .tokenKeys)
         }

@@ -21,24 +21,35 @@ struct TokenEndpoints: Sendable {
 
     /// The response to a request; errors are those of the protocol.
     func response(to request: EndpointRequest, at address: EndpointPath) async -> Response {
+        var known = "unknown"
+        func counted(_ result: String, _ response: Response) -> Response {
+            self.runtime.metrics.clientRequest(known, endpoint: address.rawValue, result: result)
+            return response
+        }
         do {
             guard let form = request.form else {
                 throw OAuthError(.invalidRequest, "the body is not application/x-www-form-urlencoded")
             }
             let client = try self.issuer.client(of: form, request.authorization)
+            known = client.id
             switch address {
-            case .introspect: return try await self.introspect(form, client, request)
-            case .revoke: return try await self.revoke(form, client)
-            default: return try await self.tokens(TokenRequest(client: client, form: form), request)
+            case .introspect: return counted("ok", try await self.introspect(form, client, request))
+            case .revoke: return counted("ok", try await self.revoke(form, client))
+            case .pushedRequests: return counted("ok", try self.push(form, client, request))
+            case .deviceAuthorization: return counted("ok", try await self.beginDevice(form, client, request))
+            default:
+                var asked = TokenRequest(client: client, form: form)
+                asked.keyThumbprint = try self.keyThumbprint(for: client, request)
+                return counted("ok", try await self.tokens(asked, request))
             }
         } catch let error as OAuthError {
-            return self.response(to: error, usesBasic: request.authorization != nil)
+            return counted(error.code.rawValue, self.response(to: error, usesBasic: request.authorization != nil))
         } catch let failure as Failure {
             let isBusy = failure.kind == .overloaded
             let error = OAuthError(isBusy ? .temporarilyUnavailable : .serverError, "see the log of the gateway")
-            return self.response(to: error, because: failure)
+            return counted(error.code.rawValue, self.response(to: error, because: failure))
         } catch {
-            return self.response(to: OAuthError(.serverError, "unknown"))
+            return counted("server_error", self.response(to: OAuthError(.serverError, "unknown")))
         }
     }
 
@@ -69,9 +80,9 @@ struct TokenEndpoints: Sendable {
     /// The response to the preflight of a page of any origin.
     ///
     /// Fetch standard §3.3.3.
-    static func preflight(at address: EndpointPath) -> Response {
+    static func preflight(_ methods: [RequestMethod]) -> Response {
         var fields: HTTPFields = [.accessControlAllowOrigin: "*"]
-        fields[.accessControlAllowMethods] = address.methods.map(\.rawValue).joined(separator: ", ")
+        fields[.accessControlAllowMethods] = methods.map(\.rawValue).joined(separator: ", ")
         fields[.accessControlAllowHeaders] = "Authorization, Content-Type, DPoP"
         fields[.accessControlMaxAge] = "7200"
         return Response(204, fields: fields)
@@ -97,8 +108,8 @@ extension TokenEndpoints {
         switch type {
         case .authorizationCode: return try await self.redeem(request, own)
         case .refreshToken: return try await self.refresh(request, own)
-        case .deviceCode, .tokenExchange:
-            throw OAuthError(.unsupportedGrantType, "'grant_type' is not supported yet")
+        case .deviceCode: return try await self.redeemDevice(request, own)
+        case .tokenExchange: return try await self.exchange(request, own)
         }
     }
 
@@ -107,27 +118,39 @@ extension TokenEndpoints {
         let code = try self.issuer.code(in: request, now: own.now)
         let sessions = self.runtime.sessions
         let host = self.runtime.publicOrigin.host
-        switch try await sessions.redeem(code, boundTo: nil, gatewayHost: host, now: own.now) {
+        switch try await sessions.redeem(code, boundTo: request.keyThumbprint, gatewayHost: host, now: own.now) {
         case .none: throw OAuthError(.invalidGrant, "the session of the user has ended")
         case .replayed: throw OAuthError(.invalidGrant, "the code was used before; its tokens are revoked")
-        case .issued(let session):
-            do {
-                let response = try self.tokens(of: session, request, own, nonce: code.terms.nonce)
-                self.runtime.log.grantBegan(
-                    session.grant.client,
-                    of: session.session.profile,
-                    session: session.session.id
-                )
-                return response
-            } catch {
-                try? await sessions.endClient(session.ticket)
-                throw error
-            }
+        case .issued(let session): return try await self.firstTokens(of: session, request, own, nonce: code.terms.nonce)
         }
     }
 
-    /// RFC 6749 §6, RFC 9700 §4.14.2.
+    /// The first tokens of a client's session, which ends if there can be none.
+    func firstTokens(
+        of session: ClientSession,
+        _ request: TokenRequest,
+        _ own: EndpointRequest,
+        nonce: String?
+    ) async throws -> Response {
+        do {
+            let response = try self.tokens(of: session, request, own, nonce: nonce)
+            self.runtime.log.grantBegan(session.grant.client, of: session.session.profile, session: session.session.id)
+            return response
+        } catch {
+            // The session expires by itself if the store is unavailable.
+            try? await self.runtime.sessions.endClient(session.ticket)
+            throw error
+        }
+    }
+
     private func refresh(_ request: TokenRequest, _ own: EndpointRequest) async throws -> Response {
+        try self.tokens(of: try await self.refreshed(request, own), request, own, nonce: nil)
+    }
+
+    /// The session of a client whose refresh token has been replaced by the next.
+    ///
+    /// RFC 6749 §6, RFC 9700 §4.14.2.
+    func refreshed(_ request: TokenRequest, _ own: EndpointRequest) async throws -> ClientSession {
         guard let text = request.form["refresh_token"] else {
             throw OAuthError(.invalidRequest, "'refresh_token' is missing")
         }
@@ -143,6 +166,7 @@ extension TokenEndpoints {
         guard let current else { throw ended }
         // Before the token is replaced: what is denied now may be admitted later.
         try self.check(current, of: request.client, own)
+        try TokenEndpoints.checkKey(of: current, request)
         switch try await sessions.rotate(token, of: request.client.id, now: own.now) {
         case .none: throw ended
         case .reused(let session):
@@ -152,12 +176,12 @@ extension TokenEndpoints {
                 session: session.session.id
             )
             throw OAuthError(.invalidGrant, "the refresh token was used before; the sign-in of the client has ended")
-        case .rotated(let session): return try self.tokens(of: session, request, own, nonce: nil)
+        case .rotated(let session): return session
         }
     }
 
     /// The session of a client, confirmed by the provider if that is due.
-    private func confirmed(_ ticket: Ticket, of client: ClientSettings) async throws(Failure) -> ClientSession? {
+    func confirmed(_ ticket: Ticket, of client: ClientSettings) async throws(Failure) -> ClientSession? {
         let host = ClientGrant.host(of: client.id)
         let found = try await SessionLookUp(runtime: self.runtime).session(for: ticket, host: host, mayAskUser: false)
         guard case .session = found else { return nil }
@@ -165,7 +189,7 @@ extension TokenEndpoints {
     }
 
     /// Checks that the rules of the client admit its user, and that the sign-in at it is not over.
-    private func check(_ session: ClientSession, of client: ClientSettings, _ own: EndpointRequest) throws {
+    func check(_ session: ClientSession, of client: ClientSettings, _ own: EndpointRequest) throws {
         if let lifetime = client.lifetime, own.now.since(session.session.created) >= lifetime {
             throw OAuthError(.invalidGrant, "the sign-in has ended after the client's 'lifetime'")
         }
@@ -182,14 +206,25 @@ extension TokenEndpoints {
     /// The token response.
     ///
     /// RFC 6749 §5.1, OpenID Connect Core §3.1.3.3 and §12.2.
-    private func tokens(
+    func tokens(
         of session: ClientSession,
         _ request: TokenRequest,
         _ own: EndpointRequest,
         nonce: String?
     ) throws -> Response {
+        TokenEndpoints.json(200, .object(try self.members(of: session, request, own, nonce: nonce)))
+    }
+
+    /// Its members.
+    func members(
+        of session: ClientSession,
+        _ request: TokenRequest,
+        _ own: EndpointRequest,
+        nonce: String?
+    ) throws -> [String: JSON] {
         let client = request.client
         try self.check(session, of: client, own)
+        try TokenEndpoints.checkKey(of: session, request)
         let named = try self.issuer.audiences(namedIn: request, grantedTo: session.grant)
         let audiences = self.runtime.permitted(named, to: session.session.profile)
         guard !audiences.isEmpty else {
@@ -197,9 +232,15 @@ extension TokenEndpoints {
         }
         let end = client.lifetime.map { session.session.created.advanced(by: $0).since(own.now) }
         let lifetime = min(client.accessTokenLifetime, end ?? client.accessTokenLifetime)
-        let accessToken = try self.issuer.accessToken(of: session, for: audiences, lifetime: lifetime, now: own.now)
+        let accessToken = try self.issuer.accessToken(
+            of: session,
+            for: audiences,
+            boundTo: request.keyThumbprint,
+            lifetime: lifetime,
+            now: own.now
+        )
         var members: [String: JSON] = [
-            "access_token": .string(accessToken), "token_type": "Bearer",
+            "access_token": .string(accessToken), "token_type": request.keyThumbprint == nil ? "Bearer" : "DPoP",
             "expires_in": .int(lifetime.components.seconds),
             "scope": .string(session.grant.scopes.joined(separator: " ")),
         ]
@@ -211,7 +252,7 @@ extension TokenEndpoints {
             let text = try issuer.idToken(of: session, for: client, nonce: nonce, beside: accessToken, now: own.now)
             members["id_token"] = .string(text)
         }
-        return TokenEndpoints.json(200, .object(members))
+        return members
     }
 }
 
@@ -242,13 +283,18 @@ extension TokenEndpoints {
             )
         }
         guard let token = self.issuer.accessToken(text.utf8, now: own.now),
-            isIdentical(token.client, client.id) || self.issuer.audiences(of: client).contains(where: token.isFor),
+            isIdentical(token.client, client.id) || self.issuer.apps(of: client).contains(where: token.isFor),
             let session = try await self.runtime.sessions.clientSession(token.ticket, of: token.client, now: own.now)
         else { return inactive }
         var members = self.facts(of: session, token.client, ["token_type": "Bearer"])
         members["exp"] = .int(token.expires.seconds)
         members["iat"] = .int(token.issued.seconds)
         members["aud"] = .array(token.audiences.map(JSON.string))
+        members["act"] = token.actor
+        if let key = token.keyThumbprint {
+            members["token_type"] = "DPoP"
+            members["cnf"] = ["jkt": .string(key)]
+        }
         return TokenEndpoints.json(200, .object(members))
     }
 
@@ -284,31 +330,42 @@ extension TokenEndpoints {
     ///
     /// OpenID Connect Core §5.3.
     func userinfo(_ own: EndpointRequest) async -> Response {
-        do throws(Failure) {
-            let bearer = own.authorization.flatMap(TokenEndpoints.bearer)
-            guard let bearer, let token = self.issuer.accessToken(bearer.utf8, now: own.now),
-                let client = self.issuer.client(issuedTo: token.client),
-                let session = try await self.confirmed(token.ticket, of: client)
-            else { return self.challenge(OAuthError(.invalidToken, "the token is invalid, expired or revoked")) }
-            guard session.grant.scopes.contains("openid") else {
-                return self.challenge(OAuthError(.insufficientScope, "userinfo needs the scope 'openid'"))
+        do {
+            let token = try self.accessToken(of: own)
+            let session = try await self.session(of: token)
+            // An exchanged token may have fewer scopes than the grant.
+            let scopes = session.grant.scopes.filter(token.scopes.contains)
+            guard scopes.contains("openid") else {
+                throw OAuthError(.insufficientScope, "userinfo needs the scope 'openid'")
             }
-            return TokenEndpoints.json(200, .object(session.session.profile.claims(for: session.grant.scopes)))
+            return TokenEndpoints.json(200, .object(session.session.profile.claims(for: scopes)))
+        } catch let error as OAuthError {
+            return self.challenge(error, usesDPoP: own.proof != nil)
         } catch {
-            return self.response(to: OAuthError(.temporarilyUnavailable, "see the log of the gateway"), because: error)
+            let failure = error as? Failure
+            return self.response(
+                to: OAuthError(.temporarilyUnavailable, "see the log of the gateway"),
+                because: failure
+            )
         }
     }
 
-    /// RFC 6750 §3.
-    private func challenge(_ error: OAuthError) -> Response {
-        var response = self.response(to: error)
-        let text = "Bearer realm=\"gatehouse\", error=\"\(error.code.rawValue)\", error_description=\"\(error.detail)\""
-        response.head.headerFields[.wwwAuthenticate] = text
-        return response
+    /// The live session of an access token.
+    func session(of token: AccessToken) async throws -> ClientSession {
+        guard let client = self.issuer.client(issuedTo: token.client),
+            let session = try await self.confirmed(token.ticket, of: client)
+        else { throw OAuthError(.invalidToken, "the session of the token has ended") }
+        return session
     }
 
-    private static func bearer(_ value: String) -> Substring? {
-        guard value.utf8.count > 7, value.prefix(7).lowercased() == "bearer " else { return nil }
-        return value.dropFirst(7).drop { $0 == " " }
+    /// RFC 6750 §3, RFC 9449 §7.1.
+    private func challenge(_ error: OAuthError, usesDPoP: Bool) -> Response {
+        var response = self.response(to: error)
+        if case .invalidDPoPProof = error.code { response.head.status = .unauthorized }
+        let scheme =
+            usesDPoP ? "DPoP algs=\"\(DPoPProof.algorithms.joined(separator: " "))\"" : "Bearer realm=\"gatehouse\""
+        let text = "\(scheme), error=\"\(error.code.rawValue)\", error_description=\"\(error.detail)\""
+        response.head.headerFields[.wwwAuthenticate] = text
+        return response
     }
 }

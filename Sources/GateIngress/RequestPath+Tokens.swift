@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateAssertion
 internal import GateClients
 internal import GateCore
+internal import GateEndpoints
 internal import GateHTTP
 internal import GateIssuer
 internal import GateOpenID
@@ -16,63 +18,79 @@ enum FoundToken {
     /// The request has none.
     case none
     /// It is valid, and so is its session.
-    case valid(CachedSession, AccessToken)
+    case valid(CachedSession, VerifiedToken)
     /// It is not.
     case rejected(Failure)
     /// Its session has to be looked up.
-    case unknown(AccessToken)
+    case unknown(VerifiedToken)
 }
 
 // Access tokens of this gateway that clients bring instead of a session.
 extension RequestPath {
-    /// What the access token of a request leads to on a route.
-    func token(of request: RequestHead, on route: RuntimeRoute, lookup: SessionLookup? = nil) -> FoundToken {
-        guard route.takesTokens, let issuer = self.runtime.issuer, let text = self.bearer(of: request) else {
+    /// What the access token of a request leads to on a route; the rules of its client are another matter.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - route: The route.
+    ///   - lookup: The result of an earlier look-up of its session.
+    ///   - provesKey: Whether the proof of its key is spent; once for each request.
+    /// - Returns: What it leads to.
+    func token(
+        of request: RequestHead,
+        on route: RuntimeRoute,
+        lookup: SessionLookup? = nil,
+        provesKey: Bool = false
+    ) -> FoundToken {
+        guard route.takesTokens, let issuer = self.runtime.issuer, let (text, isBound) = self.bearer(of: request) else {
             return .none
         }
-        guard let entry = self.loop.tokens.entry(text, of: issuer, now: self.loop.now) else {
-            guard self.isOurs(text, issuer) || !route.takesMachines && self.runtime.cookieKey(of: request) == nil else {
-                return .none
-            }
-            return .rejected(Failure(.tokenRejected, "it is expired, or not an access token of this gateway"))
+        guard let token = self.loop.tokens.token(text, of: issuer, now: self.loop.now) else {
+            let isOurs = issuer.signer.begins(text.readableBytesView)
+            guard isOurs || !route.takesMachines && self.runtime.cookieKey(of: request) == nil else { return .none }
+            let reason =
+                "it is expired, of a client that 'clients' does not have, or not an access token of this gateway"
+            return .rejected(Failure(.tokenRejected, reason))
         }
-        let token = entry.token
-        guard token.isFor(route.route.audience) else {
+        guard token.isFor(route) else {
             let help = "ask for one with 'resource=\(route.route.audience)'"
             return .rejected(Failure(.tokenRejected, "the token is not for \(route.name): \(help)"))
         }
-        guard let client = issuer.client(issuedTo: token.client), !client.isOpen || route.maxMCPBody != nil else {
-            let shown = PrintableText.escaped(token.client, limit: 100)
-            return .rejected(Failure(.tokenRejected, "no client '\(shown)' is configured in 'clients'"))
+        let key = token.token.keyThumbprint
+        guard isBound == (key != nil) else {
+            let help = isBound ? "bound to no key: send it as Bearer" : "bound to a key: send it as DPoP, with a proof"
+            return .rejected(Failure(.tokenRejected, "the token is \(help)"))
         }
-        guard token.keyThumbprint == nil else {
-            return .rejected(Failure(.tokenRejected, "the token is bound to a key, and the request has no proof"))
+        if provesKey, let key, let failure = self.proofFailure(of: request, key, text) {
+            return .rejected(failure)
         }
-        let found = self.loop.sessions.session(entry.key, host: ClientGrant.host(of: token.client), now: self.loop.tick)
-        guard let found, found.isCurrent(on: route, runtime: self.runtime, now: self.loop.now) else {
-            switch lookup {
-            case nil: return .unknown(token)
-            case .unavailable(let failure): return .rejected(failure)
-            case .needsUser: return .rejected(Failure(.tokenRejected, "the user has to sign in again for the client"))
-            case .done:
-                guard let found else { return .rejected(Failure(.tokenRejected, "the session of the token has ended")) }
-                return self.checked(found, token, client)
-            }
+        let found = self.loop.sessions.session(token.key, host: token.host, now: self.loop.tick)
+        if let found, found.isCurrent(on: route, runtime: self.runtime, now: self.loop.now) {
+            return .valid(found, token)
         }
-        return self.checked(found, token, client)
+        switch lookup {
+        case nil: return .unknown(token)
+        case .unavailable(let failure): return .rejected(failure)
+        case .needsUser: return .rejected(Failure(.tokenRejected, "the user has to sign in again for the client"))
+        case .done:
+            let ended = FoundToken.rejected(Failure(.tokenRejected, "the session of the token has ended"))
+            return found.map { .valid($0, token) } ?? ended
+        }
     }
 
-    /// A session whose user the client's own rules admit.
-    private func checked(_ session: CachedSession, _ token: AccessToken, _ client: ClientSettings) -> FoundToken {
-        let age = self.loop.now.since(session.session.created)
-        guard client.lifetime.map({ age < $0 }) ?? true else {
-            return .rejected(Failure(.tokenRejected, "the sign-in at '\(client.id)' is older than its 'lifetime'"))
+    /// Why the client's own rules do not admit the user of a session; nil if they do.
+    private func rejection(
+        of session: CachedSession,
+        at token: VerifiedToken,
+        from address: () -> IPAddress?
+    ) -> Failure? {
+        if let lifetime = token.client.lifetime, self.loop.now.since(session.session.created) >= lifetime {
+            return Failure(.tokenRejected, "the sign-in at '\(token.client.id)' is older than its 'lifetime'")
         }
-        switch session.decision(at: client, now: self.loop.now) {
-        case .admitted: return .valid(session, token)
-        case .denied(let denial): return .rejected(denial.failure(of: session.session.profile, app: client.id))
+        switch session.decision(at: token, from: address, now: self.loop.now) {
+        case .admitted: return nil
+        case .denied(let denial): return denial.failure(of: session.session.profile, app: token.client.id)
         case .signInNeeded, .authenticationNeeded, .openToAll, .openToNetwork:
-            return .rejected(Failure(.tokenRejected, "the user has to sign in again for the client '\(client.id)'"))
+            return Failure(.tokenRejected, "the user has to sign in again for the client '\(token.client.id)'")
         }
     }
 
@@ -84,12 +102,13 @@ extension RequestPath {
         isRetry: Bool,
         _ client: () -> IPAddress?
     ) -> Verdict? {
-        switch self.token(of: request, on: route, lookup: lookup) {
+        switch self.token(of: request, on: route, lookup: lookup, provesKey: lookup == nil && !isRetry) {
         case .none: return nil
         case .rejected(let failure): return .refused(failure)
         case .unknown(let token):
-            return .needsSession(SoughtSession(token.ticket, host: ClientGrant.host(of: token.client)), route)
-        case .valid(let session, _):
+            return .needsSession(SoughtSession(token.token.ticket, host: token.host), route)
+        case .valid(let session, let token):
+            if let failure = self.rejection(of: session, at: token, from: client) { return .refused(failure) }
             if self.loop.access != nil { self.loop.found = session }
             if isRetry { session.dropAuthorization(on: route) }
             let verdict = self.verdict(for: request, on: route, session: session, isAmbient: false, client)
@@ -108,37 +127,63 @@ extension RequestPath {
     /// When the access token of a request ends; nil if it has none.
     func accessTokenEnd(of request: RequestHead, on route: RuntimeRoute) -> Instant? {
         guard case .valid(_, let token) = self.token(of: request, on: route, lookup: .done) else { return nil }
-        return token.expires
+        return token.token.expires
     }
 
     /// Whether a request has an access token of this gateway, which no app must get: it may be for another one.
     func hasOwnToken(_ request: RequestHead) -> Bool {
-        guard let issuer = self.runtime.issuer, let text = self.bearer(of: request) else { return false }
-        return self.loop.tokens.entry(text, of: issuer, now: self.loop.now) != nil || self.isOurs(text, issuer)
+        guard let issuer = self.runtime.issuer, let (text, _) = self.bearer(of: request) else { return false }
+        return issuer.signer.begins(text.readableBytesView)
     }
 
-    private func isOurs(_ text: ByteBuffer, _ issuer: Issuer) -> Bool {
-        TokenIssuer.claimedIssuer(of: String(buffer: text)).map { isIdentical($0, issuer.url) } ?? false
-    }
-
-    /// The token of `Authorization: Bearer`; nil without exactly one.
+    /// Spends the proof that the sender of a request has a key; nil if it is valid.
     ///
-    /// RFC 6750 §2.1.
-    private func bearer(of request: RequestHead) -> ByteBuffer? {
+    /// RFC 9449 §4.3 and §7.1.
+    private func proofFailure(of request: RequestHead, _ key: String, _ token: ByteBuffer) -> Failure? {
+        let fields = request.message.fields.filter { request.message.spells($0.nameRange, "dpop") }
+        guard fields.count == 1, let field = fields.first else {
+            return Failure(
+                .tokenRejected,
+                "the token is bound to a key, and the request has not exactly one header DPoP"
+            )
+        }
+        let origin = self.runtime.origin(of: request)
+        let target = DPoPProof.Target(
+            method: request.method.rawValue,
+            urls: [
+                "\(origin)\(request.target.prefix { $0 != "?" })", "\(origin)\(request.path.text(in: request.message))",
+            ],
+            accessToken: Array(token.readableBytesView)
+        )
+        do throws(OAuthError) {
+            let proof = try DPoPProof(Array(request.message.slice(field.valueRange)), for: target, now: self.loop.now)
+            guard isIdentical(proof.keyThumbprint, key) else {
+                return Failure(.tokenRejected, "the token is bound to another key than that of the header DPoP")
+            }
+            try self.runtime.proofs.spend(proof)
+            return nil
+        } catch {
+            return Failure(.tokenRejected, "\(error.code.rawValue): \(error.detail)")
+        }
+    }
+
+    /// The token of `Authorization: Bearer` or `DPoP`, and whether it is the latter; nil without exactly one.
+    ///
+    /// RFC 6750 §2.1, RFC 9449 §7.1.
+    private func bearer(of request: RequestHead) -> (ByteBuffer, isBound: Bool)? {
         guard let field = request.message.first(.authorization), request.message.count(.authorization) == 1 else {
             return nil
         }
-        let range = field.valueRange
+        if let text = self.credentials(of: "bearer ", in: field.valueRange, request) { return (text, false) }
+        return self.credentials(of: "dpop ", in: field.valueRange, request).map { ($0, true) }
+    }
+
+    /// What follows a scheme, which is in lower case with a space after it; nil if the value has another scheme.
+    private func credentials(of scheme: String, in range: Range<Int>, _ request: RequestHead) -> ByteBuffer? {
+        let start = range.lowerBound + scheme.utf8.count
+        guard start < range.upperBound, request.message.spells(range.lowerBound..<start, scheme) else { return nil }
         let bytes = request.message.bytes
-        let scheme = "bearer ".utf8
-        guard range.count > scheme.count else { return nil }
-        for (offset, letter) in scheme.enumerated() {
-            guard let byte: UInt8 = bytes.getInteger(at: bytes.readerIndex + range.lowerBound + offset),
-                byte | 0x20 == letter
-            else { return nil }
-        }
-        let start = bytes.readerIndex + range.lowerBound + scheme.count
-        return bytes.getSlice(at: start, length: range.count - scheme.count)
+        return bytes.getSlice(at: bytes.readerIndex + start, length: range.upperBound - start)
     }
 }
 

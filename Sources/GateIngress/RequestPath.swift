@@ -86,7 +86,7 @@ struct RequestPath {
             return .refused(Failure(.upstreamLoop, detail))
         }
         guard !request.isAsterisk else { return .respond(status: 204) }
-        guard !self.isOwn(request), !self.isWellKnown(request) else {
+        guard !self.isOwn(request), !self.isWellKnown(request), !self.isSessionAPI(request) else {
             return self.runtime.serves(host) ? .endpoint : self.noSuchApp(host)
         }
         guard let route = self.route(of: request) else {
@@ -248,6 +248,15 @@ extension RequestPath {
         let path = request.path.text(in: request.message)
         guard path.utf8.starts(with: WellKnownDocuments.prefix.utf8) else { return false }
         return self.runtime.wellKnown.document(host: request.authority.host, path: path) != nil
+    }
+
+    /// Whether the path is that of the session API, or below it.
+    private func isSessionAPI(_ request: RequestHead) -> Bool {
+        guard let prefix = self.runtime.sessionAPI, request.authority.host == self.runtime.publicOrigin.host else {
+            return false
+        }
+        let path = request.path.text(in: request.message)
+        return path.hasPrefix(prefix) && (path.utf8.count == prefix.utf8.count || path.hasPrefix("\(prefix)/"))
     }
 
     /// Whether the request is for `/` of the gateway's host, which is a page of ours where no app has it.

@@ -20,6 +20,10 @@ package struct AccessToken: Sendable, Hashable {
     package let expires: Instant
     /// The thumbprint of the key that its sender must prove to have; nil for any sender.
     package let keyThumbprint: String?
+    /// The client that acts for the user, and those before it; nil if the token was not exchanged.
+    ///
+    /// RFC 8693 §4.1.
+    package let actor: JSON?
     /// The ticket of the client's session.
     package let ticket: Ticket
 
@@ -30,16 +34,18 @@ package struct AccessToken: Sendable, Hashable {
 extension Issuer {
     /// How much the clocks of several gateways may differ.
     private static let clockLeeway = Duration.seconds(5)
-    private static let grantPurpose = "client/access"
 
     /// An access token of a client's session.
     ///
-    /// Its sealed claim has the ticket of the session, so that the gateway finds that without an index of tokens; only the gateway
+    /// Its claim `grant` has the ticket of the session, so that the gateway finds that without an index of tokens; only the gateway
     /// can open it.
     ///
     /// - Parameters:
     ///   - client: The session.
     ///   - audiences: Whom it is for, some of those of the grant.
+    ///   - scopes: What it is for; nil for all scopes of the grant.
+    ///   - keyThumbprint: The key that its sender must prove to have; nil for any sender.
+    ///   - actor: The claim about who acts for the user; nil for the client that the user signed in at.
     ///   - lifetime: How long it is valid.
     ///   - now: The time.
     /// - Returns: The token.
@@ -47,20 +53,24 @@ extension Issuer {
     package func accessToken(
         of client: ClientSession,
         for audiences: [String],
+        scopes: [String]? = nil,
+        boundTo keyThumbprint: String? = nil,
+        actor: JSON? = nil,
         lifetime: Duration,
         now: Instant
     ) throws(Failure) -> String {
         let grant = client.grant
-        let ticket = self.sealer.seal(Array(client.ticket.text.utf8), for: Issuer.grantPurpose)
+        let id = self.random.token(16)
         var claims: [String: JSON] = [
             "sub": .string(client.session.profile.user), "client_id": .string(grant.client),
-            "scope": .string(grant.scopes.joined(separator: " ")), "iat": .int(now.seconds),
-            "exp": .int(now.advanced(by: lifetime).seconds), "jti": .string(self.random.token(16)),
-            "sid": .string(client.session.signInID), "grant": .string(Base64URL.encode(ticket)),
+            "scope": .string((scopes ?? grant.scopes).joined(separator: " ")), "iat": .int(now.seconds),
+            "exp": .int(now.advanced(by: lifetime).seconds), "jti": .string(id),
+            "grant": .string(client.ticket.masked(for: id, by: self.sealer)),
         ]
         claims["aud"] = audiences.count == 1 ? .string(audiences[0]) : .array(audiences.map(JSON.string))
         claims["auth_time"] = client.session.authenticated.map { .int($0.seconds) }
-        claims["cnf"] = grant.keyThumbprint.map { ["jkt": .string($0)] }
+        claims["act"] = actor
+        claims["cnf"] = keyThumbprint.map { ["jkt": .string($0)] }
         return try self.signer.sign(claims, as: .accessToken)
     }
 
@@ -73,9 +83,10 @@ extension Issuer {
             guard let expires = claims["exp"]?.numericDate, let issued = claims["iat"]?.numericDate, now < expires,
                 issued <= now.advanced(by: Issuer.clockLeeway)
             else { return false }
-            let sealed = claims["grant"]?.string.flatMap { Base64URL.decode($0) }
-            let plain = sealed.flatMap { self.sealer.open($0, for: Issuer.grantPurpose) }
-            ticket = plain.flatMap { Ticket($0) }
+            guard let masked = claims["grant"]?.string, let id = claims["jti"]?.string,
+                let client = claims["client_id"]?.string
+            else { return false }
+            ticket = Ticket(masked: masked, for: id, host: ClientGrant.host(of: client), by: self.sealer)
             return ticket != nil
         }
         guard let claims, let ticket, let client = claims["client_id"]?.string,
@@ -89,6 +100,7 @@ extension Issuer {
             issued: issued,
             expires: expires,
             keyThumbprint: claims["cnf"]?["jkt"]?.string,
+            actor: claims["act"],
             ticket: ticket
         )
     }

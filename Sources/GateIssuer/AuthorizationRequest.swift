@@ -41,6 +41,8 @@ package struct AuthorizationRequest: Sendable {
 
 /// Where the response to an authorization request goes.
 package struct AuthorizationTarget: Sendable, Hashable {
+    /// The client.
+    package let client: String
     /// The redirect URI of the client, registered.
     package let redirectURI: String
     /// What the client wants back.
@@ -113,6 +115,7 @@ extension Issuer {
         }
         let state = form.single("state")
         let target = AuthorizationTarget(
+            client: client.id,
             redirectURI: redirectURI,
             state: form["state"].flatMap { $0.utf8.count <= Issuer.maxValue ? $0 : nil },
             issuer: self.url
@@ -134,8 +137,11 @@ extension Issuer {
     ) throws(OAuthError) -> AuthorizationRequest {
         try Issuer.checkNames(of: form)
         if form["request"] != nil { throw OAuthError(.requestNotSupported, "request objects are not supported") }
-        if form["request_uri"] != nil {
-            throw OAuthError(.requestURINotSupported, "'request_uri' is not one of /oauth2/par")
+        if let uri = form["request_uri"] {
+            guard PushedRequest.isURI(uri) else {
+                throw OAuthError(.requestURINotSupported, "'request_uri' is not one of /oauth2/par")
+            }
+            throw OAuthError(.invalidRequestURI, "'request_uri' is not one that this client has pushed")
         }
         if form["registration"] != nil {
             throw OAuthError(.registrationNotSupported, "'registration' is not supported")
@@ -163,7 +169,12 @@ extension Issuer {
         }
         terms.audiences = named.isEmpty ? self.audiences(of: client) : named
         terms.nonce = form["nonce"]
-        terms.keyThumbprint = form["dpop_jkt"]
+        if let thumbprint = form["dpop_jkt"] {
+            guard DPoPProof.isThumbprint(thumbprint) else {
+                throw OAuthError(.invalidRequest, "'dpop_jkt' must be a SHA-256 thumbprint in base64url (RFC 9449 §10)")
+            }
+            terms.keyThumbprint = thumbprint
+        }
         return AuthorizationRequest(
             client: client,
             target: target,
@@ -187,7 +198,7 @@ extension Issuer {
             }
         }
         let long = form.fields.first { field in
-            let isToken = field.name.hasSuffix("_hint") || field.name.hasSuffix("token") || field.name == "code"
+            let isToken = ["_hint", "token", "code"].contains { field.name.hasSuffix($0) }
             return field.value.utf8.count > (isToken ? 4 * self.maxValue : self.maxValue)
         }
         if let long { throw OAuthError(.invalidRequest, "'\(long.name)' is too long") }

@@ -48,11 +48,19 @@ package struct Issuer: Sendable {
     /// OpenID Connect Core §5.4 and §11.
     package static let scopes = ["openid", "profile", "email", "groups", "offline_access"]
 
-    /// The audiences that access tokens of a client may have: of its apps, or the gateway itself.
+    /// The audiences that access tokens of a client may have: its apps, or userinfo if it has none.
     package func audiences(of client: ClientSettings) -> [String] {
-        let found = client.audiences.compactMap { self.audiences[$0] }
-        return found.isEmpty ? [self.url] : found
+        let apps = self.apps(of: client)
+        return apps.isEmpty ? [self.userinfo] : apps
     }
+
+    /// The audiences of the apps that access tokens of a client may be for.
+    package func apps(of client: ClientSettings) -> [String] { client.audiences.compactMap { self.audiences[$0] } }
+
+    /// The audience of tokens for no app.
+    ///
+    /// No app can have it, which is not so for the URL of the issuer.
+    private var userinfo: String { "\(self.url)/oauth2/userinfo" }
 
     /// The audience that a `resource` of a request names; nil if tokens of the client may not be for that.
     ///

@@ -6,7 +6,8 @@ package import GateCore
 ///
 /// The description is for the developer of the client: it names what is wrong and what to change, and holds no secret.
 package struct OAuthError: Error, Sendable, Equatable {
-    /// The values of `error`: RFC 6749 §4.1.2.1 and §5.2, OpenID Connect Core §3.1.2.6, RFC 9126 §2.3, RFC 8707 §2, RFC 6750 §3.1.
+    /// The values of `error`: RFC 6749 §4.1.2.1 and §5.2, OpenID Connect Core §3.1.2.6, RFC 9126 §2.3, RFC 8707 §2, RFC 6750 §3.1,
+    /// RFC 8628 §3.5, RFC 9449 §5.
     package enum Code: String, Sendable, CaseIterable {
         /// A parameter is missing, repeated or malformed.
         case invalidRequest = "invalid_request"
@@ -50,6 +51,14 @@ package struct OAuthError: Error, Sendable, Equatable {
         case invalidToken = "invalid_token"
         /// The access token has not the scope.
         case insufficientScope = "insufficient_scope"
+        /// The user has not decided about the device yet.
+        case authorizationPending = "authorization_pending"
+        /// The device asks too often.
+        case slowDown = "slow_down"
+        /// The code of the device has expired.
+        case expiredToken = "expired_token"
+        /// The proof of a key is missing or not valid.
+        case invalidDPoPProof = "invalid_dpop_proof"
     }
 
     /// What is wrong, for the program.

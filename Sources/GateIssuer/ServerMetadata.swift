@@ -19,6 +19,8 @@ extension Issuer {
             "userinfo_endpoint": .string(endpoint("userinfo")),
             "introspection_endpoint": .string(endpoint("introspect")),
             "revocation_endpoint": .string(endpoint("revoke")),
+            "pushed_authorization_request_endpoint": .string(endpoint("par")),
+            "device_authorization_endpoint": .string(endpoint("device_authorization")),
             "end_session_endpoint": .string(endpoint("end_session")),
             "jwks_uri": .string(endpoint("token-keys.json")),
             "response_types_supported": ["code"],
@@ -32,6 +34,7 @@ extension Issuer {
             "introspection_endpoint_auth_methods_supported": ["client_secret_basic", "client_secret_post"],
             "revocation_endpoint_auth_methods_supported": methods,
             "code_challenge_methods_supported": ["S256"],
+            "dpop_signing_alg_values_supported": .array(DPoPProof.algorithms.map(JSON.string)),
             "prompt_values_supported": ["none", "login", "consent", "select_account"],
             "authorization_response_iss_parameter_supported": true,
             "backchannel_logout_supported": true,
@@ -39,6 +42,7 @@ extension Issuer {
             "claims_parameter_supported": false,
             "request_parameter_supported": false,
             "request_uri_parameter_supported": false,
+            "require_pushed_authorization_requests": false,
         ]
         if self.open.byURL { members["client_id_metadata_document_supported"] = true }
         if self.open.dynamic { members["registration_endpoint"] = .string(endpoint("register")) }

@@ -12,6 +12,8 @@ package struct TokenRequest: Sendable {
     package let client: ClientSettings
     /// The parameters, none repeated.
     package let form: Form
+    /// The key that the client has proved to have; nil if it has proved none.
+    package var keyThumbprint: String?
 
     /// A request of a client that ``Issuer/client(of:_:)`` has authenticated.
     package init(client: ClientSettings, form: Form) {
@@ -36,44 +38,58 @@ extension Issuer {
             guard form["client_secret"] == nil else {
                 throw OAuthError(.invalidRequest, "the request has a secret in the body and in Authorization")
             }
-            guard let (id, secret) = Issuer.basic(authorization) else {
-                throw OAuthError(.invalidClient, "Authorization is not 'Basic' with a form-encoded id and secret")
+            guard let (id, spellings) = Issuer.basic(authorization) else {
+                throw OAuthError(.invalidClient, "Authorization is not 'Basic' with an id and a secret")
             }
             guard form["client_id"].map({ isIdentical($0, id) }) ?? true else {
                 throw OAuthError(.invalidRequest, "'client_id' is not the client of Authorization")
             }
-            return try self.client(id, secret: secret)
+            return try self.client(id, secret: spellings)
         }
         guard let id = form["client_id"] else { throw OAuthError(.invalidClient, "'client_id' is missing") }
-        return try self.client(id, secret: form["client_secret"])
+        return try self.client(id, secret: form["client_secret"].map { [$0] } ?? [])
     }
 
-    private func client(_ id: String, secret: String?) throws(OAuthError) -> ClientSettings {
+    /// The client with this id.
+    ///
+    /// - Parameters:
+    ///   - id: The id.
+    ///   - spellings: How the secret of the request may be read; none without a secret.
+    /// - Returns: The client.
+    /// - Throws: `invalid_client` if no client has the id, or the secret is not its own.
+    private func client(_ id: String, secret spellings: [String]) throws(OAuthError) -> ClientSettings {
         guard let client = self.client(named: id) else { throw OAuthError(.invalidClient, "no client has this id") }
         guard !client.secrets.isEmpty else {
-            guard secret ?? "" == "" else { throw OAuthError(.invalidClient, "the client is public and has no secret") }
+            guard spellings.allSatisfy(\.isEmpty) else {
+                throw OAuthError(.invalidClient, "the client is public and has no secret")
+            }
             return client
         }
-        guard let secret else { throw OAuthError(.invalidClient, "the secret of the client is missing") }
+        guard !spellings.isEmpty else { throw OAuthError(.invalidClient, "the secret of the client is missing") }
+        let hashes = spellings.map { Array(SHA256.hash(data: Array($0.utf8))) }
         let isOurs = client.secrets.contains { known in
-            known.withBytes {
-                constantTimeEquals(Array(SHA256.hash(data: $0)), Array(SHA256.hash(data: Array(secret.utf8))))
+            known.withBytes { bytes in
+                hashes.contains { constantTimeEquals(Array(SHA256.hash(data: bytes)), $0) }
             }
         }
         guard isOurs else { throw OAuthError(.invalidClient, "the secret of the client is wrong") }
         return client
     }
 
-    private static func basic(_ value: String) -> (id: String, secret: String)? {
+    /// The id, and how the secret may be read.
+    ///
+    /// RFC 6749 §2.3.1 has both form-encoded, and clients such as Authlib send them as they are (RFC 7617 §2). The readings differ
+    /// for a secret with `%` or `+`; either may be the secret, which the sender has to know anyway.
+    private static func basic(_ value: String) -> (id: String, secret: [String])? {
         guard value.utf8.count <= 2048, value.lowercased().hasPrefix("basic "),
             let bytes = Data(base64Encoded: String(value.dropFirst(6).drop { $0 == " " })),
             let pair = String(validating: bytes, as: UTF8.self), let colon = pair.firstIndex(of: ":"),
-            let id = self.decoded(pair[..<colon]), let secret = self.decoded(pair[pair.index(after: colon)...])
+            let id = self.decoded(pair[..<colon])
         else { return nil }
-        return (id, secret)
+        let secret = pair[pair.index(after: colon)...]
+        return (id, [String(secret)] + (self.decoded(secret).map { [$0] } ?? []))
     }
 
-    /// RFC 6749 §2.3.1 has both form-encoded; a client that does not do that has a secret that reads the same.
     private static func decoded(_ text: Substring) -> String? {
         PercentEncoding.decode(text.utf8, plusIsSpace: true).flatMap { String(validating: $0, as: UTF8.self) }
     }
@@ -91,6 +107,12 @@ extension Issuer {
         else { throw OAuthError(.invalidGrant, "the code is not one of this client") }
         guard now < code.expires else {
             throw OAuthError(.invalidGrant, "the code has expired; it is valid for a minute")
+        }
+        guard code.terms.keyThumbprint.map({ isIdentical($0, request.keyThumbprint ?? "") }) ?? true else {
+            throw OAuthError(
+                .invalidGrant,
+                "the code is bound to another key than that of the header DPoP (RFC 9449 §10)"
+            )
         }
         // Required by RFC 6749 only where the authorization request had it; PKCE does what it is for.
         guard request.form["redirect_uri"].map({ isIdentical($0, code.terms.redirectURI) }) ?? true else {
@@ -125,5 +147,15 @@ extension Issuer {
             throw OAuthError(.invalidTarget, "'resource' was not granted to the client")
         }
         return named
+    }
+}
+
+extension Issuer {
+    /// What a client without a browser asks for.
+    ///
+    /// RFC 8628 §3.1, RFC 8707 §2.
+    package func deviceRequest(_ request: TokenRequest) throws(OAuthError) -> (scopes: [String], audiences: [String]) {
+        let named = try self.namedAudiences(in: request.form, of: request.client)
+        return (try Issuer.scopes(request.form["scope"]), named.isEmpty ? self.audiences(of: request.client) : named)
     }
 }

@@ -109,7 +109,7 @@ package enum Pages {
         )
     }
 
-    private static func values(of user: PageContext.User?) -> [String: Any] {
+    static func values(of user: PageContext.User?) -> [String: Any] {
         guard let user else { return ["hasUser": false] }
         return [
             "hasUser": true, "isSignedIn": user.isSignedIn, "user": user.name, "account": user.account,
@@ -177,13 +177,16 @@ package enum Pages {
         {{#hasUser}}
         <p>You are signed in as <strong>{{user}}</strong>{{#hasAccount}} ({{account}}){{/hasAccount}}.</p>
         {{/hasUser}}
-        <p><strong>{{client}}</strong> will learn who you are, and act for you until you sign out{{#hasApps}} in:{{/hasApps}}{{^hasApps}}.{{/hasApps}}</p>
+        <p><strong>{{client}}</strong> asks to sign you in. It gets your name and your email address{{^hasApps}}.{{/hasApps}}{{#hasApps}},
+        and until you sign out it can act for you in:{{/hasApps}}</p>
         {{#hasApps}}<ul>{{#apps}}<li>{{.}}</li>{{/apps}}</ul>{{/hasApps}}
-        <p>You will be sent to <code>{{target}}</code>. Continue only if you have just asked for this there.</p>
+        <p>Continue only if you have just started this yourself. You will be sent to <code>{{target}}</code>.</p>
         <form method="post" action="{{action}}">
         {{#fields}}<input type="hidden" name="{{name}}" value="{{value}}">{{/fields}}
-        <button class="button" name="{{choice}}" value="{{allow}}">Continue</button>
-        <button class="button quiet" name="{{choice}}" value="{{deny}}">Cancel</button>
+        <ul class="providers">
+        <li><button class="button" type="submit" name="{{choice}}" value="{{allow}}">Continue</button></li>
+        <li><button class="button" type="submit" name="{{choice}}" value="{{deny}}">Cancel</button></li>
+        </ul>
         </form>
 
         """
@@ -275,6 +278,12 @@ package enum Pages {
         .button { display: block; width: 100%; padding: .7rem 1rem; border: 1px solid var(--line); border-radius: .5rem;
           background: transparent; color: var(--ink); font: inherit; font-weight: 600; text-align: center;
           text-decoration: none; cursor: pointer; }
+        .field { display: block; width: 100%; margin: .25rem 0 1rem; padding: .7rem 1rem; border: 1px solid var(--line);
+          border-radius: .5rem; background: transparent; color: var(--ink); font: inherit; letter-spacing: .1em;
+          text-transform: uppercase; }
+        .code { font: 600 1.5rem ui-monospace, monospace; letter-spacing: .1em; text-align: center; }
+        .field:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
+        form .button + .button { margin-top: .75rem; }
         .button:hover { border-color: var(--accent); color: var(--accent); }
         .button:focus-visible, a:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
         .fine { margin-top: 1.5rem; font-size: .875rem; color: var(--fine); }

@@ -75,6 +75,12 @@ package final class RuntimeConfiguration: Sendable {
     package let signIns: SignInLimiter
     /// The limits on session transfers.
     package let transfers: TransferLimiter
+    /// The limits on sign-ins that clients begin for another device.
+    package let devices: DeviceLimiter
+    /// The proofs of keys that were accepted.
+    package let proofs: ProofReplays
+    /// The path of the session API on the gateway's host; nil if it is off.
+    package let sessionAPI: String?
     /// The return paths that are too long for a URL.
     package let longPaths: ReturnPathStore
     /// The re-checks in progress.
@@ -129,6 +135,9 @@ package final class RuntimeConfiguration: Sendable {
         self.limits = parts.limits
         self.signIns = parts.signIns
         self.transfers = parts.transfers
+        self.devices = parts.devices
+        self.proofs = parts.proofs
+        self.sessionAPI = parts.issuer == nil ? nil : parts.sessionAPI
         self.longPaths = parts.longPaths
         self.rechecks = parts.rechecks
         self.hsts = parts.hsts
@@ -335,6 +344,12 @@ package struct RuntimeParts {
     package var signIns = SignInLimiter()
     /// The limits on session transfers, which outlive a reload.
     package var transfers = TransferLimiter()
+    /// The limits on sign-ins that clients begin for another device, which outlive a reload.
+    package var devices = DeviceLimiter()
+    /// The proofs of keys that were accepted, which outlive a reload.
+    package var proofs = ProofReplays()
+    /// The path of the session API on the gateway's host; nil if it is off.
+    package var sessionAPI: String?
     /// The return paths that are too long for a URL, which outlive a reload.
     package var longPaths = ReturnPathStore()
     /// The metadata documents of clients, which outlive a reload; nil unless clients may be named by a URL.

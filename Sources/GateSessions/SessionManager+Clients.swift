@@ -120,6 +120,38 @@ extension SessionManager {
         return ClientSession(session, ticket)
     }
 
+    /// Issues the session of a client that acts for another one, in the same sign-in; nil if that has ended.
+    ///
+    /// It is always the same for the same two, so that a client that exchanges many tokens does not fill the store.
+    ///
+    /// - Parameters:
+    ///   - grant: What it is for.
+    ///   - subject: The session of the other client.
+    ///   - gatewayHost: The host of `public_url`.
+    ///   - now: The time.
+    /// - Returns: The session.
+    /// - Throws: If the store is unavailable.
+    package func issue(
+        _ grant: ClientGrant,
+        exchanging subject: ClientSession,
+        gatewayHost: String,
+        now: Instant
+    ) async throws(Failure) -> ClientSession? {
+        guard let origin = subject.session.origin else { return nil }
+        let host = ClientGrant.host(of: grant.client)
+        let ticket = self.signed(subject.ticket.bytes(for: "\(host)/exchange"), host: host)
+        if let known = try await self.clientSession(ticket, of: grant.client, now: now) { return known }
+        // A record under this key has expired, but is not removed yet.
+        try await self.store.remove(ticket.storeKey)
+        do throws(Failure) {
+            return try await self.issue(grant, from: origin, as: ticket, gatewayHost: gatewayHost, now: now)
+        } catch {
+            // The client may exchange two tokens at once.
+            guard let known = try await self.clientSession(ticket, of: grant.client, now: now) else { throw error }
+            return known
+        }
+    }
+
     /// The ticket of a refresh token.
     package func ticket(of token: RefreshToken, client: String) -> Ticket {
         self.signed(token.bytes, host: ClientGrant.host(of: client))

@@ -431,7 +431,7 @@ extension SessionManager {
     }
 
     /// The purpose of tags; it has the host, so that a ticket of another host needs no look-up.
-    private static func ticketPurpose(_ host: String) -> String { "ticket/\(host)" }
+    static func ticketPurpose(_ host: String) -> String { "ticket/\(host)" }
 
     /// Whether a session is within both lifetimes; by the sealed time of creation, not by that of the record.
     private func isLive(_ session: Session, record: SessionRecord, now: Instant) -> Bool {

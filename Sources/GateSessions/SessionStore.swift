@@ -110,6 +110,8 @@ package struct StoreEntry: Sendable, Hashable {
         case providerLogout = "provider_logout"
         /// The time of a sign-out that ends sign-ins in progress.
         case signOut = "sign_out"
+        /// A sign-in on another device that a client has begun.
+        case device
     }
 
     /// What the entry is for.

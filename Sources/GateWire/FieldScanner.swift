@@ -113,6 +113,22 @@ struct FieldScanner {
         return position
     }
 
+    /// Whether all bytes are below 0x80, eight bytes at a time: tokens are long.
+    static func isASCII(_ bytes: Span<UInt8>) -> Bool {
+        let raw = unsafe bytes.bytes
+        var position = 0
+        while position + 8 <= raw.byteCount {
+            let eight = unsafe raw.unsafeLoadUnaligned(fromByteOffset: position, as: UInt64.self)
+            guard eight & 0x8080_8080_8080_8080 == 0 else { return false }
+            position += 8
+        }
+        while position < bytes.count {
+            guard bytes[position] < 0x80 else { return false }
+            position += 1
+        }
+        return true
+    }
+
     private func reason(for byte: UInt8) -> Failure.Reason {
         switch byte {
         case 0x0A: .wireBareLF

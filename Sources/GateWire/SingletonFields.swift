@@ -103,7 +103,8 @@ struct SingletonFields {
     }
 
     private static func rejectHighBytes(_ field: FieldLine, in message: MessageHead) throws(WireRejection) {
-        guard message.slice(field.valueRange).allSatisfy({ $0 < 0x80 }) else { throw .malformed(.wireFieldValue) }
+        let value = message.bytes.readableBytesUInt8Span.extracting(field.valueRange)
+        guard FieldScanner.isASCII(value) else { throw .malformed(.wireFieldValue) }
     }
 }
 

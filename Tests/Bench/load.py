@@ -58,13 +58,14 @@ def cookie_field(cookie):
 
 @dataclass(frozen=True)
 class Place:
-    """What is asked: a port, whether over TLS, a path, the cookies of those who ask, one after the other, and a body to post."""
+    """What is asked: a port, whether over TLS, a path, the cookies of those who ask, one after the other, a body to post, and a token."""
 
     port: int
     tls: bool = False
     cookies: tuple = ("", )
     path: str = "/page"
     body: str = ""
+    token: str = ""
 
     @property
     def url(self):
@@ -72,7 +73,8 @@ class Place:
 
     @property
     def fields(self):
-        return {**FIELDS, "Cookie": cookie_field(self.cookies[0])}
+        credential = {"Authorization": f"Bearer {self.token}", "Cookie": OTHER_COOKIES} if self.token else {}
+        return {**FIELDS, "Cookie": cookie_field(self.cookies[0]), **credential}
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from support.raw import request
 from support.upstream import Upstream
 
 FORUM_SECRET = "a secret of the forum: 100% + more"
+FINGERPRINT = ":".join(["A5"] * 32)
 APP_URI, FORUM_URI, TOOL_URI = "com.example.notes:/signed-in", "https://forum.example.com/callback?x=1", "http://127.0.0.1/cb"
 
 
@@ -45,6 +46,9 @@ def configuration(gateway, app):
                  "audiences": ["wiki", "staff"]},
         "forum": {"type": "confidential", "secret": FORUM_SECRET, "redirect_uris": [FORUM_URI], "allow": "signed_in",
                   "post_logout_redirect_uris": ["https://forum.example.com/bye"]},
+        "links": {"type": "native", "redirect_uris": ["https://own.localhost/open"], "allow": "signed_in",
+                  "apple_apps": ["ABCDE12345.com.example.links"],
+                  "android_apps": [{"package": "com.example.links", "fingerprints": [FINGERPRINT]}]},
         "strict": {"type": "confidential", "secret": FORUM_SECRET, "redirect_uris": [FORUM_URI],
                    "allow": [{"user": "mock:absent"}]},
     }
@@ -126,7 +130,7 @@ def test_rfc_6749_4_1_a_whole_sign_in_through_the_providers(gateway, notes):
     browser = Browser(gateway)
     page = browser.visit(notes.url(provider="mock"), stop=notes.arrives)
     assert page.status == 200 and "Continue to Notes &lt;for&gt; you?" in page.text
-    for text in ("com.example.notes:", "wiki", "own"):
+    for text in ("<code>com.example.notes</code>", "<li>wiki</li>", "<li>own</li>"):
         assert text in page.text
     page = browser.submit(page, stop=notes.arrives)
     found = dict(parse_qsl(urlsplit(page.next).query))
@@ -525,6 +529,13 @@ def test_a_sign_out_of_the_user_ends_the_tokens(gateway, notes, browser):
     assert notes.refresh(tokens["refresh_token"]).json["error"] == "invalid_grant"
 
 
+def test_a_token_for_no_app_opens_none(gateway, forum, browser):
+    """The wiki has the URL of the issuer; a client without `audiences` gets nothing for it."""
+    tokens = forum.sign_in(browser)
+    assert claims(tokens["access_token"])["aud"] == f"{gateway.origin}/oauth2/userinfo"
+    assert forum.call(tokens["access_token"]).status == 401 and forum.userinfo(tokens["access_token"]).status == 200
+
+
 def test_rfc_7009_2_a_revoked_token_ends_the_grant_and_nothing_else(gateway, notes, browser):
     tokens = notes.sign_in(browser)
     assert notes.call(tokens["access_token"]).status == 200
@@ -547,7 +558,8 @@ def test_rfc_7662_2_2_introspection(gateway, notes, forum, browser):
     assert found["active"] is True and found["client_id"] == "forum" and found["sub"].startswith("mock:")
     assert forum.introspect(tokens["refresh_token"]).json["active"] is True
     assert forum.introspect("x").json == {"active": False}
-    assert forum.introspect(notes.sign_in(browser)["refresh_token"]).json == {"active": False}
+    others = notes.sign_in(browser)
+    assert [forum.introspect(others[name]).json for name in ("refresh_token", "access_token")] == 2 * [{"active": False}]
     forum.revoke(tokens["access_token"])
     assert forum.introspect(tokens["access_token"]).json == {"active": False}
     assert notes.introspect(tokens["access_token"]).json["error"] == "unauthorized_client"
@@ -588,6 +600,18 @@ def test_oidc_rp_initiated_logout_3_an_unknown_uri_is_not_followed(uri, gateway,
     query = urlencode({"client_id": "forum", "post_logout_redirect_uri": uri})
     response = browser.send("GET", f"/oauth2/end_session?{query}")
     assert response.status == 400 and not response.all("location")
+
+
+# Links of native apps
+
+
+@pytest.mark.parametrize("name, member", [("apple-app-site-association", "applinks"), ("assetlinks.json", None)])
+def test_rfc_8252_7_2_the_hosts_of_links_name_their_apps(name, member, gateway, notes):
+    """With the right type and without a redirect; other hosts have no such file."""
+    found = notes.ask("GET", f"/.well-known/{name}", host="own.localhost")
+    assert found.status == 200 and found.get("content-type") == "application/json"
+    assert "ABCDE12345.com.example.links" in found.text if member else "com.example.links" in found.text
+    assert notes.ask("GET", f"/.well-known/{name}", host="closed.localhost").status == 401
 
 
 # Reload

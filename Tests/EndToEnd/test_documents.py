@@ -29,8 +29,8 @@ PAGES = [f"docs/providers/{page.name}" for page in sorted((TOP / "docs/providers
 
 @pytest.mark.parametrize(
     "name", [
-        "README.md", "docs/start.md", "docs/profile.md", "docs/pinning.md", "docs/headers.md", "docs/policy.md", "docs/machines.md", "docs/clients.md",
-        "docs/forward-auth.md", *PAGES,
+        "README.md", "docs/start.md", "docs/profile.md", "docs/pinning.md", "docs/headers.md", "docs/policy.md", "docs/machines.md",
+        "docs/clients.md", "docs/native.md", "docs/forward-auth.md", *PAGES,
         *(page for page in APPS if page not in {"docs/apps/node.md", "docs/apps/go.md", "docs/apps/python.md"})
     ]
 )
@@ -77,13 +77,13 @@ def completed(block):
     return whole
 
 
-PARTS = ["forward-auth", "sessions", "compatibility", "hosts", "websockets", "logs", "administration", "mcp"]
+PARTS = ["forward-auth", "sessions", "compatibility", "hosts", "websockets", "logs", "administration", "credentials", "mcp"]
 
 
 def test_each_page_with_a_part_of_a_file_is_checked():
     """A page about the gateway whose blocks no test reads is not forgotten."""
     pages = {page.stem for page in (TOP / "docs").glob("*.md") if blocks(f"docs/{page.name}", "yaml")}
-    assert pages - {"alerts", "start", "profile", "pinning", "headers", "policy", "machines", "clients"} == set(PARTS)
+    assert pages - {"alerts", "start", "profile", "pinning", "headers", "policy", "machines", "clients", "native"} == set(PARTS)
 
 
 @pytest.mark.parametrize("name", PARTS)

@@ -10,11 +10,15 @@ import Testing
     private static let files: [String] = {
         let native = "type: native, allow: signed_in, redirect_uris: [\"com.example.notes:/callback\"]"
         let uris = (0...100).map { "\"https://n.example/\($0)\"" }.joined(separator: ", ")
+        let audiences = (0...32).map { "a\($0)" }.joined(separator: ", ")
         let many = (0...1000).map { "  c\($0): { type: native, grants: [device_code], allow: signed_in }" }
         return [
             ClientsTests.file("a: { \(native) }\nb: { \(native) }", rest: "sessions: { store: \"cookie:\" }"),
             ClientsTests.file("a: { \(native), deny: [{ path: /x }, { method: GET }] }"),
             ClientsTests.file("a: { type: native, allow: signed_in, redirect_uris: [\(uris)] }"),
+            ClientsTests.file(
+                "a: { \(native), grants: [authorization_code, token_exchange], token_audiences: [\(audiences)] }"
+            ),
             ClientsTests.file("\"a b\": { \(native) }\n\(String(repeating: "a", count: 65)): { \(native) }"),
             Fixture.smallest(
                 gateway: "  client_registration: { dynamic: true }",

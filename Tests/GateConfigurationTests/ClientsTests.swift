@@ -31,7 +31,8 @@ import Testing
         #expect(client.id == "notes" && client.name == "notes" && client.kind == .native)
         #expect(client.grants == [.authorizationCode, .refreshToken])
         #expect(client.secrets.isEmpty && client.audiences.isEmpty && client.postLogoutRedirectURIs.isEmpty)
-        #expect(!client.asksConsent && !client.requiresDPoP)
+        #expect(!client.asksConsent && !client.requiresDPoP && !client.requiresPushedRequests)
+        #expect(client.tokenAudiences.isEmpty && client.tokenSubject == .user)
         #expect(client.accessTokenLifetime == .seconds(600) && client.lifetime == nil)
         #expect(client.backChannelLogoutURI == nil && client.appleApps.isEmpty && client.androidApps.isEmpty)
         #expect(client.route.app == "notes" && client.route.providers == ["staff"] && client.route.access == .signedIn)
@@ -62,6 +63,9 @@ import Testing
               access_token_lifetime: 1h
               lifetime: 1d
               dpop: true
+              require_par: true
+              token_audiences: [sts.amazonaws.com, "//iam.googleapis.com/projects/1"]
+              subject: email
             phone:
               type: native
               redirect_uris: ["https://notes.example.com/open"]
@@ -74,6 +78,8 @@ import Testing
         let clients = try Fixture.configuration(text).clients
         #expect(clients.map(\.id) == ["Wiki.sync_2-x", "phone"])
         let sync = try #require(clients.first)
+        #expect(sync.requiresPushedRequests && sync.tokenSubject == .email)
+        #expect(sync.tokenAudiences == ["sts.amazonaws.com", "//iam.googleapis.com/projects/1"])
         #expect(sync.name == "Wiki sync" && sync.kind == .confidential && sync.secrets.count == 2)
         #expect(
             sync.redirectURIs.map(\.text) == [
@@ -127,6 +133,26 @@ import Testing
 
     /// What `gatehouse check` prints about a client: its keys, the whole message.
     static let findings: [(keys: String, message: String)] = [
+        (
+            "\(native), token_audiences: [x]",
+            "error: 'token_audiences' are for 'token_exchange'; add it to 'grants', or remove them"
+        ),
+        (
+            "\(native), subject: email",
+            "error: 'subject' is that of tokens for 'token_audiences', which the client does not have"
+        ),
+        (
+            "\(native), grants: [authorization_code, token_exchange], token_audiences: [notes]",
+            "error: 'notes' is a client of this file, which would take such a token for its own"
+        ),
+        (
+            "\(native), grants: [authorization_code, token_exchange], token_audiences: [\"https://gate.example.com/x\"]",
+            "error: 'https://gate.example.com/x' is a URL of this gateway or of an app behind it; write the names of apps into 'audiences'"
+        ),
+        (
+            "\(native), grants: [authorization_code, token_exchange], token_audiences: [\"a b\"]",
+            "error: 'a b' is not 1 to 255 printable ASCII characters without spaces"
+        ),
         (
             server,
             "error: a client with 'authorization_code' needs 'redirect_uris', such as 'redirect_uris: [https://notes.example.com/callback]'"
@@ -357,6 +383,13 @@ import Testing
                 == true,
             "\(remarks)"
         )
+    }
+
+    @Test(arguments: [(32, true), (33, false)])
+    func `a client may have tokens for 32 others`(count: Int, isValid: Bool) {
+        let names = (0..<count).map { "a\($0)" }.joined(separator: ", ")
+        let keys = "\(Self.native), grants: [authorization_code, token_exchange], token_audiences: [\(names)]"
+        #expect(Fixture.messages(Self.client(keys)) == (isValid ? [] : ["'token_audiences' has more than 32 entries"]))
     }
 
     @Test(arguments: [(100, true), (101, false)])

@@ -69,7 +69,7 @@ import Testing
         #expect((found != nil) == isValid)
     }
 
-    @Test func `a token whose sealed claim is another gateway's is rejected`() async throws {
+    @Test func `a token with a ticket of another gateway is rejected`() async throws {
         let other = Issuer(
             signer: self.fixture.issuer.signer,
             clients: [],
@@ -99,6 +99,8 @@ import Testing
             // forum:new+secret, forum:old%2Bsecret%25
             ([:], "Basic Zm9ydW06bmV3K3NlY3JldA==", "forum"), ([:], "basic Zm9ydW06b2xkJTJCc2VjcmV0JTI1", "forum"),
             (["client_id": "forum"], "Basic Zm9ydW06bmV3K3NlY3JldA==", "forum"),
+            // forum:old+secret%, as RFC 7617 §2 has it, of which the form encoding is malformed.
+            ([:], "Basic Zm9ydW06b2xkK3NlY3JldCU=", "forum"),
         ] as [([String: String], String?, String)]
     )
     func `RFC 6749 §2.3.1: a client proves to be itself`(fields: [String: String], authorization: String?, id: String) {
@@ -115,6 +117,8 @@ import Testing
             (["client_secret": "new secret"], "Basic Zm9ydW06bmV3K3NlY3JldA==", .invalidRequest),
             ([:], "Bearer x", .invalidClient), ([:], "Basic !", .invalidClient),
             ([:], "Basic Zm9ydW0=", .invalidClient),
+            // forum:old+secret%25, half of it encoded.
+            ([:], "Basic Zm9ydW06b2xkK3NlY3JldCUyNQ==", .invalidClient),
         ] as [([String: String], String?, OAuthError.Code)]
     )
     func `RFC 6749 §5.2: a client that does not is rejected`(

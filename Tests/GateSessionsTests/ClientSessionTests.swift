@@ -187,4 +187,35 @@ import Testing
         let one = try #require(try await self.redeem(self.code(for: signedIn.ticket)))
         #expect(one.session.signInID == signedIn.session.signInID && one.session.signInID != signedIn.session.family)
     }
+
+    @Test func `a masked ticket opens for its token, its client and with each secret of the gateway`() async throws {
+        let ticket = try await self.issued().client.ticket
+        let host = ClientGrant.host(of: "notes")
+        let text = ticket.masked(for: "id", by: self.fixture.sealer)
+        #expect(Ticket(masked: text, for: "id", host: host, by: self.fixture.sealer) == ticket)
+        let rotated = Sealer([Secret([UInt8](repeating: 8, count: 32)), gateSecret])
+        #expect(Ticket(masked: text, for: "id", host: host, by: rotated) == ticket)
+        #expect(Ticket(masked: text, for: "other", host: host, by: self.fixture.sealer) == nil)
+        #expect(Ticket(masked: text, for: "id", host: ClientGrant.host(of: "other"), by: self.fixture.sealer) == nil)
+        #expect(
+            Ticket(masked: text, for: "id", host: host, by: Sealer([Secret([UInt8](repeating: 8, count: 32))])) == nil
+        )
+        #expect(ticket.masked(for: "other", by: self.fixture.sealer) != text && text != ticket.text)
+    }
+
+    @Test func `a masked ticket with one changed character is rejected`() async throws {
+        let ticket = try await self.issued().client.ticket
+        let text = Array(ticket.masked(for: "id", by: self.fixture.sealer).utf8)
+        for position in text.indices {
+            var changed = text
+            changed[position] = text[position] == UInt8(ascii: "A") ? UInt8(ascii: "Q") : UInt8(ascii: "A")
+            let opened = Ticket(
+                masked: String(decoding: changed, as: UTF8.self),
+                for: "id",
+                host: ClientGrant.host(of: "notes"),
+                by: self.fixture.sealer
+            )
+            #expect(opened == nil, "\(position)")
+        }
+    }
 }

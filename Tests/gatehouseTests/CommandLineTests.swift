@@ -110,6 +110,18 @@ import Testing
         #expect(self.rejection("serve --log-level loud") == "--log-level takes debug, info, warning or error")
     }
 
+    @Test func `try takes a provider or a client`() throws {
+        let command = try self.parsed(
+            "try --client notes --redirect-uri com.example.notes:/cb",
+            as: TryCommand.self
+        )
+        #expect(command.client == "notes" && command.redirectURI == "com.example.notes:/cb" && command.provider == nil)
+        for line in ["try", "try staff --client notes"] {
+            #expect(self.rejection(line) == "name a provider, or a client with --client")
+        }
+        #expect(self.rejection("try staff --redirect-uri x:/") == "--redirect-uri needs --client")
+    }
+
     @Test func `try bounds its port, its time and its host`() throws {
         let command = try self.parsed("try staff --port 65535 --wait 3600 --host 127.0.0.1", as: TryCommand.self)
         #expect(command.provider == "staff" && command.port == 65_535 && command.wait == 3600)

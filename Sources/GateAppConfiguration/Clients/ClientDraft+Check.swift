@@ -51,6 +51,12 @@ extension ClientDraft {
                 at: mark
             )
         }
+        if let mark = written.keys["token_audiences"], !grants.contains(.tokenExchange) {
+            reading.error("'token_audiences' are for 'token_exchange'; add it to 'grants', or remove them", at: mark)
+        }
+        if let mark = written.keys["subject"], !written.has("token_audiences") {
+            reading.error("'subject' is that of tokens for 'token_audiences', which the client does not have", at: mark)
+        }
         if grants.contains(.deviceCode), type == .singlePage {
             let reason = "'device_code' is for devices without a browser, and a client of type single_page is in one"
             reading.error("\(reason); remove it", at: mark)

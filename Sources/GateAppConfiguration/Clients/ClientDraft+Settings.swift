@@ -44,6 +44,9 @@ extension ClientDraft {
         settings.accessTokenLifetime = draft.accessTokenLifetime ?? settings.accessTokenLifetime
         settings.lifetime = draft.lifetime?.value
         settings.requiresDPoP = draft.requiresDPoP ?? false
+        settings.requiresPushedRequests = draft.requiresPushedRequests ?? false
+        settings.tokenAudiences = (draft.tokenAudiences ?? []).map(\.value)
+        settings.tokenSubject = draft.tokenSubject ?? .user
         settings.backChannelLogoutURI = draft.backChannelLogoutURI
         settings.appleApps = draft.appleApps ?? []
         settings.androidApps = (draft.androidApps ?? []).compactMap(\.app)

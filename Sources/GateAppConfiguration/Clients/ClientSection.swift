@@ -21,6 +21,10 @@ package struct ClientDraft: Sendable {
     /// A shorter lifetime of sign-ins.
     package var lifetime: Located<Duration>?
     var requiresDPoP: Bool?
+    var requiresPushedRequests: Bool?
+    /// What tokens for others than apps may be for.
+    package var tokenAudiences: [Located<String>]?
+    var tokenSubject: ClientSettings.TokenSubject?
     var backChannelLogoutURI: WebURL?
     var appleApps: [String]?
     var androidApps: [AndroidAppDraft]?
@@ -169,6 +173,29 @@ extension Mapping<ClientDraft> {
             .flag,
             .init(default: .value(false)),
             "Whether its tokens must be bound to a key of the client (DPoP, RFC 9449)."
+        ),
+        Key(
+            "require_par",
+            \.requiresPushedRequests,
+            .flag,
+            .init(default: .value(false)),
+            "Whether the client must push its authorization requests to `/oauth2/par` (RFC 9126)."
+        ),
+        Key(
+            "token_audiences",
+            \.tokenAudiences,
+            .list(of: Shape<String>.tokenAudience.located, named: "a list of audiences"),
+            .init(default: .words("none"), example: ["sts.amazonaws.com"]),
+            "What the client may exchange its access tokens for beside those of apps: tokens for others that trust the gateway, such as "
+                + "a cloud, as their `aud`. Needs `token_exchange` in `grants`. See [credentials.md](credentials.md)."
+        ),
+        Key(
+            "subject",
+            \.tokenSubject,
+            .oneOf("a subject"),
+            .init(default: "user", example: "email"),
+            "The `sub` of tokens for `token_audiences`: `user`, the user key as everywhere else, or `email`, the verified email address; users "
+                + "without one get no such token."
         ),
     ]
 

@@ -74,6 +74,14 @@ extension Shape<[Located<RedirectURI>]> {
 }
 
 extension Shape<String> {
+    /// The audience of a token that is not for an app.
+    static let tokenAudience = single("an audience", pattern: "^[!-~]{1,255}$") { text throws(InvalidValue) in
+        guard (1...255).contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            throw InvalidValue("is not 1 to 255 printable ASCII characters without spaces")
+        }
+        return text
+    }
+
     /// An app of Apple's systems.
     fileprivate static let appleApp = single("an app id", pattern: #"^[A-Z0-9]{10}\.[A-Za-z0-9.\-]{1,155}$"#) {
         text throws(InvalidValue) in

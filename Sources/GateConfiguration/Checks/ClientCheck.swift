@@ -11,6 +11,7 @@ struct ClientCheck {
     let draft: FileDraft
 
     private static let maxClients = 1000
+    private static let maxTokenAudiences = 32
 
     func check(_ reading: inout DecodingContext) {
         self.checkRegistration(&reading)
@@ -23,7 +24,32 @@ struct ClientCheck {
         self.checkSchemes(clients, &reading)
         for client in clients {
             self.checkAudiences(of: client, &reading)
+            self.checkTokenAudiences(of: client, &reading)
             self.checkLifetime(of: client, &reading)
+        }
+    }
+
+    /// A token for another service must not be one for a client, an app or the gateway, which would take its `sub` for a user key.
+    private func checkTokenAudiences(of client: Named<ClientDraft>, _ reading: inout DecodingContext) {
+        let audiences = client.value.tokenAudiences ?? []
+        if audiences.count > Self.maxTokenAudiences {
+            reading.error("'token_audiences' has more than \(Self.maxTokenAudiences) entries", at: audiences[0].mark)
+        }
+        let origin = self.draft.gateway?.publicURL?.value
+        let clients = (self.draft.clients ?? []).map(\.name)
+        let hosts = (self.draft.apps ?? []).flatMap { $0.value.hosts?.value ?? [] }.map(\.value)
+        for audience in audiences {
+            let shown = Scalar.quoted(audience.value, limit: 100)
+            if clients.contains(audience.value) {
+                reading.error(
+                    "\(shown) is a client of this file, which would take such a token for its own",
+                    at: audience.mark
+                )
+            }
+            guard let url = WebURL(audience.value), let origin else { continue }
+            guard url.origin == origin || hosts.contains(where: { $0.matches(url.origin.host) }) else { continue }
+            let help = "write the names of apps into 'audiences'"
+            reading.error("\(shown) is a URL of this gateway or of an app behind it; \(help)", at: audience.mark)
         }
     }
 

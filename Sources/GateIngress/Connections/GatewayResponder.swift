@@ -414,7 +414,9 @@ extension GatewayResponder {
         self.exchange?.endTrace()
         guard trace.context.isSampled else { return }
         let endpoint = EndpointPath.pattern(of: request.path.text(in: request.message))
-        let route = endpoint == nil ? RequestPath(runtime: self.runtime, loop: self.loop).route(of: request) : nil
+        // The documents and the session API are at paths that an app may have as well.
+        let isOfApp = endpoint == nil && !self.isForEndpoint
+        let route = isOfApp ? RequestPath(runtime: self.runtime, loop: self.loop).route(of: request) : nil
         trace.end(
             request,
             status: status,

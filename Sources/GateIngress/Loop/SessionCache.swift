@@ -149,7 +149,7 @@ final class CachedSession {
         subject: AccessSubject?
     )
     /// The decision about its user at the client that it was issued for, and the rules that have decided.
-    private var atClient: (client: ClientSettings, decision: UserDecision)?
+    private var atClient: (token: VerifiedToken, decision: UserDecision)?
     /// When its cookie was last renewed, where the cookie is the session.
     var renewedAt: Instant?
     private static let maxAuthorizations = 64
@@ -214,15 +214,15 @@ final class CachedSession {
         return authorization
     }
 
-    /// The decision about its user at a client by the client's own rules, which are about no request.
-    func decision(at client: ClientSettings, now: Instant) -> Decision {
-        let known = self.atClient.flatMap { $0.client.id == client.id ? $0.decision : nil }
-        let decision = known ?? client.route.userDecision(for: self.session.profile)
-        if known == nil { self.atClient = (client, decision) }
+    /// The decision about its user at a client by the client's own rules; `address` is that of the client's machine.
+    func decision(at token: VerifiedToken, from address: () -> IPAddress?, now: Instant) -> Decision {
+        if let known = self.atClient, known.token === token, case .final(let final) = known.decision { return final }
+        let decision = token.client.route.userDecision(for: self.session.profile)
+        self.atClient = (token, decision)
         guard case .final(let final) = decision else {
             let time = self.session.authenticated
-            let facts = RequestFacts(method: "GET", client: nil, time: now, authenticated: time)
-            return client.route.decision(for: facts, path: [UInt8(ascii: "/")], profile: self.session.profile)
+            let facts = RequestFacts(method: "GET", client: address(), time: now, authenticated: time)
+            return token.client.route.decision(for: facts, path: [UInt8(ascii: "/")], profile: self.session.profile)
         }
         return final
     }

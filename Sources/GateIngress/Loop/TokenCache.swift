@@ -1,23 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateAssertion
+internal import GateClients
 internal import GateCore
 internal import GateIssuer
+internal import GatePolicy
+internal import GateRuntime
 internal import GateSessions
 internal import NIOCore
 
-/// The access tokens of this gateway that one event loop has verified; confined to that loop.
+/// An access token of this gateway that one event loop has verified; confined to that loop.
 ///
-/// What is kept is that a token is genuine, and the ticket of its session. Whether that lives, and what its user may, is asked
-/// for each request.
-struct TokenCache {
-    /// A token that was verified.
-    struct Entry {
-        let token: AccessToken
-        /// The key of its session in the cache of sessions.
-        let key: CookieKey
-        fileprivate let text: ByteBuffer
+/// What is kept is that it is genuine, whom it was issued to, and the ticket of its session. Whether that session lives, and what
+/// its user may, is decided for each request.
+final class VerifiedToken {
+    let token: AccessToken
+    /// The client that it was issued to.
+    let client: ClientSettings
+    /// The key of its session in the cache of sessions.
+    let key: CookieKey
+    /// The host of its session.
+    let host: String
+    fileprivate let text: ByteBuffer
+    /// The app that it was last found to be for.
+    private var route: RuntimeRoute?
+
+    fileprivate init?(_ text: ByteBuffer, of issuer: Issuer, now: Instant) {
+        guard let token = issuer.accessToken(text.readableBytesView, now: now),
+            let client = issuer.client(issuedTo: token.client),
+            let key = CookieKey(token.ticket)
+        else { return nil }
+        self.token = token
+        self.client = client
+        self.key = key
+        self.host = ClientGrant.host(of: token.client)
+        // The bytes of the request would keep its whole buffer in memory.
+        self.text = ByteBuffer(bytes: text.readableBytesView)
     }
 
+    /// Whether it is for an app.
+    func isFor(_ route: RuntimeRoute) -> Bool {
+        if self.route === route { return true }
+        // Clients without an entry in the file are for MCP servers only.
+        guard self.token.isFor(route.route.audience), !self.client.isOpen || route.maxMCPBody != nil else { return false }
+        self.route = route
+        return true
+    }
+}
+
+/// The access tokens that one event loop has verified; confined to that loop.
+struct TokenCache {
     /// The end of a signature, of which no two are alike.
     private struct Key: Hashable {
         let high: UInt64
@@ -33,28 +65,34 @@ struct TokenCache {
     }
 
     private static let capacity = 16_384
-    private var entries: [Key: Entry] = [:]
+    private var tokens: [Key: VerifiedToken] = [:]
+    /// The one that was found last: a request asks more than once, and a client sends many requests.
+    private var last: VerifiedToken?
 
-    /// The token that a text is; nil if it is not valid, or none of this gateway.
-    mutating func entry(_ text: ByteBuffer, of issuer: Issuer, now: Instant) -> Entry? {
+    /// The token that a text is; nil if it is not valid, or not one of this gateway.
+    mutating func token(_ text: ByteBuffer, of issuer: Issuer, now: Instant) -> VerifiedToken? {
+        if let last, last.text == text, now < last.token.expires { return last }
         guard let key = Key(text) else { return nil }
-        if let known = self.entries[key], known.text == text {
-            if now < known.token.expires { return known }
-            self.entries[key] = nil
+        if let known = self.tokens[key], known.text == text {
+            guard now < known.token.expires else {
+                self.tokens[key] = nil
+                return nil
+            }
+            self.last = known
+            return known
+        }
+        guard issuer.signer.begins(text.readableBytesView), let found = VerifiedToken(text, of: issuer, now: now) else {
             return nil
         }
-        guard let token = issuer.accessToken(text.readableBytesView, now: now), let session = CookieKey(token.ticket)
-        else { return nil }
-        if self.entries.count >= TokenCache.capacity {
-            self.entries = self.entries.filter { now < $0.value.token.expires }
-            if self.entries.count >= TokenCache.capacity { self.entries.removeAll(keepingCapacity: true) }
+        if self.tokens.count >= TokenCache.capacity {
+            self.tokens = self.tokens.filter { now < $0.value.token.expires }
+            if self.tokens.count >= TokenCache.capacity { self.tokens.removeAll(keepingCapacity: true) }
         }
-        // The bytes of the request would keep its whole buffer in memory.
-        let entry = Entry(token: token, key: session, text: ByteBuffer(bytes: text.readableBytesView))
-        self.entries[key] = entry
-        return entry
+        self.tokens[key] = found
+        self.last = found
+        return found
     }
 
     /// Forgets everything, since the configuration has changed.
-    mutating func removeAll() { self.entries.removeAll() }
+    mutating func removeAll() { self = TokenCache() }
 }

@@ -3,15 +3,15 @@
 internal import Crypto
 internal import CryptoExtras
 internal import Foundation
-internal import GateCore
-internal import GateProviders
+package import GateCore
+package import GateProviders
 
-/// One public key of a provider that can verify signatures.
+/// One public key that can verify signatures: of a provider, or of a client that proves to have it.
 ///
 /// RFC 7517 §4.
 ///
 /// What the key is good for is fixed by its own type, curve and `alg`; a token's header only has to agree.
-struct JSONWebKey: Sendable {
+package struct JSONWebKey: Sendable {
     private enum Material: Sendable {
         case rsa(_RSA.Signing.PublicKey)
         case p256(P256.Signing.PublicKey)
@@ -30,7 +30,7 @@ struct JSONWebKey: Sendable {
     private let material: Material
 
     /// Parses a key; nil if it is not for signatures or does not meet the requirements.
-    init?(_ json: JSON) {
+    package init?(_ json: JSON) {
         let operations = json["key_ops"].map { $0.array?.contains("verify") ?? false } ?? true
         guard json["use"].map({ $0 == "sig" }) ?? true, operations else { return nil }
         guard JSONWebKey.isTextOrAbsent(json["kid"]), JSONWebKey.isTextOrAbsent(json["alg"]) else { return nil }
@@ -58,7 +58,7 @@ struct JSONWebKey: Sendable {
     }
 
     /// Whether the signature is this key's over the bytes.
-    func verifies(_ signature: [UInt8], over bytes: [UInt8], as algorithm: SignatureAlgorithm) -> Bool {
+    package func verifies(_ signature: [UInt8], over bytes: [UInt8], as algorithm: SignatureAlgorithm) -> Bool {
         guard self.fits(algorithm) else { return false }
         switch self.material {
         case .rsa(let key): return JSONWebKey.verifies(signature, by: key, over: bytes, as: algorithm)

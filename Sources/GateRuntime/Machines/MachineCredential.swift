@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
+internal import GateClients
 package import GateCore
+internal import GateIssuer
 package import GateOpenID
 internal import GatePolicy
 package import GateProviders
@@ -174,6 +176,9 @@ extension RuntimeConfiguration {
             // RFC 9728 §5.1.
             let metadata = self.resourceMetadata(of: route).map { ", resource_metadata=\"\($0)\"" } ?? ""
             challenges.append("Bearer realm=\"gatehouse\"\(isRejected ? ", error=\"invalid_token\"" : "")\(metadata)")
+        }
+        if route.takesTokens, let issuer = self.issuer, issuer.clients.values.contains(where: \.requiresDPoP) {
+            challenges.append("DPoP algs=\"\(DPoPProof.algorithms.joined(separator: " "))\"")
         }
         return challenges
     }

@@ -95,6 +95,14 @@ package struct IngressMetrics: Sendable {
         unit: "sign-outs",
         help: "Sessions that ended because the user signed out"
     ).only(when: "a user signed out")
+    private static let clientRequests = MetricSeries.counter(
+        "gatehouse_client_requests_total",
+        labels: ["client", "endpoint", "result"],
+        unit: "requests",
+        help:
+            "Requests of clients at the endpoints authorize, token, introspect and revoke, by result: ok or the error of OAuth 2.0; "
+            + "the client is 'unknown' where it did not prove to be itself"
+    ).only(when: "a client sent one")
     private static let providerLogouts = MetricSeries.counter(
         "gatehouse_provider_logouts_total",
         labels: ["provider", "channel", "result"],
@@ -165,7 +173,8 @@ package struct IngressMetrics: Sendable {
     package static let all = [
         requests, requestDuration, rejections, redirects, upstreamRequests, upstreamDuration, signInSteps,
         signInDuration,
-        sessionStarts, sessionEnds, rejected, irregularHeaderNames, signIns, signOuts, providerLogouts, rechecks,
+        sessionStarts, sessionEnds, rejected, irregularHeaderNames, signIns, signOuts, clientRequests, providerLogouts,
+        rechecks,
         staleSessions, revocations, droppedGroups, shadowed, verifications,
         omittedTokens, shadowDifferences,
     ]
@@ -231,6 +240,11 @@ package struct IngressMetrics: Sendable {
     /// A session was looked up whose provider does not respond.
     func stale(_ provider: String, isServed: Bool) {
         IngressMetrics.staleSessions.counter(provider, isServed ? "served" : "rejected").increment()
+    }
+
+    /// A client had a request at an endpoint.
+    package func clientRequest(_ client: String, endpoint: String, result: String) {
+        IngressMetrics.clientRequests.counter(client, endpoint, result).increment()
     }
 
     /// A provider requested a logout; those through the front channel count if a session ended.

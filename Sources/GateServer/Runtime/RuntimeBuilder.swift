@@ -50,6 +50,8 @@ actor RuntimeBuilder {
     private var providers: [ProviderSettings: RuntimeProvider] = [:]
     private var issuers: [IssuerSettings: TokenIssuer] = [:]
     private let transfers = TransferLimiter()
+    private let devices = DeviceLimiter()
+    private let proofs = ProofReplays()
     private let longPaths = ReturnPathStore()
     private let rechecks = Rechecks()
     /// The admission settings at the start, with which sessions of an earlier version count.
@@ -139,6 +141,9 @@ actor RuntimeBuilder {
         )
         parts.signIns = self.signIns
         parts.transfers = self.transfers
+        parts.devices = self.devices
+        parts.proofs = self.proofs
+        parts.sessionAPI = configuration.gateway.sessionAPI
         parts.longPaths = self.longPaths
         parts.rechecks = self.rechecks
         parts.keepsCookies = configuration.sessions.cookie == .persistent

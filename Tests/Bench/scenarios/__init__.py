@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scenarios by name, in the order of the table. Each gets the servers and returns rows."""
 
-from . import bodies, envoy, flat, forward_auth, handshakes, idle, latency, loops, observed, posts, protocols, rules, sign_ins, start
+from . import bodies, envoy, flat, forward_auth, handshakes, idle, latency, loops, observed, posts, protocols, rules, sign_ins, start, tokens
 
 ALL = {
     "h1": protocols.h1,
@@ -12,6 +12,7 @@ ALL = {
     "latency": latency.half_load,
     "routes": flat.routes,
     "rules": rules.ten_each,
+    "tokens": tokens.beside_sessions,
     "sessions": flat.sessions,
     "many-sessions": flat.many_sessions,
     "providers": flat.providers,

@@ -36,12 +36,17 @@ secure_connection_pem_file="/etc/glewlwyd/cert.pem"
 hash_algorithm="SHA512"
 database = {{ type = "sqlite3"; path = "{database}"; }};
 """
+# A property of clients with several values, as an administrator adds one.
+CLIENT_PROPERTY = """
+UPDATE g_client_module_instance SET gcmi_parameters =
+json_set(gcmi_parameters, '$."data-format"."post_logout_redirect_uris"', json('{"multiple":true,"read":true,"write":true}'))
+"""
 PLUGIN = {
     "jwt-type": "rsa", "code-duration": 600, "refresh-token-duration": 3600, "access-token-duration": 600,
     "allow-non-oidc": False, "auth-type-code-enabled": True, "auth-type-token-enabled": False,
     "auth-type-id-token-enabled": True, "auth-type-none-enabled": False, "auth-type-password-enabled": False,
     "auth-type-client-enabled": False, "auth-type-refresh-enabled": True, "pkce-allowed": True,
-    "pkce-method-plain-allowed": False, "session-management-allowed": True,
+    "pkce-method-plain-allowed": False, "session-management-allowed": True, "back-channel-logout-allowed": True,
     "session-cookie-name": "GLEWLWYD2_OIDC_SID", "session-cookie-expiration": 3600, "oauth-as-iss-id": True,
     "name-claim": "mandatory", "name-claim-scope": ["openid"], "email-claim": "mandatory",
     "email-claim-scope": ["openid"], "subject-type": "public", "scope": [], "claims": [],
@@ -66,6 +71,7 @@ class Glewlwyd(Service):
         database = self.folder / "glewlwyd.db"
         with sqlite3.connect(database) as made:
             made.executescript(DATABASE.read_text())
+            made.execute(CLIENT_PROPERTY)
         made.close()
         path = self.folder / "glewlwyd.conf"
         path.write_text(SETTINGS.format(port=self.port, origin=self.origin, database=database))
@@ -108,6 +114,19 @@ class Glewlwyd(Service):
         self.post(browser, "auth/", {"username": user, "password": f"{user}-password"})
         self.post(browser, f"auth/grant/{query['client_id']}/", {"scope": "openid"}, "PUT")
         return browser.visit(query["callback_url"] + "&g_continue")
+
+    def end_session(self, browser, size="256"):
+        """Ends the user's sessions at all clients, and notifies them."""
+        sid = browser.cookies["127.0.0.1"]["GLEWLWYD2_OIDC_SID"]
+        self.post(browser, f"oidc{size}/session/{sid}", {}, "DELETE")
+
+    def sign_out(self, browser, page, stop=None):
+        """What the script of the sign-out page does, to which a client leads: the same, and goes back to the client."""
+        query = {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
+        assert query["prompt"] == "end_session", page.url
+        self.post(browser, f"{query['plugin']}/session/{query['sid']}", {}, "DELETE")
+        self.post(browser, "auth/", {}, "DELETE")
+        return browser.visit(query["callback_url"], stop=stop)
 
     def post(self, browser, path, body, method="POST"):
         fields = {"Content-Type": "application/json"}

@@ -510,7 +510,7 @@ private let sessionCookie = "__Host-gatehouse"
         #expect(response.status == 404 && response.code == "endpoint.none")
     }
 
-    @Test(arguments: ["sign_in", "start/staff", "userinfo", "handover", "jwks.json", "style.css"])
+    @Test(arguments: ["sign_in", "start/staff", "token-keys.json", "handover", "jwks.json", "style.css"])
     func `an address takes its own methods only`(name: String) async throws {
         let response = try await Browser(try GatewayFixture()).open(
             "\(gate)/oauth2/\(name)",

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateClients
+internal import GateCore
+internal import GateHTTP
+internal import GateIssuer
+internal import GatePages
+internal import GatePolicy
+internal import GateRuntime
+internal import GateSessions
+internal import GateWire
+
+// Sign-ins that clients without a browser begin, and users confirm here.
+extension Endpoints {
+    private static let devicePath = "/oauth2/device"
+
+    /// The page for the code of a device, and the user's decision.
+    ///
+    /// RFC 8628 §3.3. A code is looked up only for a user who is signed in, so that each attempt to guess one has a name.
+    func device(_ request: EndpointRequest) async throws(Failure) -> Response {
+        guard let issuer = self.runtime.issuer, self.isOnGatewayHost(request) else { throw self.noClients }
+        guard request.method != .post else { return try await self.decideDevice(request, issuer) }
+        guard let text = request.query?[Pages.deviceField], !text.isEmpty else { return self.devicePage() }
+        guard let code = UserCode(text) else {
+            return self.devicePage("That is not a code of eight letters, such as WDJB-MJHT.", status: 400)
+        }
+        let query = Form([Form.Field(Pages.deviceField, code.text)]).encoded
+        let path = ReturnPath("\(Endpoints.devicePath)?\(query)") ?? .root
+        let signIn = SignInRedirect(runtime: self.runtime)
+        let session: Session
+        switch try await self.confirmedSession(of: request, mayAskUser: true) {
+        case .none: return Rendering.redirect(to: signIn.signInAddress(path, route: nil))
+        case .needsUser(let stale):
+            return Rendering.redirect(to: signIn.silentAddress(path, provider: stale.provider))
+        case .session(let live): session = live
+        }
+        guard self.runtime.devices.admitsAttempt(from: request.client) else {
+            return self.devicePage("Too many codes were tried. Wait a minute, then type the code again.", status: 429)
+        }
+        guard let device = try await self.runtime.sessions.device(code, now: request.now), device.isPending,
+            let client = issuer.clients[device.client]
+        else {
+            self.runtime.devices.attemptFailed()
+            return self.devicePage(
+                "No device waits with this code. A code is valid for ten minutes, once.",
+                status: 404
+            )
+        }
+        try self.check(session, at: client, request)
+        return self.deviceConsent(to: device, code, of: client, session, request)
+    }
+
+    private func devicePage(_ remark: String? = nil, status: Int = 200) -> Response {
+        let action = "\(self.runtime.publicOrigin)\(Endpoints.devicePath)"
+        return Rendering.page(status, Pages.device(action: action, remark: remark))
+    }
+
+    private func deviceConsent(
+        to device: DeviceAuthorization,
+        _ code: UserCode,
+        of client: ClientSettings,
+        _ session: Session,
+        _ request: EndpointRequest
+    ) -> Response {
+        let consent = Consent(to: Form([Form.Field(Pages.deviceField, code.text)]), of: session, now: request.now)
+        let audiences = self.runtime.permitted(device.audiences, to: session.profile)
+        let html = Pages.deviceConsent(
+            DeviceView(
+                client: client.name,
+                code: code.text,
+                apps: audiences.compactMap { self.runtime.route(withAudience: $0)?.name },
+                fields: [(Consent.field, consent.sealed(by: self.runtime.sealer))],
+                choice: Consent.choice
+            ),
+            action: "\(self.runtime.publicOrigin)\(Endpoints.devicePath)",
+            user: self.runtime.user(of: session)
+        )
+        return Rendering.page(200, html)
+    }
+
+    /// What the user chose on that page.
+    private func decideDevice(_ request: EndpointRequest, _ issuer: Issuer) async throws(Failure) -> Response {
+        guard request.comesFromOurPages else { throw Failure(.requestCrossSite, "another site posted to device") }
+        guard let text = request.form?[Consent.field],
+            let consent = Consent(sealed: text, by: self.runtime.sealer, now: request.now),
+            // The page of a client's request has another form, in which the client may have put anything.
+            consent.form.fields.count == 1, let code = consent.form[Pages.deviceField].flatMap({ UserCode($0) })
+        else { throw Failure(.clientRequest, "the page is over ten minutes old, or not of this gateway") }
+        guard let ticket = request.ticket, let session = try await self.session(of: request), consent.isOf(session)
+        else {
+            // Another user is signed in now, who has not been asked.
+            return Rendering.redirect(
+                to: "\(self.runtime.publicOrigin)\(Endpoints.devicePath)?\(consent.form.encoded)"
+            )
+        }
+        let isAllowed = request.form?[Consent.choice.name] == Consent.choice.allow
+        if isAllowed, let device = try await self.runtime.sessions.device(code, now: request.now),
+            let client = issuer.clients[device.client]
+        {
+            try self.check(session, at: client, request)
+        }
+        let decided = try await self.runtime.sessions.decideDevice(
+            code,
+            by: isAllowed ? ticket : nil,
+            now: request.now
+        )
+        guard let decided, let client = issuer.clients[decided.client] else {
+            return self.devicePage("The code has expired, or was used before.", status: 404)
+        }
+        return Rendering.page(200, Pages.deviceDone(client: client.name, isAllowed: isAllowed))
+    }
+
+    /// Checks that the rules of a client admit a user.
+    private func check(_ session: Session, at client: ClientSettings, _ request: EndpointRequest) throws(Failure) {
+        guard client.route.accepts(session.profile) else {
+            let detail = "\(session.profile.user) signed in with a provider that '\(client.id)' does not accept"
+            throw Failure(.policyRefused, detail)
+        }
+        switch self.runtime.decision(about: session, at: client, from: request.client, now: request.now) {
+        case .admitted: return
+        case .denied(let denial): throw denial.failure(of: session.profile, app: client.id)
+        case .signInNeeded, .authenticationNeeded:
+            throw Failure(.policyRefused, "\(session.profile.user) has to sign in again for '\(client.id)'")
+        case .openToAll, .openToNetwork:
+            throw Failure(.clientRequest, "'\(client.id)' has public rules, which admit no user")
+        }
+    }
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateClients
+internal import GateCore
+internal import GateHTTP
+internal import GateIssuer
+internal import GateOperations
+internal import GateRuntime
+internal import GateSessions
+internal import GateWire
+internal import HTTPTypes
+
+/// The session API of native apps: JSON in, JSON out, for the tokens of every public client.
+struct SessionAPI: Sendable {
+    let tokens: TokenEndpoints
+
+    /// What it can do, by the name after the prefix.
+    private enum Operation: String {
+        case register
+        case login
+        case refresh
+        case logout
+        case me
+
+        var methods: [RequestMethod] { self == .me ? [.get, .head, .options] : [.post, .options] }
+    }
+
+    /// An error, with what the app does about it.
+    private struct APIError: Error {
+        /// What the app does.
+        enum Recovery: String {
+            /// Sends another request: it has a mistake.
+            case correctRequest = "correct_request"
+            /// Has the user sign in.
+            case signIn = "sign_in"
+            /// Sends the same request later.
+            case retryLater = "retry_later"
+        }
+
+        let status: Int
+        let code: String
+        let message: String
+        let recovery: Recovery
+
+        init(_ status: Int, _ code: String, _ message: String, _ recovery: Recovery) {
+            (self.status, self.code, self.message, self.recovery) = (status, code, message, recovery)
+        }
+
+        /// An error of the protocol below it.
+        init(_ error: OAuthError) {
+            switch error.code {
+            case .invalidGrant: self.init(401, "session_ended", error.detail, .signIn)
+            case .invalidToken: self.init(401, "invalid_token", error.detail, .signIn)
+            case .invalidTarget: self.init(403, "access_denied", error.detail, .signIn)
+            case .invalidDPoPProof: self.init(400, "invalid_proof", error.detail, .correctRequest)
+            case .temporarilyUnavailable: self.init(503, "unavailable", error.detail, .retryLater)
+            case .serverError: self.init(500, "server_error", error.detail, .retryLater)
+            default: self.init(400, "invalid_request", error.detail, .correctRequest)
+            }
+        }
+    }
+
+    /// The response to a request below the prefix.
+    func response(to request: EndpointRequest, at name: String) async -> Response {
+        do {
+            guard let operation = Operation(rawValue: name) else {
+                throw APIError(404, "not_found", "there are register, login, refresh, logout and me", .correctRequest)
+            }
+            guard operation.methods.contains(request.method) else {
+                let names = operation.methods.map(\.rawValue).joined(separator: ", ")
+                var response = self.response(to: APIError(405, "method_not_allowed", "send \(names)", .correctRequest))
+                response.head.headerFields[.allow] = names
+                return response
+            }
+            guard request.method != .options else { return TokenEndpoints.preflight(operation.methods) }
+            switch operation {
+            case .register, .login:
+                let message = "the gateway has no local accounts: sign in at /oauth2/authorize (RFC 8252)"
+                throw APIError(501, "not_enabled", message, .signIn)
+            case .refresh: return try await self.refresh(request)
+            case .logout: return try await self.logOut(request)
+            case .me: return try await self.user(request)
+            }
+        } catch let error as APIError {
+            return self.response(to: error)
+        } catch let error as OAuthError {
+            return self.response(to: APIError(error))
+        } catch let failure as Failure {
+            let isBusy = failure.kind == .overloaded
+            let error = OAuthError(isBusy ? .temporarilyUnavailable : .serverError, "see the log of the gateway")
+            return self.response(to: APIError(error), because: failure)
+        } catch {
+            return self.response(to: APIError(OAuthError(.serverError, "unknown")))
+        }
+    }
+
+    private func response(to error: APIError, because failure: Failure? = nil) -> Response {
+        let failure = failure ?? Failure(.clientRejected, "\(error.code): \(error.message)")
+        let incident = self.tokens.runtime.rendering.logged(failure)
+        let members: JSON = [
+            "code": .string(error.code), "message": .string(error.message),
+            "recovery": .string(error.recovery.rawValue),
+            "incident": .string(incident),
+        ]
+        var response = TokenEndpoints.json(error.status, ["error": members])
+        if error.status == 401 { response.head.headerFields[.wwwAuthenticate] = "Bearer realm=\"gatehouse\"" }
+        if error.status == 503 { response.head.headerFields[.retryAfter] = "2" }
+        response.rejection = Response.Rejection(failure.reason, incident: incident)
+        return response
+    }
+
+    /// The members of a body, all of them texts.
+    private func members(of request: EndpointRequest) throws -> [String: String] {
+        guard let json = request.json?.object else {
+            let message = "the body must be a JSON object, with Content-Type application/json and no member twice"
+            throw APIError(400, "invalid_request", message, .correctRequest)
+        }
+        return try json.mapValues { value in
+            guard let text = value.string else {
+                throw APIError(400, "invalid_request", "each member must be a string", .correctRequest)
+            }
+            return text
+        }
+    }
+
+    /// The public client of a refresh token: that which the body names, or the one that the token is for.
+    private func client(of token: String, named id: String?) throws -> ClientSettings {
+        let issuer = self.tokens.issuer
+        let clients = id.map { id in issuer.clients[id].map { [$0] } ?? [] } ?? Array(issuer.clients.values)
+        let found = clients.first { client in
+            client.kind != .confidential && RefreshToken(token, for: client.id, by: issuer.sealer) != nil
+        }
+        guard let found else {
+            throw OAuthError(
+                .invalidGrant,
+                "no native or single-page client of the gateway has this refresh token"
+            )
+        }
+        return found
+    }
+
+    private func refresh(_ request: EndpointRequest) async throws -> Response {
+        let body = try self.members(of: request)
+        guard let token = body["refresh_token"] else {
+            throw APIError(400, "invalid_request", "'refresh_token' is missing", .correctRequest)
+        }
+        let client = try self.client(of: token, named: body["client_id"])
+        var asked = TokenRequest(client: client, form: Form([Form.Field("refresh_token", token)]))
+        asked.keyThumbprint = try self.tokens.keyThumbprint(for: client, request)
+        let session = try await self.tokens.refreshed(asked, request)
+        var members = try self.tokens.members(of: session, asked, request, nonce: nil)
+        members["id_token"] = nil
+        members["user"] = .object(session.session.profile.claims(for: session.grant.scopes))
+        return TokenEndpoints.json(200, .object(members))
+    }
+
+    private func logOut(_ request: EndpointRequest) async throws -> Response {
+        let sessions = self.tokens.runtime.sessions
+        let ticket: Ticket
+        if request.authorization != nil {
+            ticket = try self.accessToken(of: request).ticket
+        } else {
+            guard let text = try self.members(of: request)["refresh_token"] else {
+                let message = "send 'refresh_token' in the body, or the access token in Authorization"
+                throw APIError(400, "invalid_request", message, .correctRequest)
+            }
+            let client = try self.client(of: text, named: nil)
+            guard let token = RefreshToken(text, for: client.id, by: self.tokens.issuer.sealer) else {
+                throw OAuthError(.invalidGrant, "no client of the gateway has this refresh token")
+            }
+            ticket = sessions.ticket(of: token, client: client.id)
+        }
+        try await uncancelled { () throws(Failure) in try await sessions.endClient(ticket) }
+        return TokenEndpoints.json(200, .object([:]))
+    }
+
+    private func user(_ request: EndpointRequest) async throws -> Response {
+        let token = try self.accessToken(of: request)
+        let session = try await self.tokens.session(of: token)
+        let scopes = session.grant.scopes.filter(token.scopes.contains)
+        return TokenEndpoints.json(200, ["user": .object(session.session.profile.claims(for: scopes))])
+    }
+
+    private func accessToken(of request: EndpointRequest) throws -> AccessToken {
+        let token = try self.tokens.accessToken(of: request)
+        guard let client = self.tokens.issuer.clients[token.client], client.kind != .confidential else {
+            throw OAuthError(.invalidToken, "the token belongs to a client with a secret, which calls no session API")
+        }
+        return token
+    }
+}

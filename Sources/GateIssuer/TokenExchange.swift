@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateAssertion
+package import GateClients
+package import GateCore
+package import GateSessions
+
+/// A request to exchange an access token of this gateway for another token, checked but for the session of the subject.
+///
+/// RFC 8693 §2.1, narrowed: the subject token is an access token of this gateway, issued to the client or meant for an app of
+/// it, and nothing that results lives longer.
+package struct TokenExchange: Sendable {
+    /// A kind of token.
+    ///
+    /// RFC 8693 §3.
+    package enum TokenType: String, Sendable {
+        /// An access token of this gateway.
+        case accessToken = "urn:ietf:params:oauth:token-type:access_token"
+        /// An ID token of this gateway.
+        case idToken = "urn:ietf:params:oauth:token-type:id_token"
+        /// Any JWT.
+        case jwt = "urn:ietf:params:oauth:token-type:jwt"
+    }
+
+    /// Whom the new token is for.
+    package enum Target: Sendable, Hashable {
+        /// Apps behind the gateway, by their audiences.
+        case apps([String])
+        /// Another service that trusts this gateway, such as a cloud: one of ``ClientSettings/tokenAudiences``.
+        case other(String)
+    }
+
+    /// The token that is exchanged.
+    package let subject: AccessToken
+    /// What is wanted.
+    package let requested: TokenType
+    /// Whom it is for.
+    package let target: Target
+    /// What it is for, some of the scopes of the subject token.
+    package let scopes: [String]
+    /// Who acts for the user, the client first; nil if the token was issued to the client itself.
+    package let actor: JSON?
+
+    /// The most clients that act for each other.
+    static let maxActors = 3
+}
+
+extension Issuer {
+    private static let maxTargets = 8
+
+    /// Checks a request to exchange a token.
+    ///
+    /// - Parameters:
+    ///   - request: The request, of a client that is authenticated.
+    ///   - now: The time.
+    /// - Returns: What is asked for.
+    /// - Throws: `invalid_request` for a token that cannot be exchanged, `invalid_target`, `invalid_scope`.
+    package func exchange(in request: TokenRequest, now: Instant) throws(OAuthError) -> TokenExchange {
+        let form = request.form
+        guard form["actor_token"] == nil, form["actor_token_type"] == nil else {
+            throw OAuthError(.invalidRequest, "'actor_token' is not supported: the client itself is the actor")
+        }
+        guard form["subject_token_type"] == TokenExchange.TokenType.accessToken.rawValue else {
+            let type = TokenExchange.TokenType.accessToken.rawValue
+            throw OAuthError(.invalidRequest, "'subject_token_type' must be '\(type)'")
+        }
+        guard let text = form["subject_token"], let subject = self.accessToken(text.utf8, now: now) else {
+            throw OAuthError(.invalidRequest, "'subject_token' is missing, expired, or no access token of this gateway")
+        }
+        let isOwn = isIdentical(subject.client, request.client.id)
+        // The audience of tokens for no app is not the client's own.
+        let known = self.apps(of: request.client)
+        guard
+            isOwn
+                || request.client.kind == .confidential
+                    && subject.audiences.contains(where: { audience in
+                        known.contains { isIdentical($0, audience) }
+                    })
+        else {
+            throw OAuthError(
+                .invalidRequest,
+                "'subject_token' is not for this client, nor for an app of its 'audiences'"
+            )
+        }
+        let target = try self.target(of: request, subject)
+        let requested = try Issuer.requestedType(form["requested_token_type"])
+        if case .apps = target, requested != .accessToken {
+            throw OAuthError(.invalidRequest, "apps take access tokens only: leave out 'requested_token_type'")
+        }
+        return TokenExchange(
+            subject: subject,
+            requested: requested,
+            target: target,
+            scopes: try Issuer.scopes(form["scope"], of: subject),
+            actor: isOwn ? subject.actor : try Issuer.actor(request.client.id, before: subject.actor)
+        )
+    }
+
+    /// RFC 8693 §2.1: `resource` has a URL, `audience` the name of an app, its URL, or a fixed string of the client.
+    private func target(of request: TokenRequest, _ subject: AccessToken) throws(OAuthError) -> TokenExchange.Target {
+        let client = request.client
+        let names = request.form.fields.filter { $0.name == "audience" }.map(\.value)
+        guard names.count <= Issuer.maxTargets else {
+            throw OAuthError(.invalidTarget, "'audience' is repeated over \(Issuer.maxTargets) times")
+        }
+        var apps = try self.namedAudiences(in: request.form, of: client)
+        if names.count == 1, apps.isEmpty, client.tokenAudiences.contains(where: { isIdentical($0, names[0]) }) {
+            return .other(names[0])
+        }
+        for name in names {
+            let byName = client.audiences.contains { isIdentical($0, name) } ? self.audiences[name] : nil
+            guard let audience = byName ?? self.audience(named: name, of: client) else {
+                let help = "write it into 'audiences' or, alone in a request, 'token_audiences' of the client"
+                throw OAuthError(.invalidTarget, "tokens of this client cannot be for '\(name)': \(help)")
+            }
+            if !apps.contains(where: { isIdentical($0, audience) }) { apps.append(audience) }
+        }
+        guard apps.isEmpty else { return .apps(apps) }
+        let known = self.audiences(of: client)
+        return .apps(subject.audiences.filter { audience in known.contains { isIdentical($0, audience) } })
+    }
+
+    private static func requestedType(_ text: String?) throws(OAuthError) -> TokenExchange.TokenType {
+        guard let text else { return .accessToken }
+        guard let type = TokenExchange.TokenType(rawValue: text) else {
+            throw OAuthError(.invalidRequest, "'requested_token_type' must be access_token, id_token or jwt, as a URN")
+        }
+        return type
+    }
+
+    /// The scopes that are named, all of which the subject token has.
+    private static func scopes(_ text: String?, of subject: AccessToken) throws(OAuthError) -> [String] {
+        guard let text else { return subject.scopes }
+        let named = text.split(separator: " ").map(String.init)
+        guard named.allSatisfy({ scope in subject.scopes.contains { isIdentical($0, scope) } }) else {
+            throw OAuthError(.invalidScope, "'scope' has a word that the subject token does not have")
+        }
+        return subject.scopes.filter(named.contains)
+    }
+
+    /// The claim about who acts, with who did before.
+    ///
+    /// RFC 8693 §4.1.
+    private static func actor(_ client: String, before: JSON?) throws(OAuthError) -> JSON {
+        var count = 1
+        var earlier = before
+        while let actor = earlier {
+            (count, earlier) = (count + 1, actor["act"])
+        }
+        guard count <= TokenExchange.maxActors else {
+            throw OAuthError(.invalidRequest, "over \(TokenExchange.maxActors) clients would act for each other")
+        }
+        var members: [String: JSON] = ["sub": .string(client)]
+        members["act"] = before
+        return .object(members)
+    }
+
+    /// A token for another service that trusts this gateway.
+    ///
+    /// It has no claim by which this gateway finds a session, so it is worth nothing here; nor `azp`, which AWS compares in place
+    /// of `aud`.
+    ///
+    /// - Parameters:
+    ///   - exchange: What is asked for.
+    ///   - audience: Whom it is for.
+    ///   - session: The session of the subject token's client.
+    ///   - client: The client.
+    ///   - lifetime: How long it is valid.
+    ///   - now: The time.
+    /// - Returns: The token.
+    /// - Throws: `invalid_request` if `sub` is to be an email address, and the user has no verified one; a `Failure` if the key
+    ///   cannot sign.
+    package func credential(
+        _ exchange: TokenExchange,
+        for audience: String,
+        of session: ClientSession,
+        client: ClientSettings,
+        lifetime: Duration,
+        now: Instant
+    ) throws -> String {
+        let profile = session.session.profile
+        var claims: [String: JSON] =
+            exchange.requested == .accessToken
+            ? ["client_id": .string(client.id), "scope": .string(exchange.scopes.joined(separator: " "))]
+            : profile.claims(for: exchange.scopes)
+        switch client.tokenSubject {
+        case .user: claims["sub"] = .string(profile.user)
+        case .email:
+            guard profile.emailVerified, let email = profile.email else {
+                throw OAuthError(
+                    .invalidRequest,
+                    "the client has 'subject: email', and the user's email address is not verified"
+                )
+            }
+            claims["sub"] = .string(email)
+        }
+        claims["aud"] = .string(audience)
+        claims["iat"] = .int(now.seconds)
+        claims["exp"] = .int(now.advanced(by: lifetime).seconds)
+        claims["jti"] = .string(self.random.token(16))
+        claims["sid"] = .string(session.session.signInID)
+        claims["auth_time"] = session.session.authenticated.map { .int($0.seconds) }
+        claims["act"] = exchange.actor
+        return try self.signer.sign(claims, as: exchange.requested == .accessToken ? .accessToken : .idToken)
+    }
+}
