@@ -33,7 +33,8 @@ extension Endpoints {
             }
         case .signOut, .backChannelLogout, .frontChannelLogout, .userinfo, .apps, .auth, .keys, .style, .icon,
             .authorize,
-            .token, .register, .introspect, .revoke, .pushedRequests, .deviceAuthorization, .device, .endSession, .tokenKeys, nil:
+            .token, .register, .introspect, .revoke, .pushedRequests, .deviceAuthorization, .device, .endSession,
+            .tokenKeys, nil:
             return nil
         }
     }

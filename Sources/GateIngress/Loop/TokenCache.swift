@@ -42,7 +42,9 @@ final class VerifiedToken {
     func isFor(_ route: RuntimeRoute) -> Bool {
         if self.route === route { return true }
         // Clients without an entry in the file are for MCP servers only.
-        guard self.token.isFor(route.route.audience), !self.client.isOpen || route.maxMCPBody != nil else { return false }
+        guard self.token.isFor(route.route.audience), !self.client.isOpen || route.maxMCPBody != nil else {
+            return false
+        }
         self.route = route
         return true
     }
