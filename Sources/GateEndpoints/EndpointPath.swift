@@ -94,8 +94,8 @@ package enum EndpointPath: String, CaseIterable {
         switch self {
         case .start, .callback, .backChannelLogout, .frontChannelLogout: true
         case .signIn, .signOut, .userinfo, .apps, .sessionTransfer, .resume, .auth, .keys, .style, .icon, .authorize,
-            .token, .register,
-            .introspect, .revoke, .pushedRequests, .deviceAuthorization, .device, .endSession, .tokenKeys:
+            .token,
+            .register, .introspect, .revoke, .pushedRequests, .deviceAuthorization, .device, .endSession, .tokenKeys:
             false
         }
     }

@@ -19,7 +19,7 @@ package struct EndpointRequest: Sendable {
     private(set) var query: Form?
     /// The body as a form; nil if it is not one.
     let form: Form?
-    /// The body as JSON, of at most four levels; nil if it is not that.
+    /// The body as JSON, of at most eight levels; nil if it is not that.
     let json: JSON?
     /// The origin that was asked: the gateway's or an app's.
     let origin: Origin
@@ -60,7 +60,7 @@ package struct EndpointRequest: Sendable {
         let isForm = type.hasPrefix("application/x-www-form-urlencoded")
         let isJSON = type.prefix { $0 != ";" && $0 != " " } == "application/json"
         // What is not JSON is for the endpoint to reject.
-        self.json = isJSON ? (try? JSON(parsing: body, depth: 4)) : nil
+        self.json = isJSON ? (try? JSON(parsing: body, depth: 8)) : nil
         self.form = isForm ? String(validating: body, as: UTF8.self).flatMap { Form(encoded: $0) } : nil
         self.origin = runtime.origin(of: request)
         self.cookies = CookieHeader(of: request)

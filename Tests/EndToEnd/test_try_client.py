@@ -31,6 +31,8 @@ def gateway(tmp_path_factory, provider_server):
         "cli": {"type": "native", "redirect_uris": ["http://127.0.0.1/callback"], "audiences": ["wiki"],
                 "allow": "signed_in"},
         "forum": {"type": "confidential", "secret": SECRET, "redirect_uris": [FORUM_URI], "allow": "signed_in"},
+        "bound": {"type": "native", "redirect_uris": ["http://127.0.0.1/callback"], "audiences": ["wiki"],
+                  "allow": "signed_in", "dpop": True, "require_par": True},
         "closed": {"type": "native", "redirect_uris": ["http://127.0.0.1/callback"], "allow": [{"user": "mock:absent"}]},
     }
     with gateway:
@@ -81,6 +83,18 @@ def test_a_client_on_loopback_goes_through_all_steps(gateway):
     assert browser.send("GET", "/oauth2/userinfo", navigates=False).status == 200
 
 
+def test_rfc_9126_and_rfc_9449_a_client_that_has_to_push_its_requests_and_prove_its_key(gateway):
+    attempt = Try(gateway, "bound")
+    url = attempt.url
+    assert set(dict(parse_qsl(urlsplit(url).query))) == {"client_id", "request_uri"}
+    browser = Browser(gateway)
+    browser.submit(browser.visit(url))
+    code, out, err = attempt.end()
+    assert code == 0, (out, err)
+    assert re.search(r"^   token_type +DPoP$", out, re.M) and re.search(r'^   cnf +{"jkt":', out, re.M)
+    assert re.search(r"^   userinfo +401$", out, re.M)
+
+
 def test_no_secret_is_printed_and_the_tokens_are_revoked(gateway):
     """A client with a secret: the operator copies the URL from the browser."""
     attempt = Try(gateway, "forum")
@@ -119,7 +133,7 @@ def test_a_code_that_was_spent_before_names_the_error(gateway):
 
 
 @pytest.mark.parametrize("options, text", [
-    (["absent"], "has no client 'absent'; it has cli, forum, closed"),
+    (["absent"], "has no client 'absent'; it has cli, forum, bound, closed"),
     (["cli", "--redirect-uri", "http://127.0.0.1/callback/"], "is not one of 'redirect_uris' of cli"),
     (["cli", "--wait", "1"], "did not come back within 1 s"),
 ])

@@ -16,7 +16,7 @@ final class CallbackListener: Sendable {
     private let group: SocketLoopGroup
     private let queries: AsyncStream<String?>
     private let received: AsyncStream<String?>.Continuation
-    private let listener = Mutex<Listener?>(nil)
+    private let listeners = Mutex<[Listener]>([])
 
     private init(group: SocketLoopGroup) {
         self.group = group
@@ -26,20 +26,35 @@ final class CallbackListener: Sendable {
     /// Listens for the redirect URI of a sign-in.
     static func open(for url: WebURL, of flow: ClientFlow) async throws(Failure) -> CallbackListener {
         let callback = CallbackListener(group: try SocketLoopGroup.started(1))
-        let host = url.origin.host == "localhost" ? "127.0.0.1" : url.origin.host.filter { $0 != "[" && $0 != "]" }
+        let isName = url.origin.host == "localhost"
         do throws(Failure) {
-            let listener = try await Listener.openPlain(
-                host: host,
-                port: url.origin.port,
-                on: callback.group,
-                maxConnections: 16
-            ) { request, _, _ in callback.response(to: request, at: url.path, of: flow) }
-            callback.listener.withLock { $0 = listener }
+            let host = isName ? "127.0.0.1" : url.origin.host.filter { $0 != "[" && $0 != "]" }
+            try await callback.listen(on: host, for: url, of: flow)
+            if isName { try await callback.listenAlsoOnVersion6(for: url, of: flow) }
         } catch {
             await callback.close()
             throw error
         }
         return callback
+    }
+
+    private func listen(on host: String, for url: WebURL, of flow: ClientFlow) async throws(Failure) {
+        let listener = try await Listener.openPlain(
+            host: host,
+            port: url.origin.port,
+            on: self.group,
+            maxConnections: 16
+        ) { request, _, _ in self.response(to: request, at: url.path, of: flow) }
+        self.listeners.withLock { $0.append(listener) }
+    }
+
+    /// Browsers may resolve `localhost` to `::1`, where no other process may receive the code; a machine without IPv6 is fine.
+    private func listenAlsoOnVersion6(for url: WebURL, of flow: ClientFlow) async throws(Failure) {
+        do throws(Failure) {
+            try await self.listen(on: "::1", for: url, of: flow)
+        } catch {
+            guard !error.detail.contains("in use") else { throw error }
+        }
     }
 
     private func response(to request: RequestHead, at path: String, of flow: ClientFlow) -> Response {
@@ -69,8 +84,7 @@ final class CallbackListener: Sendable {
     func close() async {
         // The browser has yet to receive its response.
         try? await Task.sleep(for: .milliseconds(300))
-        let listener = self.listener.withLock { $0 }
-        await listener?.close()
+        for listener in self.listeners.withLock({ $0 }) { await listener.close() }
         try? await self.group.shutdownGracefully()
     }
 }

@@ -2,38 +2,39 @@
 
 internal import Crypto
 internal import Foundation
-package import GateClients
-package import GateCore
+internal import GateClients
+internal import GateCore
 
 /// One sign-in of a client of the file, as its developer would write it: what it sends, and what it checks.
 ///
 /// RFC 6749 §4.1, RFC 7636 §4, OpenID Connect Core §3.1.
-package struct ClientFlow: Sendable {
+struct ClientFlow: Sendable {
     /// A parameter of a request, and what it is for.
-    package struct Parameter: Sendable, Hashable {
+    struct Parameter: Sendable, Hashable {
         let name: String
         let value: String
         let purpose: String
     }
 
     /// What a client gets of the token endpoint.
-    package struct Tokens: Sendable {
+    struct Tokens: Sendable {
         let accessToken: String
         let refreshToken: String?
         let idToken: String?
-        /// The members of the response, in the order of their names.
-        let members: [(name: String, value: String)]
     }
 
     /// The client.
-    package let client: ClientSettings
+    let client: ClientSettings
     /// The gateway, as `iss` names it.
-    package let issuer: String
+    let issuer: String
     /// Where the response of the authorization endpoint goes.
-    package let redirectURI: String
+    let redirectURI: String
     private let state: String
     private let nonce: String
     private let verifier: String
+    /// Signs proofs for a client whose tokens must be bound to a key; nil for all others.
+    private let key: P256.Signing.PrivateKey?
+    private let random: RandomBytes
 
     private static let scope = "openid profile email groups"
 
@@ -44,13 +45,15 @@ package struct ClientFlow: Sendable {
     ///   - issuer: The gateway's `public_url`.
     ///   - redirectURI: A redirect URI of the client.
     ///   - random: The source of its random values.
-    package init(of client: ClientSettings, issuer: String, redirectURI: String, random: RandomBytes = .system) {
+    init(of client: ClientSettings, issuer: String, redirectURI: String, random: RandomBytes = .system) {
         self.client = client
         self.issuer = issuer
         self.redirectURI = redirectURI
         self.state = random.token(16)
         self.nonce = random.token(16)
         self.verifier = random.token(32)
+        self.key = client.requiresDPoP ? P256.Signing.PrivateKey() : nil
+        self.random = random
     }
 
     /// The parameters of the authorization request.
@@ -73,12 +76,53 @@ package struct ClientFlow: Sendable {
     }
 
     /// The URL that the browser opens.
-    func authorizationURL(at endpoint: String) -> String {
-        "\(endpoint)?\(Form(self.authorizationParameters.map { Form.Field($0.name, $0.value) }).encoded)"
+    ///
+    /// - Parameters:
+    ///   - endpoint: The authorization endpoint.
+    ///   - pushed: The reference to the parameters, if they were pushed (RFC 9126 §4); nil to have them in the URL.
+    /// - Returns: The URL.
+    func authorizationURL(at endpoint: String, pushed: String? = nil) -> String {
+        let fields = pushed.map { [Form.Field("client_id", self.client.id), Form.Field("request_uri", $0)] }
+        let form = Form(fields ?? self.authorizationParameters.map { Form.Field($0.name, $0.value) })
+        return "\(endpoint)?\(form.encoded)"
     }
 
+    /// The header `DPoP` of a request; nil for a client whose tokens are for any sender.
+    ///
+    /// RFC 9449 §4.2.
+    ///
+    /// - Parameters:
+    ///   - method: The method of the request.
+    ///   - url: Its URL, without a query.
+    ///   - accessToken: The access token that it has; nil without one.
+    ///   - now: The time.
+    /// - Returns: The proof.
+    func proof(_ method: String, _ url: String, with accessToken: String?, now: Instant) -> String? {
+        guard let key else { return nil }
+        let point = Array(key.publicKey.rawRepresentation)
+        let header: JSON = [
+            "typ": "dpop+jwt", "alg": "ES256",
+            "jwk": [
+                "kty": "EC", "crv": "P-256", "x": .string(Base64URL.encode(Array(point.prefix(32)))),
+                "y": .string(Base64URL.encode(Array(point.suffix(32)))),
+            ],
+        ]
+        var claims: [String: JSON] = [
+            "jti": .string(self.random.token(16)), "htm": .string(method), "htu": .string(url),
+            "iat": .int(now.seconds),
+        ]
+        claims["ath"] = accessToken.map { .string(Base64URL.encode(SHA256.hash(data: Array($0.utf8)))) }
+        let signed = [header, .object(claims)].map { Base64URL.encode($0.encoded) }.joined(separator: ".")
+        // It fails only without a key.
+        guard let signature = try? key.signature(for: Array(signed.utf8)) else { return nil }
+        return "\(signed).\(Base64URL.encode(Array(signature.rawRepresentation)))"
+    }
+
+    /// The scheme of `Authorization` for its access tokens.
+    var tokenScheme: String { self.key == nil ? "Bearer" : "DPoP" }
+
     /// Whether a callback is one of this sign-in: another one is ignored.
-    package func owns(callback: Form) -> Bool { callback["state"].map { isIdentical($0, self.state) } ?? false }
+    func owns(callback: Form) -> Bool { callback["state"].map { isIdentical($0, self.state) } ?? false }
 
     /// The code in the URL to which the browser was redirected.
     ///
@@ -196,6 +240,7 @@ package struct ClientFlow: Sendable {
     }
 
     private static func object(_ part: Substring) -> [String: JSON]? {
+        // Both parts of a JWT are JSON; another text is not a JWT.
         Base64URL.decode(String(part)).flatMap { try? JSON(parsing: $0) }?.object
     }
 }

@@ -10,7 +10,7 @@ internal import GateProviderHTTP
 /// The session of the client begins and ends with it; that of the user in the browser stays.
 package struct TestClientFlow: Sendable {
     /// How the browser's redirect comes back.
-    package enum Arrival: Sendable, Hashable {
+    enum Arrival: Sendable, Hashable {
         /// To a port of this machine.
         case loopback(WebURL)
         /// To the client itself, so that the operator copies the URL.
@@ -113,6 +113,7 @@ package struct TestClientFlow: Sendable {
             latest = try await self.refreshed(tokens, metadata)
             try await self.userinfo(latest, metadata, expecting: 200)
         } catch {
+            // What failed first is what the operator has to know.
             try? await self.revoke(latest, metadata)
             throw error
         }
@@ -158,9 +159,10 @@ extension TestClientFlow {
                 )
             }
         }
+        let pushed = try await self.pushed(metadata)
         self.show(Report.heading(2, "authorization request", "open this URL in a browser and sign in"))
         let endpoint = try self.endpoint("authorization_endpoint", metadata)
-        self.show("\n   \(self.flow.authorizationURL(at: endpoint))\n")
+        self.show("\n   \(self.flow.authorizationURL(at: endpoint, pushed: pushed))\n")
         self.show(
             self.flow.authorizationParameters.map { Report.row($0.name, $0.value, $0.purpose) }
                 .joined(separator: "\n")
@@ -171,6 +173,18 @@ extension TestClientFlow {
         self.show(Report.row("state", "matches"))
         self.show(Report.row("iss", "matches"))
         return code
+    }
+
+    /// The reference to the parameters of a client that has to push them; nil for all others.
+    private func pushed(_ metadata: JSON) async throws(ClientFlowFailure) -> String? {
+        guard self.flow.client.requiresPushedRequests else { return nil }
+        let url = try self.endpoint("pushed_authorization_request_endpoint", metadata)
+        self.show("\n   'require_par' is true, so the parameters are sent to \(url) first")
+        let found = try await self.call("POST", url, self.flow.authorizationParameters)
+        guard found.status == 201, let reference = found.json["request_uri"]?.string else {
+            throw self.rejected(found, by: url)
+        }
+        return reference
     }
 
     private func callback(
@@ -206,6 +220,9 @@ extension TestClientFlow {
         if self.flow.authorization != nil {
             self.show(Report.row("Authorization", "Basic …", "client_id and 'secret' of the file, form-encoded"))
         }
+        if self.flow.client.requiresDPoP {
+            self.show(Report.row("DPoP", "eyJ…", "a proof of the key to which the tokens are bound"))
+        }
         self.show(Report.masked(parameters))
         let found = try await self.call("POST", url, parameters)
         self.show(Report.row("response", "\(found.status)"))
@@ -219,8 +236,7 @@ extension TestClientFlow {
         return ClientFlow.Tokens(
             accessToken: accessToken,
             refreshToken: found.json["refresh_token"]?.string,
-            idToken: found.json["id_token"]?.string,
-            members: members
+            idToken: found.json["id_token"]?.string
         )
     }
 
@@ -271,7 +287,7 @@ extension TestClientFlow {
     ) async throws(ClientFlowFailure) {
         let url = try self.endpoint("userinfo_endpoint", metadata)
         if status == 200 { self.show(Report.heading(8, "userinfo", "GET \(url)")) }
-        let found = try await self.call("GET", url, bearer: tokens.accessToken)
+        let found = try await self.call("GET", url, token: tokens.accessToken)
         self.show(Report.row(status == 200 ? "response" : "userinfo", "\(found.status)"))
         guard found.status == status else { throw self.rejected(found, by: url) }
         if status == 200 { self.show(Report.table(of: found.json.object ?? [:])) }
@@ -312,13 +328,17 @@ extension TestClientFlow {
         _ method: String,
         _ url: String,
         _ parameters: [ClientFlow.Parameter] = [],
-        bearer: String? = nil
+        token: String? = nil
     ) async throws(ClientFlowFailure) -> (status: Int, json: JSON) {
         guard let address = WebURL(url) else {
             throw ClientFlowFailure("'\(url)' is not a URL", next: "check 'public_url'")
         }
         var headers = [(name: "User-Agent", value: "gatehouse"), (name: "Accept", value: "application/json")]
-        if let bearer { headers.append((name: "Authorization", value: "Bearer \(bearer)")) }
+        if let token { headers.append((name: "Authorization", value: "\(self.flow.tokenScheme) \(token)")) }
+        if method == "POST" || token != nil, let proof = self.flow.proof(method, url, with: token, now: self.clock.now)
+        {
+            headers.append((name: "DPoP", value: proof))
+        }
         var body: [UInt8]?
         if method == "POST" {
             if let authorization = self.flow.authorization {
@@ -337,6 +357,7 @@ extension TestClientFlow {
         )
         do throws(Failure) {
             let response = try await self.transport.response(to: request)
+            // A response without JSON is one without members; its status is reported.
             return (response.status, (try? JSON(parsing: response.body)) ?? [:])
         } catch {
             throw ClientFlowFailure(

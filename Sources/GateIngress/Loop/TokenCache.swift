@@ -41,7 +41,6 @@ final class VerifiedToken {
     /// Whether it is for an app.
     func isFor(_ route: RuntimeRoute) -> Bool {
         if self.route === route { return true }
-        // Clients without an entry in the file are for MCP servers only.
         guard self.token.isFor(route.route.audience), !self.client.isOpen || route.maxMCPBody != nil else {
             return false
         }

@@ -76,8 +76,13 @@ class Glewlwyd(Service):
         path = self.folder / "glewlwyd.conf"
         path.write_text(SETTINGS.format(port=self.port, origin=self.origin, database=database))
         self.process = Process(["glewlwyd", f"--config-file={path}"], self.folder, "glewlwyd")
-        self.process.wait_listening(self.port)
-        self.set_up()
+        try:
+            self.process.wait_listening(self.port)
+            self.set_up()
+        except BaseException:
+            # What fails at its start is not stopped by `with`.
+            self.process.stop()
+            raise
         return self
 
     def set_up(self):

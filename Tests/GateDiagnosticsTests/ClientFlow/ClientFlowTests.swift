@@ -102,6 +102,27 @@ import Testing
         #expect(other.authorization == nil && self.value("client_id", other.refreshRequest("r")) == "notes")
     }
 
+    @Test func `RFC 9449 §4.2: a proof is signed by the key that it names, for one request and one token`() throws {
+        var client = try ClientFlowTests.client()
+        #expect(self.proof(of: client) == nil)
+        client.requiresDPoP = true
+        let proof = try #require(self.proof(of: client))
+        let (header, claims) = try #require(ClientFlow.decoded(proof))
+        let coordinates = try ["x", "y"].map { try #require(header["jwk"]?[$0]?.string) }
+        let key = try P256.Signing.PublicKey(rawRepresentation: coordinates.flatMap { Base64URL.decode($0) ?? [] })
+        let parts = proof.split(separator: ".")
+        let signature = try P256.Signing.ECDSASignature(rawRepresentation: Base64URL.decode(String(parts[2])) ?? [])
+        #expect(key.isValidSignature(signature, for: Data("\(parts[0]).\(parts[1])".utf8)))
+        #expect(header["typ"] == "dpop+jwt" && header["alg"] == "ES256" && claims["htm"] == "GET")
+        #expect(claims["htu"] == "https://gate.example.com/x" && claims["iat"]?.integer == ClientFlowTests.noon.seconds)
+        #expect(claims["ath"]?.string == Base64URL.encode(SHA256.hash(data: Array("token".utf8))))
+    }
+
+    private func proof(of client: ClientSettings) -> String? {
+        let flow = ClientFlow(of: client, issuer: ClientFlowTests.gate, redirectURI: "http://127.0.0.1:8765/callback")
+        return flow.proof("GET", "https://gate.example.com/x", with: "token", now: ClientFlowTests.noon)
+    }
+
     @Test func `no secret of a request is printed`() throws {
         let flow = try self.flow(secret: ClientFlowTests.secret)
         let secrets = [String(repeating: "c", count: 100), String(repeating: "r", count: 100), "short"]
