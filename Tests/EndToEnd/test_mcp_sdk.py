@@ -116,7 +116,7 @@ def test_the_user_is_asked_with_what_is_known_of_the_client(assistant, browser):
     assistant.name = "Claude <b>\u202e"
     assistant.run(use)
     consent = browser.asked[-1]
-    assert "Claude &lt;b&gt; (not verified)" in consent and "127.0.0.1:3030" in consent and "notes" in consent
+    assert "Claude &lt;b&gt; (not verified)" in consent and "127.0.0.1" in consent and "notes" in consent
 
 
 @pytest.mark.parametrize("mode", ["2026-07-28", "legacy"])

@@ -200,7 +200,11 @@ extension GatewayResponder {
         }
         guard self.connection != nil, self.forwardAuth == nil else { return }
         self.heldBytes += body.readableBytes
-        if let maxMessages, self.heldBytes > maxMessages { return self.messagesAreTooLong(maxMessages) }
+        if let maxMessages, self.heldBytes > maxMessages {
+            // A rule about the time may admit the request by now, whatever is in it.
+            self.held.append(body)
+            return self.messagesAreTooLong(maxMessages)
+        }
         let limit =
             self.isForEndpoint ? EndpointRequest.maxBody : self.check == .receiving ? CheckRequest.maxBytes : Int.max
         guard self.heldBytes <= limit else {
