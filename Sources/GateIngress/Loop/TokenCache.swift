@@ -82,7 +82,8 @@ struct TokenCache {
             self.last = known
             return known
         }
-        guard issuer.signer.begins(text.readableBytesUInt8Span), let found = VerifiedToken(text, of: issuer, now: now) else {
+        guard issuer.signer.begins(text.readableBytesUInt8Span), let found = VerifiedToken(text, of: issuer, now: now)
+        else {
             return nil
         }
         if self.tokens.count >= TokenCache.capacity {
