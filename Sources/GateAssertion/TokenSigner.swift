@@ -73,10 +73,12 @@ package struct TokenSigner: Sendable {
         let bytes = Array(token)
         guard bytes.count <= TokenSigner.maxBytes else { return nil }
         let parts = bytes.split(separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
-        guard parts.count == 3, let header = TokenSigner.object(parts[0], depth: 1), header["alg"]?.string == "ES256",
-            header["typ"]?.string == purpose.rawValue, header["crit"] == nil, let id = header["kid"]?.string,
-            let key = self.keys.entries.first(where: { $0.key.id == id && $0.role != .expired })?.key,
-            let claims = TokenSigner.object(parts[1], depth: 4), claims["iss"]?.string == self.issuer,
+        guard parts.count == 3, let header = TokenSigner.object(parts[0], depth: 1),
+            isIdentical(header["alg"]?.string ?? "", "ES256"),
+            isIdentical(header["typ"]?.string ?? "", purpose.rawValue), header["crit"] == nil,
+            let id = header["kid"]?.string,
+            let key = self.keys.entries.first(where: { isIdentical($0.key.id, id) && $0.role != .expired })?.key,
+            let claims = TokenSigner.object(parts[1], depth: 4), isIdentical(claims["iss"]?.string ?? "", self.issuer),
             isWorthVerifying(claims), let signature = Base64URL.decode(parts[2]), signature.count == 64,
             key.isValid(signature, of: bytes[..<parts[1].endIndex])
         else { return nil }

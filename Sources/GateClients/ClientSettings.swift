@@ -97,6 +97,14 @@ package struct ClientSettings: Sendable, Hashable {
     }
 }
 
+extension ClientSettings {
+    /// The label in metrics of clients without an entry in the file, who choose their ids themselves.
+    package static let openLabel = "open"
+
+    /// The label of this client.
+    package var metricLabel: String { self.isOpen ? Self.openLabel : self.id }
+}
+
 extension ClientSettings.Kind {
     /// Whether its redirect URIs may be of a kind: only native apps receive schemes of their own.
     package func accepts(_ kind: RedirectURI.Kind) -> Bool {

@@ -101,7 +101,9 @@ private struct JSONParser {
         if self.take(UInt8(ascii: "}")) { return .object([:]) }
         while true {
             self.skipSpace()
+            let start = self.position
             let name = try self.string()
+            guard JSONParser.isName(name) else { throw .syntax(offset: start) }
             self.skipSpace()
             guard self.take(UInt8(ascii: ":")) else { throw self.syntaxError }
             let value = try self.value()
@@ -110,6 +112,15 @@ private struct JSONParser {
             if self.take(UInt8(ascii: "}")) { return .object(members) }
             guard self.take(UInt8(ascii: ",")) else { throw self.syntaxError }
         }
+    }
+
+    /// Whether a member may have this name.
+    ///
+    /// A table of strings brings each name that is not ASCII into a normal form, which takes quadratic time for many combining
+    /// marks in a row; so such names are short.
+    private static func isName(_ name: String) -> Bool {
+        let bytes = name.utf8
+        return bytes.count <= 64 || bytes.count <= 1024 && bytes.allSatisfy { $0 < 0x80 }
     }
 
     private mutating func take(_ byte: UInt8) -> Bool {

@@ -125,13 +125,17 @@ package struct Form: Sendable, Equatable {
         self.fields = fields
     }
 
-    /// Reads an encoded query or body; nil when it has a bad escape, text that is not UTF-8, or over `limit` pairs.
+    /// Reads an encoded query or body; nil when it has a bad escape, text that is not UTF-8, a long name, or over `limit` pairs.
     package init?(encoded: some StringProtocol, limit: Int = 64) {
         var fields: [Field] = []
         for pair in Array(encoded.utf8).split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: true) {
             guard fields.count < limit else { return nil }
             let sides = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
             guard let name = Form.decode(sides[0]), let value = sides.count > 1 ? Form.decode(sides[1]) : "" else {
+                return nil
+            }
+            // Comparing names that are not ASCII takes quadratic time for many combining marks in a row.
+            guard name.utf8.count <= 64 || name.utf8.count <= 1024 && name.utf8.allSatisfy({ $0 < 0x80 }) else {
                 return nil
             }
             fields.append(Field(name, value))

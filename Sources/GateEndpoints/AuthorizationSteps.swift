@@ -17,6 +17,9 @@ enum AuthorizationSteps {
     /// A user may change it, and gets an ID token that has the time of the authentication all the same.
     private static let sinceName = "gatehouse_since"
 
+    /// How long a user may take to sign in.
+    private static let maxSignIn = Duration.seconds(900)
+
     /// The time since which the user must have signed in; nil for no such time.
     static func since(in form: Form) -> Instant? {
         form[self.sinceName].flatMap { Int64($0) }.map { Instant(seconds: $0) }
@@ -27,7 +30,11 @@ enum AuthorizationSteps {
 
     /// Whether the session of a user is recent enough for a request.
     static func isRecent(_ session: Session, for request: AuthorizationRequest, _ form: Form, now: Instant) -> Bool {
-        if let since = self.since(in: form) { return session.created >= since }
+        if form.fields.contains(where: { $0.name == self.sinceName }) {
+            // An older time would let a session of long ago pass for a new sign-in.
+            guard let since = self.since(in: form), now.since(since) <= self.maxSignIn else { return false }
+            return session.created >= since
+        }
         guard !request.prompt.login, !request.prompt.selectAccount else { return false }
         guard let maxAge = request.maxAge else { return true }
         return session.authenticated.map { now.since($0) <= maxAge } ?? false

@@ -39,7 +39,7 @@ extension Endpoints {
         let asked: AuthorizationRequest
         switch try await self.asked(form, request, issuer) {
         case .untrusted(let why): throw Failure(.clientRequest, why)
-        case .error(let error, let target): return self.reject(error, to: target)
+        case .error(let error, let target): return try self.reject(error, to: target)
         case .valid(let valid): asked = valid
         }
         guard request.isNavigation || asked.prompt.none else {
@@ -49,26 +49,31 @@ extension Endpoints {
         let step = NextStep(endpoints: self, request: request, asked: asked, form: form)
         let session: Session
         switch found {
-        case .none: return step.signIn()
-        case .needsUser(let stale): return step.signIn(silentlyWith: stale.provider)
+        case .none: return try step.signIn()
+        case .needsUser(let stale): return try step.signIn(silentlyWith: stale.provider)
         case .session(let live): session = live
         }
         let accepts = asked.client.route.accepts(session.profile)
         guard accepts, asked.provider.map({ $0 == session.provider }) ?? true else {
-            return step.signIn(otherAccount: true)
+            return try step.signIn(otherAccount: true)
         }
         guard asked.expectedUser.map({ isIdentical($0, session.profile.user) }) ?? true else {
-            return step.signIn(otherAccount: true)
+            return try step.signIn(otherAccount: true)
         }
         guard AuthorizationSteps.isRecent(session, for: asked, form, now: request.now) else {
-            return step.signIn(otherAccount: asked.prompt.selectAccount)
+            return try step.signIn(otherAccount: asked.prompt.selectAccount)
         }
         switch self.runtime.decision(about: session, at: asked.client, from: request.client, now: request.now) {
         case .admitted: break
-        case .signInNeeded, .authenticationNeeded: return step.signIn(since: request.now)
+        case .signInNeeded, .authenticationNeeded: return try step.signIn(since: request.now)
         case .denied(let denial):
             let failure = denial.failure(of: session.profile, app: asked.client.id)
-            return self.reject(OAuthError(.accessDenied, failure.detail), to: asked.target, because: failure)
+            return try self.reject(
+                OAuthError(.accessDenied, "the rules of the client do not admit the user"),
+                to: asked.target,
+                because: failure,
+                hasConsent: consented != nil
+            )
         case .openToAll, .openToNetwork:
             throw Failure(.clientRequest, "'\(asked.client.id)' has public rules, which admit no user")
         }
@@ -76,17 +81,17 @@ extension Endpoints {
         let permitted = self.runtime.permitted(terms.audiences, to: session.profile)
         if asked.namesAudiences, permitted.count < terms.audiences.count {
             let error = OAuthError(.accessDenied, "the user may not enter the app of 'resource'")
-            return self.reject(error, to: asked.target)
+            return try self.reject(error, to: asked.target)
         }
         terms.audiences = permitted
         if AuthorizationSteps.needsConsent(asked), consented == nil {
             guard !asked.prompt.none else {
-                return self.reject(OAuthError(.consentRequired, "the user has to be asked"), to: asked.target)
+                return try self.reject(OAuthError(.consentRequired, "the user has to be asked"), to: asked.target)
             }
             return self.consentPage(form, asked, session, request)
         }
-        guard let ticket = request.ticket else { return step.signIn() }
-        self.runtime.metrics.clientRequest(asked.client.id, endpoint: "authorize", result: "ok")
+        guard let ticket = request.ticket else { return try step.signIn() }
+        self.runtime.metrics.clientRequest(asked.client.metricLabel, endpoint: "authorize", result: "ok")
         let code = AuthorizationCode(for: terms, ticket: ticket, random: self.runtime.random, now: request.now)
         return Rendering.redirect(to: asked.target.url(code: code.sealed(by: self.runtime.sealer)))
     }
@@ -158,17 +163,30 @@ extension Endpoints {
         guard form[Consent.choice.name] == Consent.choice.allow else {
             switch try await self.asked(consent.form, request, issuer) {
             case .untrusted(let why): throw Failure(.clientRequest, why)
-            case .error(let error, let target): return self.reject(error, to: target)
+            case .error(let error, let target): return try self.reject(error, to: target)
             case .valid(let asked):
-                return self.reject(OAuthError(.accessDenied, "the user did not consent"), to: asked.target)
+                let error = OAuthError(.accessDenied, "the user did not consent")
+                return try self.reject(error, to: asked.target, hasConsent: true)
             }
         }
         return try await self.authorize(consent.form, request, issuer, consented: consent)
     }
 
     /// Sends the browser back to the client with an error.
-    func reject(_ error: OAuthError, to target: AuthorizationTarget, because failure: Failure? = nil) -> Response {
-        self.runtime.metrics.clientRequest(target.client, endpoint: "authorize", result: error.code.rawValue)
+    ///
+    /// A client without an entry in the file has chosen its redirect URI itself: until the user has consented, only the user learns
+    /// of the error (RFC 9700 §4.11.2).
+    func reject(
+        _ error: OAuthError,
+        to target: AuthorizationTarget,
+        because failure: Failure? = nil,
+        hasConsent: Bool = false
+    ) throws(Failure) -> Response {
+        let label = target.isOpen ? ClientSettings.openLabel : target.client
+        self.runtime.metrics.clientRequest(label, endpoint: "authorize", result: error.code.rawValue)
+        guard !target.isOpen || hasConsent else {
+            throw failure ?? Failure(.clientRequest, "\(error.code.rawValue): \(error.detail)")
+        }
         let failure = failure ?? Failure(.clientRejected, "\(error.code.rawValue): \(error.detail)")
         let incident = self.runtime.rendering.logged(failure)
         var response = Rendering.redirect(to: target.url(error))
@@ -188,14 +206,17 @@ private struct NextStep {
         silentlyWith provider: String? = nil,
         otherAccount: Bool = false,
         since: Instant? = nil
-    ) -> Response {
+    ) throws(Failure) -> Response {
         guard !self.asked.prompt.none else {
             let error = OAuthError(.loginRequired, "the user has to sign in")
-            return self.endpoints.reject(error, to: self.asked.target)
+            return try self.endpoints.reject(error, to: self.asked.target)
         }
         guard let whole = AuthorizationSteps.returnPath(self.form, self.asked, since: since, now: self.request.now)
         else {
-            return self.endpoints.reject(OAuthError(.invalidRequest, "the request is too long"), to: self.asked.target)
+            return try self.endpoints.reject(
+                OAuthError(.invalidRequest, "the request is too long"),
+                to: self.asked.target
+            )
         }
         let runtime = self.endpoints.runtime
         let path = runtime.carried(whole, on: runtime.publicOrigin.host, for: self.request.client)

@@ -30,7 +30,7 @@ extension Endpoints {
     /// The response to a request that was rejected.
     private func reject(_ parsed: ParsedAuthorizationRequest) throws(Failure) -> Response {
         switch parsed {
-        case .error(let error, let target): return self.reject(error, to: target)
+        case .error(let error, let target): return try self.reject(error, to: target)
         case .untrusted(let why): throw Failure(.clientRequest, why)
         case .valid: throw Failure(.clientRequest, "the pushed request was used before")
         }

@@ -81,7 +81,10 @@ package struct Endpoints: Sendable {
         let provider = self.steps(of: request).dropFirst().joined(separator: "/")
         guard let address = self.address(of: request), provider.isEmpty || address.takesProvider
         else { throw Failure(.endpointNone, "the gateway has no endpoint of this name") }
-        guard address.methods.contains(request.method) else { return self.wrongMethod(request, at: address) }
+        let isForSessions = address == .userinfo && self.runtime.issuer == nil
+        guard address.methods.contains(request.method), !isForSessions || [.get, .head].contains(request.method) else {
+            return self.wrongMethod(request, at: address)
+        }
         switch address {
         case .signIn: return self.signIn(request)
         case .start:

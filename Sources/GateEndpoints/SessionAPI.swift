@@ -158,6 +158,9 @@ struct SessionAPI: Sendable {
         }
         let client = try self.client(of: token, named: body["client_id"])
         known = client.id
+        guard client.grants.contains(.refreshToken) else {
+            throw OAuthError(.unauthorizedClient, "the client's 'grants' do not have refresh_token")
+        }
         var asked = TokenRequest(client: client, form: Form([Form.Field("refresh_token", token)]))
         asked.keyThumbprint = try self.tokens.keyThumbprint(for: client, request)
         let session = try await self.tokens.refreshed(asked, request)
@@ -191,7 +194,7 @@ struct SessionAPI: Sendable {
     private func user(_ request: EndpointRequest, _ known: inout String) async throws -> Response {
         let token = try self.accessToken(of: request)
         known = token.client
-        let session = try await self.tokens.session(of: token)
+        let session = try await self.tokens.session(of: token, request)
         let scopes = session.grant.scopes.filter(token.scopes.contains)
         return TokenEndpoints.json(200, ["user": .object(session.session.profile.claims(for: scopes))])
     }

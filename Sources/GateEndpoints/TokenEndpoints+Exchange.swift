@@ -9,6 +9,36 @@ internal import GateRuntime
 internal import GateSessions
 
 extension TokenEndpoints {
+    /// Rejects an exchange by which a token would reach further than the user granted, or than the app that received it may.
+    ///
+    /// A client without a secret does not prove to be itself: an app that got its token could exchange that as well, unless the
+    /// token is bound to a key or for no app.
+    private static func checkReach(
+        of exchange: TokenExchange,
+        from subject: ClientSession,
+        _ client: ClientSettings
+    ) throws(OAuthError) {
+        let isOwn = isIdentical(exchange.subject.client, client.id)
+        let isProven = client.kind == .confidential || exchange.subject.keyThumbprint != nil
+        switch exchange.target {
+        case .apps(let named):
+            guard isOwn else { return }
+            let reach = isProven ? subject.grant.audiences : exchange.subject.audiences
+            guard named.allSatisfy({ app in reach.contains { isIdentical($0, app) } }) else {
+                let help =
+                    isProven
+                    ? "the user did not grant it" : "'subject_token' is not for it, and the client has no secret"
+                throw OAuthError(.invalidTarget, "the token cannot be for every app that is named: \(help)")
+            }
+        case .other:
+            let isForApps = !exchange.subject.audiences.allSatisfy { $0.hasSuffix("/oauth2/userinfo") }
+            guard isProven || !isForApps else {
+                let help = "use a client without 'audiences', with 'dpop: true', or with a secret"
+                throw OAuthError(.invalidTarget, "an app that gets 'subject_token' could exchange it as well: \(help)")
+            }
+        }
+    }
+
     /// Exchanges an access token for another token.
     ///
     /// RFC 8693 §2. There is no refresh token: the token that is exchanged can be refreshed.
@@ -29,6 +59,7 @@ extension TokenEndpoints {
             }
         }
         if owner.id != client.id { try self.check(subject, of: client, own) }
+        try TokenEndpoints.checkReach(of: exchange, from: subject, client)
         let lifetime = min(client.accessTokenLifetime, exchange.subject.expires.since(own.now))
         var members: [String: JSON] = [
             "issued_token_type": .string(exchange.requested.rawValue), "token_type": "N_A",

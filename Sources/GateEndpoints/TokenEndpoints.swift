@@ -31,7 +31,7 @@ struct TokenEndpoints: Sendable {
                 throw OAuthError(.invalidRequest, "the body is not application/x-www-form-urlencoded")
             }
             let client = try self.issuer.client(of: form, request.authorization)
-            known = client.id
+            known = client.metricLabel
             switch address {
             case .introspect: return counted("ok", try await self.introspect(form, client, request))
             case .revoke: return counted("ok", try await self.revoke(form, client))
@@ -167,6 +167,10 @@ extension TokenEndpoints {
         // Before the token is replaced: what is denied now may be admitted later.
         try self.check(current, of: request.client, own)
         try TokenEndpoints.checkKey(of: current, request)
+        let named = try self.issuer.audiences(namedIn: request, grantedTo: current.grant)
+        guard !self.runtime.permitted(named, to: current.session.profile).isEmpty else {
+            throw OAuthError(.invalidTarget, "the user may enter none of the apps that the token would be for")
+        }
         switch try await sessions.rotate(token, of: request.client.id, now: own.now) {
         case .none: throw ended
         case .reused(let session):
@@ -196,7 +200,9 @@ extension TokenEndpoints {
         switch self.runtime.decision(about: session.session, at: client, from: own.client, now: own.now) {
         case .admitted: return
         case .denied(let denial):
-            throw OAuthError(.invalidGrant, denial.failure(of: session.session.profile, app: client.id).detail)
+            let failure = denial.failure(of: session.session.profile, app: client.id)
+            let incident = self.runtime.rendering.logged(failure)
+            throw OAuthError(.invalidGrant, "the rules of the client do not admit the user; incident \(incident)")
         case .signInNeeded, .authenticationNeeded:
             throw OAuthError(.invalidGrant, "the user has to sign in again for this client")
         case .openToAll, .openToNetwork: throw OAuthError(.serverError, "the client has public rules")
@@ -275,7 +281,7 @@ extension TokenEndpoints {
         if let token = RefreshToken(text, for: client.id, by: self.runtime.sealer) {
             let ticket = self.runtime.sessions.ticket(of: token, client: client.id)
             guard let session = try await self.runtime.sessions.clientSession(ticket, of: client.id, now: own.now),
-                session.grant.generation == token.generation
+                session.grant.generation == token.generation, self.admits(session, client, own)
             else { return inactive }
             return TokenEndpoints.json(
                 200,
@@ -284,9 +290,11 @@ extension TokenEndpoints {
         }
         guard let token = self.issuer.accessToken(text.utf8, now: own.now),
             isIdentical(token.client, client.id) || self.issuer.apps(of: client).contains(where: token.isFor),
-            let session = try await self.runtime.sessions.clientSession(token.ticket, of: token.client, now: own.now)
+            let owner = self.issuer.client(issuedTo: token.client),
+            let session = try await self.confirmed(token.ticket, of: owner), self.admits(session, owner, own)
         else { return inactive }
         var members = self.facts(of: session, token.client, ["token_type": "Bearer"])
+        members["scope"] = .string(session.grant.scopes.filter(token.scopes.contains).joined(separator: " "))
         members["exp"] = .int(token.expires.seconds)
         members["iat"] = .int(token.issued.seconds)
         members["aud"] = .array(token.audiences.map(JSON.string))
@@ -296,6 +304,11 @@ extension TokenEndpoints {
             members["cnf"] = ["jkt": .string(key)]
         }
         return TokenEndpoints.json(200, .object(members))
+    }
+
+    /// Whether the rules of a client still admit the user of its session.
+    private func admits(_ session: ClientSession, _ client: ClientSettings, _ own: EndpointRequest) -> Bool {
+        (try? self.check(session, of: client, own)) != nil
     }
 
     private func facts(of session: ClientSession, _ client: String, _ more: [String: JSON]) -> [String: JSON] {
@@ -332,7 +345,7 @@ extension TokenEndpoints {
     func userinfo(_ own: EndpointRequest) async -> Response {
         do {
             let token = try self.accessToken(of: own)
-            let session = try await self.session(of: token)
+            let session = try await self.session(of: token, own)
             // An exchanged token may have fewer scopes than the grant.
             let scopes = session.grant.scopes.filter(token.scopes.contains)
             guard scopes.contains("openid") else {
@@ -351,9 +364,9 @@ extension TokenEndpoints {
     }
 
     /// The live session of an access token.
-    func session(of token: AccessToken) async throws -> ClientSession {
+    func session(of token: AccessToken, _ own: EndpointRequest) async throws -> ClientSession {
         guard let client = self.issuer.client(issuedTo: token.client),
-            let session = try await self.confirmed(token.ticket, of: client)
+            let session = try await self.confirmed(token.ticket, of: client), self.admits(session, client, own)
         else { throw OAuthError(.invalidToken, "the session of the token has ended") }
         return session
     }

@@ -44,7 +44,14 @@ extension RequestPath {
         guard route.takesTokens, let issuer = self.runtime.issuer, let (text, isBound) = self.bearer(of: request) else {
             return .none
         }
-        guard let token = self.loop.tokens.token(text, of: issuer, now: self.loop.now) else {
+        guard
+            let token = self.loop.tokens.token(
+                text,
+                of: issuer,
+                keeps: self.runtime === self.loop.runtime,
+                now: self.loop.now
+            )
+        else {
             let isOurs = issuer.signer.begins(text.readableBytesUInt8Span)
             guard isOurs || !route.takesMachines && self.runtime.cookieKey(of: request) == nil else { return .none }
             let reason =
@@ -102,7 +109,8 @@ extension RequestPath {
         isRetry: Bool,
         _ client: () -> IPAddress?
     ) -> Verdict? {
-        switch self.token(of: request, on: route, lookup: lookup, provesKey: lookup == nil && !isRetry) {
+        switch self.token(of: request, on: route, lookup: lookup, provesKey: lookup == nil && !isRetry && self.isFirst)
+        {
         case .none: return nil
         case .rejected(let failure): return .refused(failure)
         case .unknown(let token):

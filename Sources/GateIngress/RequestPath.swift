@@ -56,6 +56,8 @@ struct RequestPath {
     let loop: LoopState
     /// The messages to an MCP server in the body, as far as that was read.
     var messages = MessageReading.unread
+    /// Whether this is the first verdict on the request, which spends the proof of a key.
+    var isFirst = true
 
     /// The verdict for a request.
     ///

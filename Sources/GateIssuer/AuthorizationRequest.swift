@@ -43,6 +43,8 @@ package struct AuthorizationRequest: Sendable {
 package struct AuthorizationTarget: Sendable, Hashable {
     /// The client.
     package let client: String
+    /// Whether the client has no entry in the file, so that anyone may have chosen the redirect URI.
+    package let isOpen: Bool
     /// The redirect URI of the client, registered.
     package let redirectURI: String
     /// What the client wants back.
@@ -83,6 +85,8 @@ package enum ParsedAuthorizationRequest: Sendable {
 extension Issuer {
     private static let maxValue = 2048
     private static let maxScopes = 32
+    /// The parameters that may have any character; comparing others that are not ASCII may take long.
+    private static let freeTexts: Set<String> = ["state", "login_hint", "client_secret", "client_name"]
     private static let maxResources = 8
 
     /// Parses and checks an authorization request.
@@ -90,7 +94,7 @@ extension Issuer {
         guard case .value(let id) = form.single("client_id") else {
             return .untrusted("'client_id' is missing or repeated")
         }
-        guard let client = self.client(named: id) else {
+        guard id.utf8.allSatisfy({ $0 < 0x80 }), let client = self.client(named: id) else {
             return .untrusted("no client '\(PrintableText.escaped(id, limit: 100))' is configured in 'clients'")
         }
         return self.authorizationRequest(form, of: client)
@@ -107,7 +111,8 @@ extension Issuer {
             }
             redirectURI = text
         case .absent:
-            guard client.redirectURIs.count == 1, let only = client.redirectURIs.first else {
+            // The list of an open client may be another one after the user has consented.
+            guard !client.isOpen, client.redirectURIs.count == 1, let only = client.redirectURIs.first else {
                 return .untrusted("'redirect_uri' is missing, and the client '\(client.id)' has not exactly one")
             }
             redirectURI = only.text
@@ -116,6 +121,7 @@ extension Issuer {
         let state = form.single("state")
         let target = AuthorizationTarget(
             client: client.id,
+            isOpen: client.isOpen,
             redirectURI: redirectURI,
             state: form["state"].flatMap { $0.utf8.count <= Issuer.maxValue ? $0 : nil },
             issuer: self.url
@@ -197,6 +203,10 @@ extension Issuer {
                 throw OAuthError(.invalidRequest, "'\(field.name)' is repeated")
             }
         }
+        let foreign = form.fields.first { field in
+            !self.freeTexts.contains(field.name) && !field.value.utf8.allSatisfy { $0 < 0x80 }
+        }
+        if let foreign { throw OAuthError(.invalidRequest, "'\(foreign.name)' has a character that is not ASCII") }
         let long = form.fields.first { field in
             let isToken = ["_hint", "token", "code"].contains { field.name.hasSuffix($0) }
             return field.value.utf8.count > (isToken ? 4 * self.maxValue : self.maxValue)

@@ -51,16 +51,31 @@ package struct ClientMetadata: Sendable, Hashable {
         }
     }
 
+    /// How many marks may follow a letter.
+    private static let maxMarks = 2
+    /// Letters that are drawn as white space.
+    private static let blanks: Set<UInt32> = [0x115F, 0x1160, 0x2800, 0x3164, 0xFFA0]
+
     /// A name without characters that change how the text around it is shown, such as those that reverse it.
     private static func printable(_ text: String) -> String? {
-        let scalars = text.unicodeScalars.filter { scalar in
+        var scalars = String.UnicodeScalarView()
+        var marks = 0
+        for scalar in text.unicodeScalars.prefix(16 * self.maxName) {
             switch scalar.properties.generalCategory {
-            case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator: false
-            default: true
+            case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator: continue
+            case .spaceSeparator: scalars.append(" ")
+            case .nonspacingMark, .enclosingMark, .spacingMark:
+                // More of them would be drawn over the text around the name.
+                marks += 1
+                if marks <= self.maxMarks { scalars.append(scalar) }
+                continue
+            default:
+                if !self.blanks.contains(scalar.value) { scalars.append(scalar) }
             }
+            marks = 0
         }
-        let words = String(String.UnicodeScalarView(scalars)).split(separator: " ")
-        let name = String(words.joined(separator: " ").prefix(self.maxName))
+        let words = String(scalars).split(separator: " ").joined(separator: " ")
+        let name = String(String.UnicodeScalarView(words.unicodeScalars.prefix(self.maxName)))
         return name.isEmpty ? nil : name
     }
 }

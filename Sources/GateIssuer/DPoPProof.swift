@@ -68,10 +68,10 @@ package struct DPoPProof: Sendable, Hashable {
         guard parts.count == 3, let header = DPoPProof.object(parts[0], depth: 2),
             let claims = DPoPProof.object(parts[1], depth: 3), let signature = Base64URL.decode(parts[2])
         else { throw DPoPProof.invalid("there must be exactly one, a JWT") }
-        guard header["typ"]?.string == "dpop+jwt", header["crit"] == nil else {
+        guard isIdentical(header["typ"]?.string ?? "", "dpop+jwt"), header["crit"] == nil else {
             throw DPoPProof.invalid("'typ' must be 'dpop+jwt', without 'crit'")
         }
-        guard let name = header["alg"]?.string, DPoPProof.algorithms.contains(name),
+        guard let name = header["alg"]?.string, DPoPProof.algorithms.contains(where: { isIdentical($0, name) }),
             let algorithm = SignatureAlgorithm(rawValue: name)
         else { throw DPoPProof.invalid("'alg' must be \(DPoPProof.algorithms.joined(separator: " or "))") }
         guard let jwk = header["jwk"], jwk.object?.keys.contains(where: DPoPProof.privateMembers.contains) == false,

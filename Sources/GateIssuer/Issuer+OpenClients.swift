@@ -52,7 +52,7 @@ extension Issuer {
             throw OAuthError(.invalidClientMetadata, "'client_id' of the document is not its URL")
         }
         let method = document["token_endpoint_auth_method"]
-        guard method == nil || method == "none", document["client_secret"] == nil else {
+        guard method.map({ isIdentical($0.string ?? "", "none") }) ?? true, document["client_secret"] == nil else {
             throw OAuthError(.invalidClientMetadata, "'token_endpoint_auth_method' of the document must be none")
         }
         return Issuer.client(id, try ClientMetadata(document), as: template, mark: url.origin.host)

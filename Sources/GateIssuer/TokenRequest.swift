@@ -58,7 +58,9 @@ extension Issuer {
     /// - Returns: The client.
     /// - Throws: `invalid_client` if no client has the id, or the secret is not its own.
     private func client(_ id: String, secret spellings: [String]) throws(OAuthError) -> ClientSettings {
-        guard let client = self.client(named: id) else { throw OAuthError(.invalidClient, "no client has this id") }
+        guard id.utf8.allSatisfy({ $0 < 0x80 }), let client = self.client(named: id) else {
+            throw OAuthError(.invalidClient, "no client has this id")
+        }
         guard !client.secrets.isEmpty else {
             guard spellings.allSatisfy(\.isEmpty) else {
                 throw OAuthError(.invalidClient, "the client is public and has no secret")

@@ -62,6 +62,9 @@ def configuration(app):
             "type": "native", "name": "Notes <for> you", "redirect_uris": [APP_URI], "grants": grants,
             "token_audiences": [CLOUD], **common,
         },
+        "deploy": {
+            "type": "native", "redirect_uris": [APP_URI], "grants": grants, "token_audiences": [CLOUD], **common, "audiences": [],
+        },
         "pushing": {"type": "native", "redirect_uris": [APP_URI], "require_par": True, **common},
         "service": {
             "type": "confidential", "secret": SECRET, "redirect_uris": [SERVICE_URI], "grants": grants,
@@ -90,6 +93,12 @@ def gateway(tmp_path_factory, provider_server, app):
 @pytest.fixture
 def notes(gateway):
     return Client(gateway, "notes", APP_URI)
+
+
+@pytest.fixture
+def deploy(gateway):
+    """A client whose tokens are for no app."""
+    return Client(gateway, "deploy", APP_URI)
 
 
 @pytest.fixture
@@ -459,17 +468,29 @@ def test_rfc_8693_2_1_a_client_without_a_secret_exchanges_its_own_tokens_only(no
 # Credentials of others
 
 
-def test_a_token_for_a_cloud_has_its_audience_and_no_more_power_here(gateway, notes, token):
-    response = exchange(notes, token, audience=CLOUD, requested_token_type=ID)
+def test_a_token_for_a_cloud_has_its_audience_and_no_more_power_here(deploy, browser):
+    token = deploy.sign_in(browser)["access_token"]
+    response = exchange(deploy, token, audience=CLOUD, requested_token_type=ID)
     assert response.status == 200 and response.json["token_type"] == "N_A", response.text
-    found = notes.verified(response.json["access_token"], CLOUD)
+    found = deploy.verified(response.json["access_token"], CLOUD)
     assert found["aud"] == CLOUD and found["sub"] == claims(token)["sub"] and "grant" not in found and "azp" not in found
     assert found["exp"] <= claims(token)["exp"]
-    plain = exchange(notes, token, audience=CLOUD).json["access_token"]
-    assert notes.verified(plain, CLOUD, typ="at+jwt")["client_id"] == "notes"
+    plain = exchange(deploy, token, audience=CLOUD).json["access_token"]
+    assert deploy.verified(plain, CLOUD, typ="at+jwt")["client_id"] == "deploy"
     for text in (plain, response.json["access_token"]):
-        assert notes.call(text).status == 401 and notes.userinfo(text).status == 401
-        assert error(exchange(notes, text)) == (400, "invalid_request")
+        assert deploy.call(text).status == 401 and deploy.userinfo(text).status == 401
+        assert error(exchange(deploy, text)) == (400, "invalid_request")
+
+
+def test_an_app_cannot_exchange_the_token_of_a_public_client_for_one_of_a_cloud(notes, token):
+    """The client has no secret, so an app that gets its token could call itself the client."""
+    assert error(exchange(notes, token, audience=CLOUD)) == (400, "invalid_target")
+
+
+def test_an_app_cannot_exchange_the_token_of_a_public_client_for_one_of_another_app(gateway, notes, token):
+    ledger = f"http://ledger.localhost:{gateway.port}"
+    narrow = exchange(notes, token, audience="wiki").json["access_token"]
+    assert error(exchange(notes, narrow, resource=ledger)) == (400, "invalid_target")
 
 
 def test_the_subject_of_a_cloud_may_be_the_verified_email_address(gateway, service, provider_server):
@@ -493,12 +514,13 @@ def cloud():
     server.stop()
 
 
-def test_aws_sts_gives_credentials_for_an_exchanged_token(gateway, notes, token, cloud):
+def test_aws_sts_gives_credentials_for_an_exchanged_token(gateway, deploy, browser, cloud):
     """docs/credentials.md, AWS. moto does not verify the token, so the test does what AWS would: from issuer to key."""
-    identity = exchange(notes, token, audience=CLOUD, requested_token_type=ID).json["access_token"]
-    assert notes.metadata["issuer"] == claims(identity)["iss"] == gateway.origin
-    assert notes.metadata["id_token_signing_alg_values_supported"] == ["ES256"]
-    found = notes.verified(identity, CLOUD)
+    token = deploy.sign_in(browser)["access_token"]
+    identity = exchange(deploy, token, audience=CLOUD, requested_token_type=ID).json["access_token"]
+    assert deploy.metadata["issuer"] == claims(identity)["iss"] == gateway.origin
+    assert deploy.metadata["id_token_signing_alg_values_supported"] == ["ES256"]
+    found = deploy.verified(identity, CLOUD)
     client = boto3.client("sts", endpoint_url=cloud, region_name="us-east-1", config=Config(signature_version=UNSIGNED))
     role = "arn:aws:iam::123456789012:role/deploy"
     response = client.assume_role_with_web_identity(

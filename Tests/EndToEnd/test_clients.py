@@ -279,6 +279,13 @@ def test_oidc_core_3_1_2_1_prompt_login_needs_a_new_sign_in(gateway, forum, brow
     assert claims(after["id_token"])["sid"] != before
 
 
+@pytest.mark.parametrize("since", ["0", "x", "-1"])
+def test_the_time_of_a_sign_in_that_a_browser_makes_up_does_not_count(since, forum, browser):
+    """What the gateway adds to the URL in place of `prompt` cannot make a session of before a new one."""
+    response = browser.send("GET", f"{forum.url(prompt='login')}&gatehouse_since={since}")
+    assert response.status == 303 and "/oauth2/sign_in" in response.get("location")
+
+
 @pytest.mark.parametrize("age", ["0", "3600"])
 def test_oidc_core_3_1_2_1_max_age_needs_a_known_time_of_the_authentication(age, forum, browser):
     """The provider reports none unless it is asked, so one more sign-in is due, and no second one."""
@@ -563,6 +570,22 @@ def test_rfc_7662_2_2_introspection(gateway, notes, forum, browser):
     forum.revoke(tokens["access_token"])
     assert forum.introspect(tokens["access_token"]).json == {"active": False}
     assert notes.introspect(tokens["access_token"]).json["error"] == "unauthorized_client"
+
+
+def test_a_user_whom_the_client_does_not_admit_any_more_is_not_described(tmp_path, provider_server, app):
+    """Userinfo and introspection follow the rules of the client at once."""
+    gateway = Gateway(tmp_path, {name: oidc(provider_server.realm(name).issuer) for name in ("mock", "other")}, {})
+    configuration(gateway, app)
+    with gateway:
+        browser = Browser(gateway)
+        browser.sign_in("mock", "/x")
+        client = Client(gateway, "forum", FORUM_URI, FORUM_SECRET)
+        tokens = client.sign_in(browser)
+        assert client.introspect(tokens["access_token"]).json["active"] and client.userinfo(tokens["access_token"]).status == 200
+        gateway.configuration["clients"]["forum"]["allow"] = [{"user": "mock:absent"}]
+        gateway.write()
+        eventually(lambda: client.userinfo(tokens["access_token"]).status == 401, "the rules of the client count")
+        assert [client.introspect(tokens[name]).json for name in ("access_token", "refresh_token")] == 2 * [{"active": False}]
 
 
 def test_oidc_core_5_3_userinfo_by_scope(gateway, notes, browser):

@@ -80,6 +80,8 @@ import Testing
             (request(#""id":1,"method":"tools/list","Method":"tools/call""#), .lookAlike),
             (request(#""id":1,"method":"tools/call","params":{"name":"a"},"param\u017f":{"name":"b"}"#), .lookAlike),
             (request(#""id":1,"method":"tools/call","params":{"name":"a","NAME":"b"}"#), .lookAlike),
+            (request(#""id":1,"method":"TOOLS/call","params":{"name":"a"}"#), .lookAlike),
+            (request(#""id":1,"method":"tools/call","params":{"name\u0000":"b","name":"a"}"#), .lookAlike),
             (request(#""id":1,"method":"tools/call""#), .tool),
             (request(#""id":1,"method":"tools/call","params":["a"]"#), .tool),
             (request(#""id":1,"method":"tools/call","params":{"name":1}"#), .tool),

@@ -207,7 +207,7 @@ extension GatewayResponder {
 
     /// Runs the request path again with what was looked up.
     func decideAgain(about request: RequestHead, lookup: SessionLookup?) {
-        let path = RequestPath(runtime: self.runtime, loop: self.loop, messages: self.messages)
+        let path = RequestPath(runtime: self.runtime, loop: self.loop, messages: self.messages, isFirst: false)
         // The connection of a proxy that asks is not the one over which the original request came.
         let tls = self.forwardAuth == nil ? self.tls : nil
         self.carryOut(path.verdict(for: request, over: tls, lookup: lookup) { self.ruledClient(of: request) })

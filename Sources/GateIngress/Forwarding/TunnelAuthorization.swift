@@ -88,7 +88,7 @@ final class TunnelAuthorization {
     }
 
     private func decide(lookup: SessionLookup?, then report: @escaping (TunnelDecision) -> Void) {
-        let path = RequestPath(runtime: self.loop.runtime, loop: self.loop)
+        let path = RequestPath(runtime: self.loop.runtime, loop: self.loop, isFirst: false)
         let verdict = path.verdict(
             for: self.request,
             over: self.tls,

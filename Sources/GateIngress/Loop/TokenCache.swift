@@ -71,10 +71,17 @@ struct TokenCache {
     private var last: VerifiedToken?
 
     /// The token that a text is; nil if it is not valid, or not one of this gateway.
-    mutating func token(_ text: ByteBuffer, of issuer: Issuer, now: Instant) -> VerifiedToken? {
-        if let last, last.text == text, now < last.token.expires { return last }
+    ///
+    /// - Parameters:
+    ///   - text: The text.
+    ///   - issuer: The issuer of the request's configuration.
+    ///   - keeps: Whether that is the configuration in force: what a request of an earlier one finds is not for later ones.
+    ///   - now: The time.
+    /// - Returns: The token.
+    mutating func token(_ text: ByteBuffer, of issuer: Issuer, keeps: Bool, now: Instant) -> VerifiedToken? {
+        if keeps, let last, last.text == text, now < last.token.expires { return last }
         guard let key = Key(text) else { return nil }
-        if let known = self.tokens[key], known.text == text {
+        if keeps, let known = self.tokens[key], known.text == text {
             guard now < known.token.expires else {
                 self.tokens[key] = nil
                 return nil
@@ -90,8 +97,10 @@ struct TokenCache {
             self.tokens = self.tokens.filter { now < $0.value.token.expires }
             if self.tokens.count >= TokenCache.capacity { self.tokens.removeAll(keepingCapacity: true) }
         }
-        self.tokens[key] = found
-        self.last = found
+        if keeps {
+            self.tokens[key] = found
+            self.last = found
+        }
         return found
     }
 

@@ -117,7 +117,9 @@ extension MCPBody {
 
 extension MCPBody {
     private static func message(_ json: JSON) throws(MCPFailure) -> MCPMessage {
-        guard let members = json.object, members["jsonrpc"]?.string == "2.0" else { throw .message }
+        guard let members = json.object, let version = members["jsonrpc"]?.string,
+            isIdentical(version, "2.0"), members.count <= self.maxMembers
+        else { throw .message }
         try self.checkMembers(members, against: ["jsonrpc", "method", "params", "id", "result", "error"])
         let isResponse = members["result"] != nil || members["error"] != nil
         guard let member = members["method"] else {
@@ -127,7 +129,11 @@ extension MCPBody {
             return .response
         }
         guard !isResponse, let method = member.string, self.isMethod(method) else { throw .message }
-        guard method == MCPMessage.toolCall else { return MCPMessage(method: method) }
+        guard isIdentical(method, MCPMessage.toolCall) else {
+            // A server that ignores letter case would call a tool.
+            guard !isIdentical(method.lowercased(), MCPMessage.toolCall) else { throw .lookAlike }
+            return MCPMessage(method: method)
+        }
         guard let params = members["params"]?.object, let tool = params["name"]?.string, self.isTool(tool) else {
             throw .tool
         }
@@ -143,10 +149,18 @@ extension MCPBody {
         against names: Set<String>
     ) throws(MCPFailure) {
         for name in members.keys where !names.contains(name) {
+            // A server in C would read the name up to there.
+            guard !name.utf8.contains(0) else { throw .lookAlike }
+            guard name.utf8.count <= self.maxFolded else { continue }
             let folded = name.lowercased().replacing("\u{17F}", with: "s").replacing("\u{212A}", with: "k")
             guard !names.contains(folded) else { throw .lookAlike }
         }
     }
+
+    /// How many members a message may have.
+    private static let maxMembers = 32
+    /// The longest name that could be taken for one of a message, in bytes.
+    private static let maxFolded = 24
 
     /// Visible ASCII, and none of the words in parentheses.
     private static func isMethod(_ text: String) -> Bool {
