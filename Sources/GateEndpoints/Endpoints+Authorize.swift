@@ -129,12 +129,12 @@ extension Endpoints {
         let html = Pages.consent(
             ConsentView(
                 client: asked.client.name,
-                target: asked.target.place,
                 apps: apps,
-                fields: [(Consent.field, consent.sealed(by: self.runtime.sealer))],
+                action: "\(self.runtime.publicOrigin)\(AuthorizationSteps.path)",
+                field: (Consent.field, consent.sealed(by: self.runtime.sealer)),
                 choice: Consent.choice
             ),
-            action: "\(self.runtime.publicOrigin)\(AuthorizationSteps.path)",
+            target: asked.target.place,
             user: self.runtime.user(of: session)
         )
         // Chromium applies `form-action` to the redirect after the form as well.

@@ -65,14 +65,14 @@ extension Endpoints {
         let consent = Consent(to: Form([Form.Field(Pages.deviceField, code.text)]), of: session, now: request.now)
         let audiences = self.runtime.permitted(device.audiences, to: session.profile)
         let html = Pages.deviceConsent(
-            DeviceView(
+            ConsentView(
                 client: client.name,
-                code: code.text,
                 apps: audiences.compactMap { self.runtime.route(withAudience: $0)?.name },
-                fields: [(Consent.field, consent.sealed(by: self.runtime.sealer))],
+                action: "\(self.runtime.publicOrigin)\(Endpoints.devicePath)",
+                field: (Consent.field, consent.sealed(by: self.runtime.sealer)),
                 choice: Consent.choice
             ),
-            action: "\(self.runtime.publicOrigin)\(Endpoints.devicePath)",
+            code: code.text,
             user: self.runtime.user(of: session)
         )
         return Rendering.page(200, html)

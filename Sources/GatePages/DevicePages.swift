@@ -1,31 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the page shows that asks a user whether a device may sign in.
-package struct DeviceView {
-    let client: String
-    let code: String
-    let apps: [String]
-    let fields: [(name: String, value: String)]
-    let choice: (name: String, allow: String, deny: String)
-
-    /// - Parameters:
-    ///   - client: The name of the client.
-    ///   - code: The code that the device shows.
-    ///   - apps: The apps in which the client may act for the user.
-    ///   - fields: Hidden fields of the form.
-    ///   - choice: The field with the user's choice, and its values.
-    package init(
-        client: String,
-        code: String,
-        apps: [String],
-        fields: [(name: String, value: String)],
-        choice: (name: String, allow: String, deny: String)
-    ) {
-        (self.client, self.code, self.apps) = (client, code, apps)
-        (self.fields, self.choice) = (fields, choice)
-    }
-}
-
 // The pages of a sign-in that a client without a browser has begun: RFC 8628 §3.3.
 extension Pages {
     /// The name of the field with the code.
@@ -47,14 +21,15 @@ extension Pages {
     /// The page that asks a user whether a device may sign in.
     ///
     /// RFC 8628 §5.4: it shows the code, and warns of one that came in a message.
-    package static func deviceConsent(_ view: DeviceView, action: String, user: PageContext.User) -> String {
-        let values: [String: Any] = [
-            "client": view.client, "code": view.code, "apps": view.apps, "hasApps": !view.apps.isEmpty,
-            "fields": view.fields.map { ["name": $0.name, "value": $0.value] }, "choice": view.choice.name,
-            "allow": view.choice.allow, "deny": view.choice.deny, "action": action,
-        ]
-        let title = "Sign in to \(view.client) on a device?"
-        return self.render(self.deviceConsentTemplate, title: title, self.values(of: user).merging(values) { $1 })
+    ///
+    /// - Parameters:
+    ///   - view: The client, and the form.
+    ///   - code: The code that the device shows.
+    ///   - user: Who is signed in.
+    /// - Returns: The page.
+    package static func deviceConsent(_ view: ConsentView, code: String, user: PageContext.User) -> String {
+        let values = self.values(of: user).merging(view.values) { $1 }.merging(["code": code]) { $1 }
+        return self.render(self.deviceConsentTemplate, title: "Sign in to \(view.client) on a device?", values)
     }
 
     /// The page after the user has decided.
@@ -68,7 +43,7 @@ extension Pages {
         {{#hasRemark}}<p role="alert"><strong>{{remark}}</strong></p>{{/hasRemark}}
         <form method="get" action="{{action}}">
         <label for="code">Type the code that the device shows.</label>
-        <input class="field" id="code" name="{{name}}" required maxlength="32" placeholder="XXXX-XXXX" autocomplete="off" \
+        <input class="field" id="code" name="{{name}}" required maxlength="32" placeholder="BCDF-GHJK" autocomplete="off" \
         autocapitalize="characters" spellcheck="false">
         <button class="button">Continue</button>
         </form>
@@ -84,14 +59,17 @@ extension Pages {
         {{/hasUser}}
         <p>Compare: the device that you want to connect shows</p>
         <p class="code">{{code}}</p>
-        <p><strong>{{client}}</strong> will learn who you are, and act for you until you sign out{{#hasApps}} in:{{/hasApps}}{{^hasApps}}.{{/hasApps}}</p>
+        <p><strong>{{client}}</strong> asks to sign you in. It gets your name and your email address{{^hasApps}}.{{/hasApps}}{{#hasApps}},
+        and until you sign out it can act for you in:{{/hasApps}}</p>
         {{#hasApps}}<ul>{{#apps}}<li>{{.}}</li>{{/apps}}</ul>{{/hasApps}}
         <p>If you did not start this on a device in front of you, cancel. The sender of the code or the link would be signed in
         as you.</p>
         <form method="post" action="{{action}}">
-        {{#fields}}<input type="hidden" name="{{name}}" value="{{value}}">{{/fields}}
-        <button class="button" name="{{choice}}" value="{{allow}}">The codes are the same: sign in</button>
-        <button class="button quiet" name="{{choice}}" value="{{deny}}">Cancel</button>
+        <input type="hidden" name="{{field}}" value="{{sealed}}">
+        <ul class="providers">
+        <li><button class="button" type="submit" name="{{choice}}" value="{{allow}}">The codes are the same: sign in</button></li>
+        <li><button class="button" type="submit" name="{{choice}}" value="{{deny}}">Cancel</button></li>
+        </ul>
         </form>
 
         """

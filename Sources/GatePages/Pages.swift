@@ -16,32 +16,6 @@ package struct PageButton: Sendable, Hashable {
     fileprivate var values: [String: String] { ["address": self.address, "text": self.text] }
 }
 
-/// What the page shows that asks a user whether a client may sign them in.
-package struct ConsentView {
-    let client: String
-    let target: String
-    let apps: [String]
-    let fields: [(name: String, value: String)]
-    let choice: (name: String, allow: String, deny: String)
-
-    /// - Parameters:
-    ///   - client: The name of the client.
-    ///   - target: Where the browser goes, as the user may recognize it.
-    ///   - apps: The apps in which the client may act for the user.
-    ///   - fields: Hidden fields of the form.
-    ///   - choice: The field with the user's choice, and its values.
-    package init(
-        client: String,
-        target: String,
-        apps: [String],
-        fields: [(name: String, value: String)],
-        choice: (name: String, allow: String, deny: String)
-    ) {
-        (self.client, self.target, self.apps) = (client, target, apps)
-        (self.fields, self.choice) = (fields, choice)
-    }
-}
-
 /// The gateway's own pages.
 ///
 /// Values are escaped by the templates; no page holds bytes of the request.
@@ -96,17 +70,15 @@ package enum Pages {
     }
 
     /// The page that asks a user whether a client may sign them in.
-    package static func consent(_ view: ConsentView, action: String, user: PageContext.User) -> String {
-        let values: [String: Any] = [
-            "client": view.client, "target": view.target, "apps": view.apps, "hasApps": !view.apps.isEmpty,
-            "fields": view.fields.map { ["name": $0.name, "value": $0.value] }, "choice": view.choice.name,
-            "allow": view.choice.allow, "deny": view.choice.deny, "action": action,
-        ]
-        return self.render(
-            self.consentTemplate,
-            title: "Continue to \(view.client)?",
-            self.values(of: user).merging(values) { $1 }
-        )
+    ///
+    /// - Parameters:
+    ///   - view: The client, and the form.
+    ///   - target: Where the browser goes, as the user may recognize it.
+    ///   - user: Who is signed in.
+    /// - Returns: The page.
+    package static func consent(_ view: ConsentView, target: String, user: PageContext.User) -> String {
+        let values = self.values(of: user).merging(view.values) { $1 }.merging(["target": target]) { $1 }
+        return self.render(self.consentTemplate, title: "Continue to \(view.client)?", values)
     }
 
     static func values(of user: PageContext.User?) -> [String: Any] {
@@ -182,7 +154,7 @@ package enum Pages {
         {{#hasApps}}<ul>{{#apps}}<li>{{.}}</li>{{/apps}}</ul>{{/hasApps}}
         <p>Continue only if you have just started this yourself. You will be sent to <code>{{target}}</code>.</p>
         <form method="post" action="{{action}}">
-        {{#fields}}<input type="hidden" name="{{name}}" value="{{value}}">{{/fields}}
+        <input type="hidden" name="{{field}}" value="{{sealed}}">
         <ul class="providers">
         <li><button class="button" type="submit" name="{{choice}}" value="{{allow}}">Continue</button></li>
         <li><button class="button" type="submit" name="{{choice}}" value="{{deny}}">Cancel</button></li>
