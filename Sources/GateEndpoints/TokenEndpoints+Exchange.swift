@@ -106,14 +106,14 @@ extension TokenEndpoints {
     ) async throws -> ClientSession {
         guard client.id != subject.grant.client else { return subject }
         let sessions = self.runtime.sessions
-        let grant = ClientGrant(
-            client: client.id,
-            scopes: subject.grant.scopes,
-            audiences: self.issuer.audiences(of: client),
-            at: own.now
+        let session = try await sessions.issue(
+            to: client.id,
+            for: self.issuer.audiences(of: client),
+            exchanging: subject,
+            gatewayHost: self.runtime.publicOrigin.host,
+            now: own.now
         )
-        let host = self.runtime.publicOrigin.host
-        guard let session = try await sessions.issue(grant, exchanging: subject, gatewayHost: host, now: own.now) else {
+        guard let session else {
             throw OAuthError(.invalidRequest, "the session of the user has ended")
         }
         return session

@@ -16,6 +16,9 @@ package struct ClientGrant: Sendable, Hashable {
     ///
     /// RFC 9449 §6.1.
     package let keyThumbprint: String?
+    /// The ticket of the session whose token the client has exchanged, without which this one ends; nil for the client of a
+    /// sign-in.
+    let subject: Ticket?
     /// The number of the refresh token that is valid, from 0; each refresh adds 1.
     package internal(set) var generation = 0
     /// When that refresh token was issued.
@@ -27,12 +30,14 @@ package struct ClientGrant: Sendable, Hashable {
         scopes: [String],
         audiences: [String],
         keyThumbprint: String? = nil,
+        exchanging subject: Ticket? = nil,
         at now: Instant
     ) {
         self.client = client
         self.scopes = scopes
         self.audiences = audiences
         self.keyThumbprint = keyThumbprint
+        self.subject = subject
         self.rotated = now
     }
 
@@ -49,6 +54,7 @@ extension ClientGrant {
             "rotated": .int(self.rotated.seconds),
         ]
         members["jkt"] = self.keyThumbprint.map(JSON.string)
+        members["subject"] = self.subject.map { .string($0.text) }
         return .object(members)
     }
 
@@ -62,6 +68,7 @@ extension ClientGrant {
             scopes: scopes,
             audiences: audiences,
             keyThumbprint: json["jkt"]?.string,
+            exchanging: json["subject"]?.string.flatMap { Ticket($0.utf8) },
             at: Instant(seconds: rotated)
         )
         self.generation = Int(generation)

@@ -6,7 +6,7 @@ package import GateCore
 package struct ClientSession: Sendable {
     /// The session; its grant is never nil.
     package let session: Session
-    /// The ticket, which access tokens have in a sealed claim.
+    /// The ticket, which access tokens have under a mask.
     package let ticket: Ticket
     /// What was granted.
     package let grant: ClientGrant
@@ -122,22 +122,31 @@ extension SessionManager {
 
     /// Issues the session of a client that acts for another one, in the same sign-in; nil if that has ended.
     ///
-    /// It is always the same for the same two, so that a client that exchanges many tokens does not fill the store.
+    /// It ends with the session of the other one, and is always the same for the same two, so that a client that exchanges many tokens does not fill the store.
     ///
     /// - Parameters:
-    ///   - grant: What it is for.
+    ///   - client: The client that acts.
+    ///   - audiences: The audiences that its access tokens may have.
     ///   - subject: The session of the other client.
     ///   - gatewayHost: The host of `public_url`.
     ///   - now: The time.
     /// - Returns: The session.
     /// - Throws: If the store is unavailable.
     package func issue(
-        _ grant: ClientGrant,
+        to client: String,
+        for audiences: [String],
         exchanging subject: ClientSession,
         gatewayHost: String,
         now: Instant
     ) async throws(Failure) -> ClientSession? {
         guard let origin = subject.session.origin else { return nil }
+        let grant = ClientGrant(
+            client: client,
+            scopes: subject.grant.scopes,
+            audiences: audiences,
+            exchanging: subject.ticket,
+            at: now
+        )
         let host = ClientGrant.host(of: grant.client)
         let ticket = self.signed(subject.ticket.bytes(for: "\(host)/exchange"), host: host)
         if let known = try await self.clientSession(ticket, of: grant.client, now: now) { return known }

@@ -222,6 +222,9 @@ package struct SessionManager: Sendable {
             // Sessions of an earlier version outlive the one that they came from.
             return session.confirmed == nil
         }
+        if let subject = session.client?.subject {
+            guard try await self.store.record(for: subject.storeKey) != nil else { return false }
+        }
         session.profile = first.profile
         session.confirmed = first.confirmed
         session.grant = first.grant

@@ -430,6 +430,14 @@ def test_rfc_8693_4_1_the_actors_nest(notes, service, token):
     assert claims(again)["act"] == {"sub": "service"}
 
 
+def test_exchanged_tokens_end_with_the_grant_that_they_come_from(gateway, notes, service, token):
+    """A theft that ends the grant of one client ends what others have made of its tokens."""
+    mine = exchange(service, token, audience="ledger").json["access_token"]
+    assert service.call(mine, host="ledger.localhost").status == 200
+    assert notes.revoke(token).status == 200
+    assert service.call(mine, host="ledger.localhost").status == 401
+
+
 def test_exchanged_tokens_end_with_the_sign_in(gateway, notes, service, browser, token):
     mine = exchange(service, token, audience="ledger").json["access_token"]
     assert service.call(mine, host="ledger.localhost").status == 200
