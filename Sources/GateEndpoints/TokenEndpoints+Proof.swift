@@ -24,15 +24,13 @@ extension TokenEndpoints {
 
     /// The proof of a request; nil if it has none.
     ///
-    /// One beside an access token is spent by this. At the token endpoint, what it comes with works once: a repeated request gives
-    /// nothing to a sender without the key, and proofs of unknown clients must not fill the table (RFC 9449 §11.1).
+    /// It is not spent by this. At the token endpoint, what it comes with works once: a repeated request gives nothing to a sender
+    /// without the key, and proofs of unknown clients must not fill the table (RFC 9449 §11.1).
     func proof(of own: EndpointRequest, with accessToken: [UInt8]? = nil) throws(OAuthError) -> DPoPProof? {
         guard let text = own.proof else { return nil }
         let url = "\(self.runtime.publicOrigin)\(own.path)"
         let target = DPoPProof.Target(method: own.method.rawValue, urls: [url], accessToken: accessToken)
-        let proof = try DPoPProof(Array(text.utf8), for: target, now: own.now)
-        if accessToken != nil { try self.runtime.proofs.spend(proof) }
-        return proof
+        return try DPoPProof(Array(text.utf8), for: target, now: own.now)
     }
 
     /// Checks that a client without a secret uses the key to which its sign-in is bound.
@@ -72,6 +70,7 @@ extension TokenEndpoints {
         guard isIdentical(proof.keyThumbprint, key) else {
             throw OAuthError(.invalidToken, "the token is bound to another key than that of the header DPoP")
         }
+        try self.runtime.proofs.spend(proof, beside: token)
         return token
     }
 }

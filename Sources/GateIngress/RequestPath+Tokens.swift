@@ -67,7 +67,7 @@ extension RequestPath {
             let help = isBound ? "bound to no key: send it as Bearer" : "bound to a key: send it as DPoP, with a proof"
             return .rejected(Failure(.tokenRejected, "the token is \(help)"))
         }
-        if provesKey, let key, let failure = self.proofFailure(of: request, key, text) {
+        if provesKey, let key, let failure = self.proofFailure(of: request, key, token.token, text) {
             return .rejected(failure)
         }
         let found = self.loop.sessions.session(token.key, host: token.host, now: self.loop.tick)
@@ -147,7 +147,12 @@ extension RequestPath {
     /// Spends the proof that the sender of a request has a key; nil if it is valid.
     ///
     /// RFC 9449 §4.3 and §7.1.
-    private func proofFailure(of request: RequestHead, _ key: String, _ token: ByteBuffer) -> Failure? {
+    private func proofFailure(
+        of request: RequestHead,
+        _ key: String,
+        _ token: AccessToken,
+        _ text: ByteBuffer
+    ) -> Failure? {
         let fields = request.message.fields.filter { request.message.spells($0.nameRange, "dpop") }
         guard fields.count == 1, let field = fields.first else {
             return Failure(
@@ -161,14 +166,14 @@ extension RequestPath {
             urls: [
                 "\(origin)\(request.target.prefix { $0 != "?" })", "\(origin)\(request.path.text(in: request.message))",
             ],
-            accessToken: Array(token.readableBytesView)
+            accessToken: Array(text.readableBytesView)
         )
         do throws(OAuthError) {
             let proof = try DPoPProof(Array(request.message.slice(field.valueRange)), for: target, now: self.loop.now)
             guard isIdentical(proof.keyThumbprint, key) else {
                 return Failure(.tokenRejected, "the token is bound to another key than that of the header DPoP")
             }
-            try self.runtime.proofs.spend(proof)
+            try self.runtime.proofs.spend(proof, beside: token)
             return nil
         } catch {
             return Failure(.tokenRejected, "\(error.code.rawValue): \(error.detail)")

@@ -2,6 +2,7 @@
 
 import Crypto
 import GateCore
+import GateSessions
 import Synchronization
 import Testing
 
@@ -135,25 +136,46 @@ import Testing
         let clock = Clock()
         let replays = ProofReplays { clock.now }
         let (key, other) = (Curve25519.Signing.PrivateKey(), Curve25519.Signing.PrivateKey())
-        try replays.spend(try self.proof("a", by: key))
+        let session = try self.session(1)
+        try replays.spend(try self.proof("a", by: key).id, of: session)
         for wait in [0, 35, 35] as [Int64] {
             clock.advance(.seconds(wait))
-            #expect(throws: OAuthError.self) { try replays.spend(try self.proof("a", by: key)) }
+            #expect(throws: OAuthError.self) { try replays.spend(try self.proof("a", by: key).id, of: session) }
         }
-        try replays.spend(try self.proof("b", by: key))
-        try replays.spend(try self.proof("a", by: other))
+        try replays.spend(try self.proof("b", by: key).id, of: session)
+        try replays.spend(try self.proof("a", by: other).id, of: session)
         clock.advance(.seconds(142))
-        try replays.spend(try self.proof("a", by: key))
+        try replays.spend(try self.proof("a", by: key).id, of: session)
     }
 
     @Test func `a table that is full rejects proofs rather than forget those that are valid`() throws {
         let clock = Clock()
         let replays = ProofReplays { clock.now }
         func id(_ number: Int) -> DPoPProof.ID { DPoPProof.ID(SHA256.hash(data: Array("\(number)".utf8))) }
-        for number in 0..<ProofReplays.capacity { try replays.spend(id(number)) }
-        #expect(throws: OAuthError.self) { try replays.spend(id(ProofReplays.capacity)) }
+        let sessions = try (0...16).map { number in try self.session(number) }
+        func spend(_ number: Int) throws { try replays.spend(id(number), of: sessions[number % 16]) }
+        for number in 0..<ProofReplays.capacity { try spend(number) }
+        #expect(throws: OAuthError.self) { try replays.spend(id(ProofReplays.capacity), of: sessions[16]) }
         clock.advance(.seconds(71))
-        try replays.spend(id(ProofReplays.capacity))
-        #expect(throws: OAuthError.self) { try replays.spend(id(0)) }
+        try spend(ProofReplays.capacity)
+        #expect(throws: OAuthError.self) { try spend(0) }
+    }
+
+    /// A session of a client.
+    private func session(_ number: Int) throws -> Ticket {
+        let bytes = Array(SHA256.hash(data: Array("session \(number)".utf8)))
+        return try #require(Ticket(Base64URL.encode(bytes).utf8))
+    }
+
+    @Test func `one session that uses up its share leaves space for others`() throws {
+        let clock = Clock()
+        let replays = ProofReplays { clock.now }
+        func id(_ number: Int) -> DPoPProof.ID { DPoPProof.ID(SHA256.hash(data: Array("\(number)".utf8))) }
+        let one = try self.session(1)
+        for number in 0..<ProofReplays.capacityOfSession { try replays.spend(id(number), of: one) }
+        #expect(throws: OAuthError.self) { try replays.spend(id(-1), of: one) }
+        try replays.spend(id(-1), of: self.session(2))
+        clock.advance(.seconds(71))
+        try replays.spend(id(-2), of: one)
     }
 }
