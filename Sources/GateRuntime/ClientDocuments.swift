@@ -16,6 +16,8 @@ package final class ClientDocuments: Sendable {
     private static let timeout = Duration.seconds(5)
     private static let capacity = 256
     private static let maxFetches = 16
+    /// How many of one host are fetched at a time, so that a slow one leaves some for others.
+    private static let maxFetchesOfHost = 2
     private static let freshFor = Duration.seconds(600)
     private static let failureFreshFor = Duration.seconds(30)
 
@@ -27,6 +29,8 @@ package final class ClientDocuments: Sendable {
     private let transport: any ProviderTransport
     private let fetches = ConcurrencyLimiter(limit: ClientDocuments.maxFetches)
     private let entries = Mutex<[String: Entry]>([:])
+    /// The fetches in progress, by host.
+    private let fetching = Mutex<[String: Int]>([:])
 
     /// Documents that are fetched over a transport.
     package init(over transport: any ProviderTransport) {
@@ -49,6 +53,14 @@ package final class ClientDocuments: Sendable {
         let key = url.description
         if let known = self.entries.withLock({ $0[key] }), now < known.until { return try known.result.get() }
         try admit()
+        let host = url.origin.host
+        guard self.begins(at: host) else {
+            throw Failure(
+                .gatewayTooManyWaiting,
+                "\(ClientDocuments.maxFetchesOfHost) documents of \(host) are being fetched"
+            )
+        }
+        defer { self.ends(at: host) }
         guard self.fetches.acquire() else {
             throw Failure(
                 .gatewayTooManyWaiting,
@@ -65,10 +77,31 @@ package final class ClientDocuments: Sendable {
         let until = now.advanced(by: isKept ? ClientDocuments.freshFor : ClientDocuments.failureFreshFor)
         self.entries.withLock { entries in
             if entries.count >= ClientDocuments.capacity { entries = entries.filter { now < $0.value.until } }
-            if entries.count >= ClientDocuments.capacity { entries.removeAll() }
+            if entries.count >= ClientDocuments.capacity,
+                let first = entries.min(by: { $0.value.until < $1.value.until })
+            {
+                // Failures are the first to expire.
+                entries[first.key] = nil
+            }
             entries[key] = Entry(result: result, until: until)
         }
         return try result.get()
+    }
+
+    private func begins(at host: String) -> Bool {
+        self.fetching.withLock { fetching in
+            let count = fetching[host, default: 0]
+            guard count < ClientDocuments.maxFetchesOfHost else { return false }
+            fetching[host] = count + 1
+            return true
+        }
+    }
+
+    private func ends(at host: String) {
+        self.fetching.withLock { fetching in
+            let count = fetching[host, default: 1] - 1
+            fetching[host] = count == 0 ? nil : count
+        }
     }
 
     private func fetched(_ url: WebURL) async -> Result<JSON, Failure> {
