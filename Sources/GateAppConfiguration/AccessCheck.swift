@@ -208,7 +208,7 @@ struct AccessCheck {
         return entry
     }
 
-    /// Rejects conditions on MCP messages of an app whose messages the gateway does not read.
+    /// Rejects conditions on MCP messages of an app whose messages the gateway does not read, and warns of paths where it does not.
     private func checkMessages(_ draft: EntryDraft, _ reading: inout DecodingContext) {
         // A client has its own message about conditions on requests.
         guard self.subject == "the app" else { return }
@@ -219,6 +219,9 @@ struct AccessCheck {
             } else if self.app.value.forwardAuth != nil {
                 let reason = "the proxy of 'forward_auth' asks without the body, so the gateway cannot read the message"
                 reading.error("'\(key)' is for apps with 'upstream': \(reason)", at: mark)
+            } else if let rules = self.app.value.publicRules, !rules.isEmpty {
+                let help = "keep the endpoint of the server out of them"
+                reading.warning("'\(key)' does not apply to 'public' paths, which ask for no user; \(help)", at: mark)
             }
         }
     }

@@ -75,6 +75,14 @@ import Testing
         #expect(limit == ["15 'mcp_max_body' is for apps with 'mcp: true'; write that or remove it"])
     }
 
+    @Test func `conditions on messages get a warning where paths are public`() {
+        let wanted =
+            "'mcp_tool' does not apply to 'public' paths, which ask for no user; keep the endpoint of the server out of them"
+        let keys = "    mcp: true\n    public: [/docs]"
+        #expect(self.messages("\(keys)\n    deny: [{ mcp_tool: rm }]") == ["17 \(wanted)"])
+        #expect(self.messages(keys) == [])
+    }
+
     @Test func `conditions on messages are errors where another proxy forwards the requests`() {
         let found = self.messages("    mcp: true\n    deny: [{ mcp_method: ping }]", upstream: "forward_auth: enforce")
         #expect(
