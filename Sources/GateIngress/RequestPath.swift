@@ -246,9 +246,10 @@ extension RequestPath {
 
     /// Whether the path is that of a document of the gateway below `/.well-known/`.
     private func isWellKnown(_ request: RequestHead) -> Bool {
-        guard !self.runtime.wellKnown.isEmpty else { return false }
+        guard !self.runtime.wellKnown.isEmpty,
+            request.path.withSpan(of: request.message, { $0.starts(with: WellKnownDocuments.prefix) })
+        else { return false }
         let path = request.path.text(in: request.message)
-        guard path.utf8.starts(with: WellKnownDocuments.prefix.utf8) else { return false }
         return self.runtime.wellKnown.document(host: request.authority.host, path: path) != nil
     }
 
@@ -257,8 +258,10 @@ extension RequestPath {
         guard let prefix = self.runtime.sessionAPI, request.authority.host == self.runtime.publicOrigin.host else {
             return false
         }
-        let path = request.path.text(in: request.message)
-        return path.hasPrefix(prefix) && (path.utf8.count == prefix.utf8.count || path.hasPrefix("\(prefix)/"))
+        return request.path.withSpan(of: request.message) { path in
+            path.starts(with: prefix)
+                && (path.count == prefix.utf8.count || path[prefix.utf8.count] == UInt8(ascii: "/"))
+        }
     }
 
     /// Whether the request is for `/` of the gateway's host, which is a page of ours where no app has it.

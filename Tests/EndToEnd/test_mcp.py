@@ -3,12 +3,14 @@
 
 import json
 import re
+import select
 
 import pytest
 
 from support.browser import Browser
 from support.gateway import Gateway, oidc, run
 from support.oauth_client import Client
+from support.processes import eventually
 from support.raw import Wire, request
 from support.upstream import Upstream
 
@@ -206,3 +208,42 @@ def test_the_rules_are_explained_without_a_gateway(gateway, tmp_path):
     }))
     result = run("policy", "test", cases, "--config", gateway.path)
     assert result.returncode == 0 and "5 cases, 0 failed" in result.stdout, result.stdout + result.stderr
+
+
+def test_bodies_that_wait_for_their_rest_are_bounded_for_a_sign_in(gateway, token):
+    """K10: eight MiB for each event loop; others get 503, and all of it is free when the connections close."""
+    size = (1 << 20) - 1
+    head = (
+        f"POST /notes/mcp HTTP/1.1\r\nHost: gate.localhost\r\nAuthorization: Bearer {token}\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {size}\r\n\r\n"
+    )
+    wires = []
+    try:
+        for _ in range(40):
+            wire = Wire(gateway.port)
+            wires.append(wire)
+            try:
+                wire.send(head.encode() + b" " * (size - 1))
+            except OSError:
+                # It was rejected before its end.
+                pass
+        rejected = []
+
+        def are_rejected():
+            for wire in [wire for wire in wires if wire not in rejected]:
+                if select.select([wire.socket], [], [], 0)[0]:
+                    assert b" 503 " in wire.socket.recv(64)
+                    rejected.append(wire)
+            return len(rejected) >= 20
+
+        eventually(are_rejected, "those over the bound are rejected")
+        assert len(rejected) <= 40 - 8
+    finally:
+        for wire in wires:
+            wire.socket.close()
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).encode()
+    fields = [("Authorization", f"Bearer {token}"), JSON]
+    eventually(
+        lambda: request(gateway.port, "/notes/mcp", host=gateway.host, method="POST", fields=fields, body=body).status == 200,
+        "others are accepted"
+    )

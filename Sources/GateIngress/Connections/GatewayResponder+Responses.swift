@@ -282,10 +282,39 @@ extension GatewayResponder {
         guard let connection, let limit = route.maxMCPBody else { return }
         if case .length(let length) = request.framing, length > limit { return self.messagesAreTooLong(limit) }
         guard self.heldBytes <= limit else { return self.messagesAreTooLong(limit) }
+        let path = RequestPath(runtime: self.runtime, loop: self.loop)
+        self.heldMessages = (path.liveSession(of: request)?.familyKey ?? [], 0)
+        guard self.holdsMessages(self.heldBytes, upTo: limit) else { return }
         self.maxMessages = limit
         guard !self.isRequestComplete else { return self.decideAboutMessages() }
         if request.expectsContinue { connection.sendContinue() }
         connection.resumeReading()
+    }
+
+    /// Counts bytes of the body as held; responds if there are too many.
+    ///
+    /// - Parameters:
+    ///   - count: How many more.
+    ///   - limit: The bound of one body.
+    /// - Returns: Whether they may be held.
+    func holdsMessages(_ count: Int, upTo limit: Int) -> Bool {
+        guard let (family, bytes) = self.heldMessages else { return true }
+        guard self.loop.messages.take(count, of: family, bodyLimit: limit) else {
+            let failure = Failure(
+                .gatewayTooManyWaiting,
+                "too many bytes of messages to MCP servers wait for their rest"
+            )
+            self.respond(self.runtime.rendering.response(to: failure, for: self.clientKind))
+            return false
+        }
+        self.heldMessages = (family, bytes + count)
+        return true
+    }
+
+    /// No bytes of the body count as held any more: they are decided about, or dropped.
+    func releaseMessages() {
+        guard let (family, bytes) = self.heldMessages.take() else { return }
+        self.loop.messages.release(bytes, of: family)
     }
 
     /// Decides about a body that is not read to its end.
@@ -308,6 +337,7 @@ extension GatewayResponder {
     private func decide(_ reading: MessageReading) {
         guard let request else { return }
         self.maxMessages = nil
+        self.releaseMessages()
         self.messages = reading
         // The session may have left the cache while the body arrived.
         self.loop.advance(to: .now())

@@ -36,6 +36,8 @@ final class GatewayResponder: Responder {
     var check = Check.none
     /// How many bytes the messages in the body may have, while that is read for a rule about them; nil at any other time.
     var maxMessages: Int?
+    /// Who sends these messages, and how many bytes of them count as held by the loop.
+    var heldMessages: (family: [UInt8], bytes: Int)?
     /// What was read.
     var messages = MessageReading.unread
     var givenID: RequestID?
@@ -205,6 +207,7 @@ extension GatewayResponder {
             self.held.append(body)
             return self.messagesAreTooLong(maxMessages)
         }
+        if let maxMessages, !self.holdsMessages(body.readableBytes, upTo: maxMessages) { return }
         let limit =
             self.isForEndpoint ? EndpointRequest.maxBody : self.check == .receiving ? CheckRequest.maxBytes : Int.max
         guard self.heldBytes <= limit else {
@@ -384,6 +387,7 @@ extension GatewayResponder {
         self.forwardAuth = nil
         self.check = .none
         self.maxMessages = nil
+        self.releaseMessages()
         self.messages = .unread
         self.request = nil
         self.connection = nil

@@ -23,6 +23,7 @@ final class LoopState {
     let sessions = SessionCache()
     var machines = MachineCache()
     var tokens = TokenCache()
+    var messages = HeldMessages()
     let tunnels = TunnelRegistry()
     /// The configuration in force.
     ///
