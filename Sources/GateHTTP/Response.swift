@@ -3,7 +3,7 @@
 package import GateCore
 internal import GateWire
 package import HTTPTypes
-internal import NIOCore
+package import NIOCore
 
 /// A response of the gateway itself, complete with its body.
 package struct Response: Sendable {
@@ -11,6 +11,11 @@ package struct Response: Sendable {
     package var head: HTTPResponse
     /// The body.
     package var body: [UInt8]
+    /// The body instead, if it is one that many responses have: they all refer to the same bytes.
+    package var sharedBody: ByteBuffer?
+
+    /// The size of the body in bytes.
+    package var bodySize: Int { self.sharedBody?.readableBytes ?? self.body.count }
     /// The failure that it reports, for metrics and logs; never sent.
     package var rejection: Rejection?
 
@@ -44,7 +49,7 @@ package struct Response: Sendable {
         Response(status, fields: [.contentType: "text/plain; charset=utf-8"], body: Array(text.utf8))
     }
 
-    /// The encoded response; without the body for `HEAD`.
+    /// The encoded response; without the body for `HEAD`, and without a shared body.
     func encoded(closes: Bool, forHead: Bool, date: DateLine, into buffer: ByteBuffer) -> ByteBuffer {
         var writer = HeadWriter(into: buffer)
         let status = self.head.status.code
@@ -54,7 +59,7 @@ package struct Response: Sendable {
         }
         if self.head.headerFields[.date] == nil { writer.buffer.writeImmutableBuffer(date.now) }
         if status != 204, status != 304 {
-            writer.writeLine("Content-Length", String(self.body.count))
+            writer.writeLine("Content-Length", String(self.bodySize))
         }
         if closes { writer.buffer.writeStaticString("Connection: close\r\n") }
         var bytes = writer.finish()

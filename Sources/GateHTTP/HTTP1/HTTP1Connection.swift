@@ -270,6 +270,7 @@ extension HTTP1Connection {
             into: self.freshBuffer(capacity: 512 + response.body.count)
         )
         self.response = .started(.none)
+        if let body = response.sharedBody { self.write(body) }
         self.end()
     }
 

@@ -277,7 +277,7 @@ extension HTTP2Stream {
         )
         self.head = bytes.readSlice(length: bytes.readableBytes - (hasBody ? response.body.count : 0))
         self.phase = .started
-        if hasBody { self.write(bytes) }
+        if hasBody { self.write(response.sharedBody ?? bytes) }
         self.end()
     }
 
