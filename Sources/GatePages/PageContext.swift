@@ -39,8 +39,10 @@ package struct PageContext: Sendable {
 
     /// The user, if known.
     package var user: User?
-    /// The name of the app that the request was for.
+    /// The name of the app that the request was for, as the file has it.
     package var app: String?
+    /// The name of the app for users.
+    package var title: String?
     /// Where the user was going.
     package var place: Place?
     /// The provider that the request was about, for the log.
@@ -100,18 +102,18 @@ extension Failure.Step {
             "\(origin)/oauth2/\(name)\(fields.isEmpty ? "" : "?\(Form(fields).encoded)")"
         }
         switch self {
-        case .signIn: return PageButton(address: address("sign_in", query), text: "Sign in")
-        case .signInAgain: return PageButton(address: address("sign_in", query), text: "Sign in again")
+        case .signIn: return PageButton(address: address("sign_in", query), label: .text(.signIn))
+        case .signInAgain: return PageButton(address: address("sign_in", query), label: .text(.signInAgain))
         case .otherAccount:
             let fields = query + [.selectAccount]
-            return PageButton(address: address("sign_in", fields), text: "Sign in with another account")
-        case .signOut: return PageButton(address: address("sign_out", []), text: "Sign out")
-        case .apps: return PageButton(address: "\(publicOrigin)/oauth2/apps", text: "Show my apps")
+            return PageButton(address: address("sign_in", fields), label: .text(.otherAccount))
+        case .signOut: return PageButton(address: address("sign_out", []), label: .text(.signOut))
+        case .apps: return PageButton(address: "\(publicOrigin)/oauth2/apps", label: .text(.showApps))
         case .retry:
             guard let place = context.place else {
                 return Failure.Step.signInAgain.button(at: publicOrigin, in: context)
             }
-            return PageButton(address: "\(place.origin)\(place.path)", text: "Try again")
+            return PageButton(address: "\(place.origin)\(place.path)", label: .text(.retry))
         }
     }
 }

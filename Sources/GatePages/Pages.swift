@@ -1,266 +1,189 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A link that looks like a button.
-package struct PageButton: Sendable, Hashable {
-    /// The URL that the button leads to.
-    package let address: String
-    /// The label.
-    package let text: String
+package import GateCore
+internal import Mustache
 
-    /// A button with a label that leads to a URL.
-    package init(address: String, text: String) {
-        self.address = address
-        self.text = text
-    }
-
-    fileprivate var values: [String: String] { ["address": self.address, "text": self.text] }
-}
-
-/// The gateway's own pages.
+/// The gateway's own pages, made ready for a configuration.
 ///
-/// Values are escaped by the templates; no page holds bytes of the request.
-package enum Pages {
-    /// The page that offers the accepted providers.
-    package static func chooser(_ buttons: [PageButton], app: String?) -> String {
-        self.render(
-            self.chooserTemplate,
-            title: "Sign in",
-            ["buttons": buttons.map(\.values), "app": app ?? "", "hasApp": app != nil]
-        )
+/// Values are escaped by the templates. Of a request no page has more than what a user has typed into a field of it.
+package struct Pages: Sendable {
+    /// The languages, the default first.
+    package let languages: [PageLanguage]
+    /// The style sheet.
+    package let style: String
+    private let settings: PageSettings
+    private let templates: [PageName: PageTemplate]
+    /// The pictures by the paths of their files.
+    private let files: [String: PagePicture]
+    /// The name of the style sheet's version, so that browsers may keep it.
+    package let styleVersion: String
+
+    /// The pages without any settings.
+    package init() {
+        self.settings = PageSettings()
+        self.languages = PageLanguage.builtIn
+        self.templates = Pages.builtIn
+        self.files = [:]
+        self.style = Pages.sheet
+        self.styleVersion = Pages.version(of: Pages.sheet)
     }
 
-    /// The page for an error.
-    package static func error(
-        title: String,
-        text: String,
-        code: String,
-        incident: String,
-        user: PageContext.User? = nil,
-        buttons: [PageButton] = []
-    ) -> String {
-        let values: [String: Any] = [
-            "text": text, "code": code, "incident": incident, "buttons": buttons.map(\.values),
-            "hasButtons": !buttons.isEmpty,
-        ]
-        return self.render(self.errorTemplate, title: title, values.merging(self.values(of: user)) { $1 })
-    }
-
-    /// The field of the form with which a sign-out ends all sessions of the user.
-    package static let everywhere = (name: "sessions", value: "all")
-
-    /// The page with the buttons that sign out, here or, if that is offered, everywhere.
-    package static func signOut(action: String, user: PageContext.User, offersEverywhere: Bool = true) -> String {
-        let values: [String: Any] = [
-            "action": action, "field": self.everywhere.name, "all": self.everywhere.value,
-            "everywhere": offersEverywhere,
-        ]
-        return self.render(self.signOutTemplate, title: "Sign out", self.values(of: user).merging(values) { $1 })
-    }
-
-    /// The page after that; `remark` explains what it means for the session at the provider.
-    package static func signedOut(address: String, remark: String) -> String {
-        let values = ["address": address, "remark": remark]
-        return self.render(self.signedOutTemplate, title: "You are signed out", values)
-    }
-
-    /// The page that lists the apps that a user may open.
-    package static func apps(_ apps: [PageButton], user: PageContext.User, signOut: String) -> String {
-        let values: [String: Any] = ["apps": apps.map(\.values), "hasApps": !apps.isEmpty, "signOut": signOut]
-        return self.render(self.appsTemplate, title: "Your apps", values.merging(self.values(of: user)) { $1 })
-    }
-
-    /// The page that asks a user whether a client may sign them in.
+    /// The pages of a configuration.
     ///
     /// - Parameters:
-    ///   - view: The client, and the form.
-    ///   - target: Where the browser goes, as the user may recognize it.
-    ///   - user: Who is signed in.
+    ///   - settings: How they look and speak.
+    ///   - icons: The paths of further pictures: of apps, of providers.
+    ///   - files: Reads the files.
+    /// - Throws: A `Failure` naming what cannot be read or used.
+    package init(_ settings: PageSettings, icons: [String], files: FileAccess = .system) throws(Failure) {
+        self.settings = settings
+        var languages: [PageLanguage] = []
+        for tag in settings.languages {
+            do throws(PageTextError) {
+                languages.append(try PageLanguage(tag: tag, with: settings.texts[tag] ?? [:]))
+            } catch {
+                throw Failure(.fileUnusable, "'pages.texts' for \(tag): \(error.message)")
+            }
+        }
+        self.languages = languages.isEmpty ? PageLanguage.builtIn : languages
+        self.templates = try Pages.templates(in: settings.templates, by: files)
+        var pictures: [String: PagePicture] = [:]
+        for path in icons + [settings.logo].compactMap(\.self) where pictures[path] == nil {
+            pictures[path] = try PagePicture(at: path, by: files)
+        }
+        self.files = pictures
+        self.style = try Pages.sheet(for: settings, by: files)
+        self.styleVersion = Pages.version(of: self.style)
+    }
+
+    /// The operator's pictures.
+    package var pictures: [PagePicture] { Array(self.files.values) }
+
+    /// The path of the URL of a file's picture; nil if it is none of the configuration.
+    package func address(ofPicture path: String?) -> String? {
+        path.flatMap { self.files[$0] }.map { "/oauth2/pictures/\($0.name)" }
+    }
+
+    /// The language for a browser that sent this `Accept-Language`.
+    package func language(for header: String?) -> PageLanguage { .chosen(from: self.languages, for: header) }
+
+    /// A page: its content in the frame that all pages share.
+    ///
+    /// - Parameters:
+    ///   - name: Its template.
+    ///   - title: The title and heading.
+    ///   - values: The values of the content.
+    ///   - language: The language.
+    ///   - isWide: Whether it has more than a few lines and buttons.
     /// - Returns: The page.
-    package static func consent(_ view: ConsentView, target: String, user: PageContext.User) -> String {
-        let values = self.values(of: user).merging(view.values) { $1 }.merging(["target": target]) { $1 }
-        return self.render(self.consentTemplate, title: "Continue to \(view.client)?", values)
+    func render(
+        _ name: PageName,
+        title: PageTemplate,
+        _ values: [String: Any],
+        in language: PageLanguage,
+        isWide: Bool = false
+    ) -> String {
+        guard let frame = self.templates[.frame], let content = self.templates[name] else { return "" }
+        var all = values
+        all["t"] = Texts(language: language)
+        all["title"] = title.value
+        all["content"] = content.value
+        all["language"] = language.tag
+        all["direction"] = language.isRightToLeft ? "rtl" : "ltr"
+        all["isWide"] = isWide
+        all["style"] = "/oauth2/style.css?v=\(self.styleVersion)"
+        all["icon"] = "/oauth2/icon.svg"
+        all["organization"] = self.settings.organization ?? ""
+        all["hasOrganization"] = self.settings.organization != nil
+        let logo = self.address(ofPicture: self.settings.logo)
+        all["logo"] = logo ?? ""
+        all["hasLogo"] = logo != nil
+        let support = self.settings.support
+        all["hasSupport"] = support != nil
+        all["supportText"] = support.map { $0.replacing("https://", with: "") } ?? ""
+        all["supportURL"] = support.map { $0.hasPrefix("https://") ? $0 : "mailto:\($0)" } ?? ""
+        return frame.render(all)
+    }
+
+    /// The texts of a language, as templates find them below `t`.
+    private struct Texts: MustacheParent {
+        let language: PageLanguage
+
+        func child(named name: String) -> Any? { self.language.texts[name]?.value }
+    }
+
+    private static func version(of style: String) -> String {
+        ContentDigest.name(of: Array(style.utf8))
     }
 
     static func values(of user: PageContext.User?) -> [String: Any] {
-        guard let user else { return ["hasUser": false] }
+        guard let user else { return ["hasUser": false, "hasAccount": false] }
         return [
             "hasUser": true, "isSignedIn": user.isSignedIn, "user": user.name, "account": user.account,
             "hasAccount": !user.account.isEmpty,
         ]
     }
+}
 
-    /// A page: its content in the frame that all pages share.
-    ///
-    /// - Parameters:
-    ///   - template: The content.
-    ///   - title: The title and heading.
-    ///   - values: The values of the content.
-    ///   - assets: Where the style sheet and the icon are.
-    /// - Returns: The page.
-    static func render(
-        _ template: PageTemplate,
-        title: String,
-        _ values: [String: Any],
-        assets: (style: String, icon: String) = ("/oauth2/style.css", "/oauth2/icon.svg")
-    ) -> String {
-        let content = template.render(values)
-        return self.frame.render(
-            ["title": title, "content": content, "style": assets.style, "icon": assets.icon]
-        )
+// MARK: Files of the operator
+
+extension Pages {
+    private static func templates(
+        in folder: String?,
+        by files: FileAccess
+    ) throws(Failure) -> [PageName: PageTemplate] {
+        guard let folder else { return self.builtIn }
+        var templates = self.builtIn
+        var found = 0
+        for name in PageName.allCases {
+            let path = FileAccess.resolve(name.file, in: folder)
+            guard let text = try self.text(at: path, by: files, isRequired: false) else { continue }
+            found += 1
+            do throws(PageTextError) {
+                templates[name] = try PageTemplate(operators: text, with: self.names(of: name))
+            } catch {
+                throw Failure(.fileUnusable, "\(path):\(error.line):\(error.column): \(error.message)")
+            }
+        }
+        guard found > 0 else {
+            let names = PageName.allCases.map(\.file).joined(separator: ", ")
+            throw Failure(.fileUnusable, "the folder \(folder) has no template; there are \(names)")
+        }
+        return templates
     }
 
-    private static let frame = PageTemplate(
-        """
-        <!DOCTYPE html>
-        <html lang="en">
-        <head>
-        <meta charset="utf-8">
-        <meta name="viewport" content="width=device-width, initial-scale=1">
-        <meta name="color-scheme" content="light dark">
-        <title>{{title}}</title>
-        <link rel="stylesheet" href="{{style}}">
-        <link rel="icon" href="{{icon}}" type="image/svg+xml">
-        </head>
-        <body>
-        <main>
-        <h1>{{title}}</h1>
-        {{{content}}}
-        </main>
-        </body>
-        </html>
+    /// The names in a template: those of the program's own, those of every page, and the texts.
+    private static func names(of name: PageName) -> PageNames {
+        var names = self.builtIn[.frame]?.names ?? PageNames()
+        names.variables.formUnion(PageText.allCases.map { "t.\($0.rawValue)" })
+        guard name != .frame else { return names }
+        // A content within itself would never end.
+        names.variables.remove("content")
+        return names.union(self.builtIn[name]?.names ?? PageNames())
+    }
 
-        """
-    )
+    private static func sheet(for settings: PageSettings, by files: FileAccess) throws(Failure) -> String {
+        var sheet = self.sheet
+        if let accent = settings.accent { sheet += ":root { --accent: \(accent); }\n" }
+        if let accent = settings.darkAccent {
+            sheet += "@media (prefers-color-scheme: dark) { :root { --accent: \(accent); } }\n"
+        }
+        if let path = settings.style, let own = try self.text(at: path, by: files, isRequired: true) { sheet += own }
+        return sheet
+    }
 
-    private static let chooserTemplate = PageTemplate(
-        """
-        {{#hasApp}}<p>to continue to <strong>{{app}}</strong></p>{{/hasApp}}
-        <ul class="providers">
-        {{#buttons}}
-        <li><a class="button" href="{{address}}">{{text}}</a></li>
-        {{/buttons}}
-        </ul>
-
-        """
-    )
-
-    private static let consentTemplate = PageTemplate(
-        """
-        {{#hasUser}}
-        <p>You are signed in as <strong>{{user}}</strong>{{#hasAccount}} ({{account}}){{/hasAccount}}.</p>
-        {{/hasUser}}
-        <p><strong>{{client}}</strong> asks to sign you in. It gets your name and your email address{{^hasApps}}.{{/hasApps}}{{#hasApps}},
-        and until you sign out it can act for you in:{{/hasApps}}</p>
-        {{#hasApps}}<ul>{{#apps}}<li>{{.}}</li>{{/apps}}</ul>{{/hasApps}}
-        <p>Continue only if you have just started this yourself. You will be sent to <code>{{target}}</code>.</p>
-        <form method="post" action="{{action}}">
-        <input type="hidden" name="{{field}}" value="{{sealed}}">
-        <ul class="providers">
-        <li><button class="button" type="submit" name="{{choice}}" value="{{allow}}">Continue</button></li>
-        <li><button class="button" type="submit" name="{{choice}}" value="{{deny}}">Cancel</button></li>
-        </ul>
-        </form>
-
-        """
-    )
-
-    private static let errorTemplate = PageTemplate(
-        """
-        {{#hasUser}}
-        <p>{{#isSignedIn}}You are signed in as{{/isSignedIn}}{{^isSignedIn}}You used the account of{{/isSignedIn}}
-        <strong>{{user}}</strong>{{#hasAccount}} ({{account}}){{/hasAccount}}.</p>
-        {{/hasUser}}
-        <p>{{text}}</p>
-        {{#hasButtons}}
-        <ul class="providers">
-        {{#buttons}}
-        <li><a class="button" href="{{address}}">{{text}}</a></li>
-        {{/buttons}}
-        </ul>
-        {{/hasButtons}}
-        <p class="fine">If you ask for help, give these: <code>{{code}}</code> and <code>{{incident}}</code></p>
-
-        """
-    )
-
-    private static let signOutTemplate = PageTemplate(
-        """
-        <p>You are signed in as <strong>{{user}}</strong>{{#hasAccount}} ({{account}}){{/hasAccount}}.</p>
-        <form method="post" action="{{action}}">
-        <ul class="providers">
-        <li><button class="button" type="submit">Sign out</button></li>
-        {{#everywhere}}
-        <li><button class="button" type="submit" name="{{field}}" value="{{all}}">Sign out everywhere</button></li>
-        {{/everywhere}}
-        </ul>
-        </form>
-        {{#everywhere}}
-        <p class="fine">Everywhere means: in all browsers and on all devices that use this account here.</p>
-        {{/everywhere}}
-
-        """
-    )
-
-    private static let signedOutTemplate = PageTemplate(
-        """
-        <p>{{remark}}</p>
-        <p><a class="button" href="{{address}}">Sign in again</a></p>
-
-        """
-    )
-
-    private static let appsTemplate = PageTemplate(
-        """
-        <p>You are signed in as <strong>{{user}}</strong>{{#hasAccount}} ({{account}}){{/hasAccount}}.</p>
-        {{#hasApps}}
-        <ul class="providers">
-        {{#apps}}
-        <li><a class="button" href="{{address}}">{{text}}</a></li>
-        {{/apps}}
-        </ul>
-        {{/hasApps}}
-        {{^hasApps}}<p>There is no app here that this account may open.</p>{{/hasApps}}
-        <p class="fine"><a href="{{signOut}}">Sign out</a></p>
-
-        """
-    )
-
-    /// The icon of our pages, so that browsers do not ask an app for one: a gate in a wall.
-    package static let icon = """
-        <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path fill="#0b57d0" d="M1 15V7a7 7 0 0 1 14 0v8h-3\
-        V8a4 4 0 0 0-8 0v7z"/></svg>
-
-        """
-
-    /// The style sheet, so that no page needs styles of its own.
-    package static let style = """
-        :root { color-scheme: light dark; --ink: #1f2328; --ground: #f6f7f9; --card: #ffffff; --line: #747775;
-          --accent: #0b57d0; --fine: #575c63; }
-        @media (prefers-color-scheme: dark) { :root { --ink: #e6e8eb; --ground: #15181c; --card: #1e2228;
-          --line: #8e918f; --accent: #a8c7fa; --fine: #a5abb3; } }
-        * { box-sizing: border-box; }
-        body { margin: 0; min-height: 100vh; display: flex; align-items: center; justify-content: center;
-          background: var(--ground); color: var(--ink); font: 1rem/1.5 system-ui, sans-serif; }
-        main { width: 100%; max-width: 26rem; margin: 1rem; padding: 2rem; background: var(--card);
-          border: 1px solid color-mix(in srgb, var(--line) 35%, transparent); border-radius: .75rem; }
-        h1 { margin: 0 0 1rem; font-size: 1.5rem; line-height: 1.25; }
-        p { margin: 0 0 1rem; overflow-wrap: anywhere; }
-        main > :last-child { margin-bottom: 0; }
-        ul.providers { list-style: none; margin: 0; padding: 0; display: grid; gap: .75rem; }
-        .button { display: block; width: 100%; padding: .7rem 1rem; border: 1px solid var(--line); border-radius: .5rem;
-          background: transparent; color: var(--ink); font: inherit; font-weight: 600; text-align: center;
-          text-decoration: none; cursor: pointer; }
-        .field { display: block; width: 100%; margin: .25rem 0 1rem; padding: .7rem 1rem; border: 1px solid var(--line);
-          border-radius: .5rem; background: transparent; color: var(--ink); font: inherit; letter-spacing: .1em;
-          text-transform: uppercase; }
-        .code { font: 600 1.5rem ui-monospace, monospace; letter-spacing: .1em; text-align: center; }
-        .field:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
-        form .button + .button { margin-top: .75rem; }
-        .button:hover { border-color: var(--accent); color: var(--accent); }
-        .button:focus-visible, a:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
-        .fine { margin-top: 1.5rem; font-size: .875rem; color: var(--fine); }
-        .fine a { color: inherit; }
-        code { font-family: ui-monospace, monospace; }
-
-        """
+    private static func text(at path: String, by files: FileAccess, isRequired: Bool) throws(Failure) -> String? {
+        switch files.read(path, limit: PageSettings.maxFile) {
+        case .bytes(let bytes):
+            guard let text = String(validating: bytes, as: UTF8.self) else {
+                throw Failure(.fileUnusable, "\(path) is not UTF-8")
+            }
+            return text
+        case .missing:
+            guard isRequired else { return nil }
+            throw Failure(.fileUnusable, "there is no file \(path)")
+        case .unreadable: throw Failure(.fileUnusable, "\(path) cannot be read")
+        case .tooLarge: throw Failure(.fileUnusable, "\(path) is larger than \(PageSettings.maxFile >> 10) KiB")
+        }
+    }
 }

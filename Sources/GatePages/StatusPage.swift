@@ -19,8 +19,32 @@ package enum StatusPage {
     package static func html(_ status: JSON) -> String {
         let now = Instant(seconds: status["at"]?.integer ?? 0)
         let view = StatusView(status, now: now)
-        return Pages.render(self.template, title: "Gatehouse status", view.values, assets: self.assets)
+        let values = ["content": self.template.value, "style": self.assets.style, "icon": self.assets.icon]
+        return self.frame.render(view.values.merging(values) { $1 })
     }
+
+    private static let frame = PageTemplate(
+        """
+        <!DOCTYPE html>
+        <html lang="en">
+        <head>
+        <meta charset="utf-8">
+        <meta name="viewport" content="width=device-width, initial-scale=1">
+        <meta name="color-scheme" content="light dark">
+        <title>Gatehouse status</title>
+        <link rel="stylesheet" href="{{style}}">
+        <link rel="icon" href="{{icon}}" type="image/svg+xml">
+        </head>
+        <body>
+        <main>
+        <h1>Gatehouse status</h1>
+        {{content}}
+        </main>
+        </body>
+        </html>
+
+        """
+    )
 
     private static let template = PageTemplate(
         """
@@ -85,7 +109,7 @@ package enum StatusPage {
 
     /// The style sheet of the page: that of all pages, and what only this one has.
     package static let style =
-        Pages.style + """
+        Pages.sheet + """
             :root { --good: #146c2e; --bad: #b3261e; --warn: #7a4f00; --band: #eef1f5; }
             @media (prefers-color-scheme: dark) { :root { --good: #7fd99a; --bad: #ffb4ab; --warn: #f5c26b;
               --band: #262b32; } }

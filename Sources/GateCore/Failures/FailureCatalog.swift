@@ -2366,32 +2366,62 @@ extension Failure.Kind {
 }
 
 extension Failure.Page {
+    /// All pages, each with a name of its own.
+    package static let all: [Self] = [
+        .badRequest, .signInRequired, .notAllowed, .appNotFound, .wrongMethod, .tooLarge, .tooMany, .providerFailed,
+        .providerNotVerified, .appFailed, .appTimedOut, .maintenance, .overloaded, .internalError, .signInNotCompleted,
+        .accountTooLarge, .sessionsNotKept, .signInExpired, .appNotKnown, .transferNotCompleted, .returnPathTooLong,
+        .returnPathLost, .notSignedIn, .providerInteraction, .accessDenied, .accessUndecided, .providerNotFound,
+        .endpointNotFound, .misdirected, .notNavigation, .crossSite, .unreadable, .headTooLarge, .targetTooLong,
+        .tooSlow, .methodNotAccepted,
+    ]
+
     fileprivate static let badRequest = Self(
+        "bad_request",
         "The request was not understood",
         "The address or the form that led here is not right. Go back and try again."
     )
-    fileprivate static let signInRequired = Self("Please sign in", "This page is for signed-in users.", [.signIn])
-    fileprivate static let notAllowed = Self("The request was stopped", "The gateway does not allow this.")
+    fileprivate static let signInRequired = Self(
+        "please_sign_in",
+        "Please sign in",
+        "This page is for signed-in users.",
+        [.signIn]
+    )
+    fileprivate static let notAllowed = Self(
+        "not_allowed",
+        "The request was stopped",
+        "The gateway does not allow this."
+    )
     fileprivate static let appNotFound = Self(
+        "app_not_found",
         "Page not found",
         "No app is configured for this URL. Check the address.",
         [.apps]
     )
     fileprivate static let wrongMethod = Self(
+        "wrong_method",
         "That does not work here",
         "This address does not accept this kind of request."
     )
     fileprivate static let tooLarge = Self(
+        "too_large",
         "That is too large",
         "The request has more bytes than this app accepts. Send less at a time."
     )
-    fileprivate static let tooMany = Self("Too many requests", "Please wait a minute and try again.", [.retry])
+    fileprivate static let tooMany = Self(
+        "too_many",
+        "Too many requests",
+        "Please wait a minute and try again.",
+        [.retry]
+    )
     fileprivate static let providerFailed = Self(
+        "provider_failed",
         "The sign-in service does not respond properly",
         "You are not the cause. Try again in a minute, or choose another way to sign in.",
         [.signInAgain]
     )
     fileprivate static let providerNotVerified = Self(
+        "provider_not_verified",
         "This way to sign in is not available right now",
         """
         The gateway could not verify the sign-in service, so it sent nothing there. The operators have been notified. \
@@ -2400,30 +2430,40 @@ extension Failure.Page {
         [.signInAgain]
     )
     fileprivate static let appFailed = Self(
+        "app_failed",
         "The app does not respond",
-        "You are not the cause: the app is down. Try again in a minute."
+        "You are not the cause: the app is down. Try again in a minute.",
+        [.retry, .apps]
     )
     fileprivate static let appTimedOut = Self(
+        "app_timed_out",
         "The app takes too long",
-        "The app did not respond in time. Try again in a minute."
+        "The app did not respond in time. Try again in a minute.",
+        [.retry, .apps]
     )
     fileprivate static let maintenance = Self(
+        "maintenance",
         "This app is being worked on",
-        "It will be back; please try again in a few minutes."
+        "It will be back; please try again in a few minutes.",
+        [.retry, .apps]
     )
     fileprivate static let overloaded = Self(
+        "overloaded",
         "Not available right now",
         "Please try again in a few seconds.",
         [.retry]
     )
     fileprivate static let internalError = Self(
+        "internal_error",
         "Something went wrong",
-        "The gateway failed, and the details are in its log."
+        "The gateway failed, and the details are in its log.",
+        [.retry]
     )
 
     // Sign-in
 
     fileprivate static let signInNotCompleted = Self(
+        "sign_in_not_completed",
         "This sign-in cannot be completed",
         """
         It took too long, was already used, or was started in another window or browser. Nothing is broken: sign in \
@@ -2432,6 +2472,7 @@ extension Failure.Page {
         [.signInAgain]
     )
     fileprivate static let accountTooLarge = Self(
+        "account_too_large",
         "Your account has too much data",
         """
         The sign-in has worked, but what is known of your account, usually its groups and roles, does not fit into the \
@@ -2440,25 +2481,30 @@ extension Failure.Page {
         [.otherAccount]
     )
     fileprivate static let sessionsNotKept = Self(
+        "sessions_not_kept",
         "Not possible here",
         "This gateway keeps no list of sessions, so it cannot end those of other browsers. Sign out in each browser.",
         [.signOut]
     )
     fileprivate static let signInExpired = Self(
+        "sign_in_expired",
         "This sign-in took too long",
         "A sign-in has to be completed within ten minutes. Nothing is broken: sign in again.",
         [.signInAgain]
     )
     fileprivate static let appNotKnown = Self(
+        "app_not_known",
         "This app cannot sign you in",
         "The app that sent you here is not set up for this sign-in. Its developer has to correct that."
     )
     fileprivate static let transferNotCompleted = Self(
+        "transfer_not_completed",
         "This sign-in cannot be completed",
         "It took too long, was already used, or was started in another browser. Nothing is broken: try again.",
         [.retry]
     )
     fileprivate static let returnPathTooLong = Self(
+        "return_path_too_long",
         "The link was too long",
         """
         You are signed in, but the address that you came from was too long to be kept meanwhile. Open your link again, \
@@ -2467,21 +2513,25 @@ extension Failure.Page {
         [.retry]
     )
     fileprivate static let returnPathLost = Self(
+        "return_path_lost",
         "The link is not known any more",
         "The address that you came from was not kept long enough. Open your link again.",
         [.apps]
     )
     fileprivate static let notSignedIn = Self(
+        "not_signed_in",
         "You are not signed in",
         "The sign-in was cancelled, or this account may not be used here.",
         [.otherAccount]
     )
     fileprivate static let providerInteraction = Self(
+        "provider_interaction",
         "The sign-in service has to ask you something",
         "Open it and sign in there, or agree to what it asks, then start once more.",
         [.signInAgain]
     )
     fileprivate static let accessDenied = Self(
+        "access_denied",
         "You may not open {app}",
         """
         This account has no access. If you have another account, sign in with that one. Otherwise ask the operators of \
@@ -2491,12 +2541,14 @@ extension Failure.Page {
         namesUser: true
     )
     fileprivate static let accessUndecided = Self(
+        "access_undecided",
         "You may not open {app}",
         "The sign-in service did not provide enough about your account to decide. Signing in again may help.",
         [.signInAgain, .signOut, .apps],
         namesUser: true
     )
     fileprivate static let providerNotFound = Self(
+        "provider_not_found",
         "Unknown way to sign in",
         "The gateway has no sign-in service of this name.",
         [.signIn]
@@ -2505,20 +2557,24 @@ extension Failure.Page {
     // Requests
 
     fileprivate static let endpointNotFound = Self(
+        "endpoint_not_found",
         "Page not found",
         "The gateway has no page at this address.",
         [.apps]
     )
     fileprivate static let misdirected = Self(
+        "misdirected",
         "Wrong connection",
         "Your browser used a connection that is for another site. Reload the page."
     )
     fileprivate static let notNavigation = Self(
+        "not_navigation",
         "You cannot sign in here",
         "A sign-in begins in a window of its own, not inside another page.",
         [.signInAgain]
     )
     fileprivate static let crossSite = Self(
+        "cross_site",
         "The request was stopped",
         "Another site sent your browser here to change something. If you meant to, do it in the app itself."
     )
@@ -2526,24 +2582,29 @@ extension Failure.Page {
     // Messages
 
     fileprivate static let unreadable = Self(
+        "unreadable",
         "The request was not understood",
         """
         Your browser sent something that the gateway does not accept. Check the address, or go back and try again.
         """
     )
     fileprivate static let headTooLarge = Self(
+        "head_too_large",
         "Your browser sent too much",
         "Most likely it has too many cookies for this site. Delete the cookies of this site and try again."
     )
     fileprivate static let targetTooLong = Self(
+        "target_too_long",
         "The address is too long",
         "It has more characters than the gateway accepts. Shorten the link."
     )
     fileprivate static let tooSlow = Self(
+        "too_slow",
         "The request took too long",
         "The connection was too slow. Please try again."
     )
     fileprivate static let methodNotAccepted = Self(
+        "method_not_accepted",
         "That does not work here",
         "The gateway does not accept this kind of request."
     )

@@ -86,6 +86,8 @@ extension Failure {
 
     /// What an error page shows.
     package struct Page: Sendable {
+        /// Its name, for the texts of other languages, such as `access_denied`.
+        package let name: String
         /// The heading.
         package let title: String
         /// What happened and what the user can do; `{app}` is replaced by the name of the app.
@@ -95,7 +97,8 @@ extension Failure {
         /// Whether the page shows which user is signed in.
         package let namesUser: Bool
 
-        init(_ title: String, _ text: String, _ steps: [Step] = [], namesUser: Bool = false) {
+        init(_ name: String, _ title: String, _ text: String, _ steps: [Step] = [], namesUser: Bool = false) {
+            self.name = name
             self.title = title
             self.text = text
             self.steps = steps

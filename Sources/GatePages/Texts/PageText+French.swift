@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension PageText {
+    /// The French texts.
+    static let french: [PageText: String] = [
+        .signIn: "Se connecter",
+        .signInWith: "Se connecter avec {{provider}}",
+        .signInAgain: "Se reconnecter",
+        .otherAccount: "Se connecter avec un autre compte",
+        .signOut: "Se déconnecter",
+        .signOutEverywhere: "Se déconnecter partout",
+        .showApps: "Afficher mes applications",
+        .showAccount: "Votre compte",
+        .retry: "Réessayer",
+        .`continue`: "Continuer",
+        .cancel: "Annuler",
+        .thisApp: "cette application",
+        .signedInAs:
+            "Vous êtes connecté en tant que <strong>{{user}}</strong>{{#hasAccount}} ({{account}}){{/hasAccount}}.",
+        .usedAccount:
+            "Vous avez utilisé le compte de <strong>{{user}}</strong>{{#hasAccount}} ({{account}}){{/hasAccount}}.",
+        .help: "Si vous demandez de l’aide, indiquez : <code>{{code}}</code> et <code>{{incident}}</code>",
+        .support: "Aide : <a href=\"{{supportURL}}\">{{supportText}}</a>",
+        .chooserIntro: "pour continuer vers <strong>{{app}}</strong>",
+        .unavailable: "Ne répond pas pour le moment",
+        .discoveryLabel: "Ou trouvez votre service de connexion avec votre adresse e-mail",
+        .discoveryNone:
+            "Aucun service de connexion n’est prévu pour cette adresse e-mail. Choisissez-en un ci-dessous.",
+        .everywhereNote:
+            "Partout signifie : dans tous les navigateurs et sur tous les appareils qui utilisent ce compte ici.",
+        .signedOutTitle: "Vous êtes déconnecté",
+        .signedOutUnknown: "Vous êtes peut-être encore connecté au service de connexion que vous avez utilisé.",
+        .signedOutHere:
+            """
+        Vous êtes peut-être encore connecté chez {{provider}}. Sur un ordinateur partagé, déconnectez-vous aussi de \
+        ce service.
+        """,
+        .signedOutThere: "Vous êtes également déconnecté de {{provider}}.",
+        .signedOutOthers: "Toutes vos autres sessions ici sont également terminées.",
+        .appsTitle: "Vos applications",
+        .appsNone: "Aucune application n’est accessible avec ce compte.",
+        .appsSearch: "Rechercher une application",
+        .appsSearchButton: "Rechercher",
+        .appsNoMatch: "Aucune application ne correspond à cette recherche.",
+        .appsAll: "Afficher toutes les applications",
+        .appsElsewhere: "Avec une autre connexion",
+        .appsNeeds: "Nécessite {{providers}}",
+        .appsMore: "Il existe plus d’applications que cette page n’en affiche ; faites une recherche.",
+        .accountTitle: "Votre compte",
+        .accountIntro: "Voici ce que les applications apprennent sur vous.",
+        .accountName: "Nom",
+        .accountUsername: "Nom d’utilisateur",
+        .accountEmail: "Adresse e-mail",
+        .accountUnverified: "non vérifiée, donc non transmise aux applications",
+        .accountProvider: "Connecté avec",
+        .accountGroups: "Groupes",
+        .accountNoGroups: "aucun",
+        .accountMoreGroups: "et {{count}} autres",
+        .accountKey: "Identifiant transmis aux applications",
+        .accountSince: "Connecté depuis",
+        .sessionsTitle: "Où vous êtes connecté",
+        .sessionsHere: "Ce navigateur",
+        .sessionsUnknown: "Appareil inconnu",
+        .sessionsUsed: "dernière utilisation {{used}}, connexion {{began}}",
+        .sessionsEnd: "Terminer cette session",
+        .sessionsNotKept:
+            """
+        Cette passerelle ne conserve pas la liste des sessions. Pour en terminer une, déconnectez-vous dans le \
+        navigateur concerné.
+        """,
+        .sessionsEnded: "La session est terminée.",
+        .sessionsMore:
+            """
+        Seules les {{shown}} dernières sessions utilisées sont listées ; « Se déconnecter partout » les termine \
+        toutes.
+        """,
+        .dataTitle: "Ce qui est conservé",
+        .dataText:
+            """
+        Tant que vous êtes connecté, la passerelle conserve, chiffrés, les renseignements ci-dessus, le type de \
+        votre navigateur et les heures de connexion et de dernière utilisation. Votre dernière connexion est \
+        conservée au plus 400 jours. Les applications conservent leurs propres données.
+        """,
+        .consentTitle: "Continuer vers {{client}} ?",
+        .consentAsks:
+            """
+        <strong>{{client}}</strong> demande à vous connecter. Votre nom et votre adresse e-mail lui seront \
+        transmis{{^hasApps}}.{{/hasApps}}{{#hasApps}}, et jusqu’à votre déconnexion il pourra agir en votre nom dans \
+         :{{/hasApps}}
+        """,
+        .consentWarning:
+            """
+        Ne continuez que si vous venez de lancer cette demande vous-même. Vous serez redirigé vers \
+        <code>{{target}}</code>.
+        """,
+        .deviceTitle: "Connecter un appareil",
+        .deviceLabel: "Saisissez le code affiché par l’appareil.",
+        .deviceWarning:
+            """
+        Ne saisissez jamais un code reçu par message ou par téléphone : l’expéditeur serait connecté à votre place.
+        """,
+        .deviceNotACode: "Ce n’est pas un code de huit lettres, comme WDJB-MJHT.",
+        .deviceTooMany: "Trop de codes ont été essayés. Patientez une minute, puis saisissez à nouveau le code.",
+        .deviceUnknown: "Aucun appareil n’attend avec ce code. Un code est valable dix minutes, une seule fois.",
+        .deviceExpired: "Le code a expiré ou a déjà été utilisé.",
+        .deviceConsentTitle: "Se connecter à {{client}} sur un appareil ?",
+        .deviceCompare: "Comparez : l’appareil à connecter affiche",
+        .deviceConsentWarning:
+            """
+        Si vous n’avez pas lancé cette demande sur un appareil devant vous, annulez. L’expéditeur du code ou du lien \
+         serait connecté à votre place.
+        """,
+        .deviceAllow: "Les codes sont identiques : se connecter",
+        .deviceDoneTitle: "L’appareil est connecté",
+        .deviceDeniedTitle: "L’appareil a été refusé",
+        .deviceDone:
+            """
+        <strong>{{client}}</strong> vous connecte sur l’appareil dans quelques secondes. Vous pouvez fermer cette \
+        page.
+        """,
+        .deviceDenied:
+            "Rien n’a été connecté. Si vous n’avez pas lancé cette demande, vous n’avez rien d’autre à faire.",
+    ]
+}

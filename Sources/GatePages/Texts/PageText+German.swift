@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension PageText {
+    /// The German texts.
+    static let german: [PageText: String] = [
+        .signIn: "Anmelden",
+        .signInWith: "Mit {{provider}} anmelden",
+        .signInAgain: "Erneut anmelden",
+        .otherAccount: "Mit einem anderen Konto anmelden",
+        .signOut: "Abmelden",
+        .signOutEverywhere: "Überall abmelden",
+        .showApps: "Meine Apps anzeigen",
+        .showAccount: "Ihr Konto",
+        .retry: "Noch einmal versuchen",
+        .`continue`: "Weiter",
+        .cancel: "Abbrechen",
+        .thisApp: "diese App",
+        .signedInAs: "Sie sind angemeldet als <strong>{{user}}</strong>{{#hasAccount}} ({{account}}){{/hasAccount}}.",
+        .usedAccount:
+            "Sie haben dieses Konto benutzt: <strong>{{user}}</strong>{{#hasAccount}} ({{account}}){{/hasAccount}}.",
+        .help: "Wenn Sie um Hilfe bitten, geben Sie dies an: <code>{{code}}</code> und <code>{{incident}}</code>",
+        .support: "Hilfe: <a href=\"{{supportURL}}\">{{supportText}}</a>",
+        .chooserIntro: "um <strong>{{app}}</strong> zu öffnen",
+        .unavailable: "Antwortet gerade nicht",
+        .discoveryLabel: "Oder finden Sie Ihre Anmeldung über Ihre E-Mail-Adresse",
+        .discoveryNone: "Für diese E-Mail-Adresse ist kein Anmeldedienst eingerichtet. Wählen Sie einen aus.",
+        .everywhereNote:
+            "Überall bedeutet: in allen Browsern und auf allen Geräten, auf denen dieses Konto hier benutzt wird.",
+        .signedOutTitle: "Sie sind abgemeldet",
+        .signedOutUnknown: "Beim Anmeldedienst, den Sie benutzt haben, sind Sie möglicherweise noch angemeldet.",
+        .signedOutHere:
+            """
+        Bei {{provider}} sind Sie möglicherweise noch angemeldet. Melden Sie sich auf einem gemeinsam genutzten \
+        Computer auch dort ab.
+        """,
+        .signedOutThere: "Sie sind auch bei {{provider}} abgemeldet.",
+        .signedOutOthers: "Auch alle Ihre anderen Sitzungen hier sind beendet.",
+        .appsTitle: "Ihre Apps",
+        .appsNone: "Es gibt hier keine App, die dieses Konto öffnen darf.",
+        .appsSearch: "Apps suchen",
+        .appsSearchButton: "Suchen",
+        .appsNoMatch: "Keine App passt zu dieser Suche.",
+        .appsAll: "Alle Apps anzeigen",
+        .appsElsewhere: "Mit einer anderen Anmeldung",
+        .appsNeeds: "Erfordert {{providers}}",
+        .appsMore: "Es gibt mehr Apps, als diese Seite auflistet; suchen Sie danach.",
+        .accountTitle: "Ihr Konto",
+        .accountIntro: "Das erfahren Apps über Sie.",
+        .accountName: "Name",
+        .accountUsername: "Benutzername",
+        .accountEmail: "E-Mail-Adresse",
+        .accountUnverified: "nicht bestätigt, Apps erhalten sie daher nicht",
+        .accountProvider: "Angemeldet mit",
+        .accountGroups: "Gruppen",
+        .accountNoGroups: "keine",
+        .accountMoreGroups: "und {{count}} weitere",
+        .accountKey: "Schlüssel, unter dem Apps Sie kennen",
+        .accountSince: "Angemeldet seit",
+        .sessionsTitle: "Wo Sie angemeldet sind",
+        .sessionsHere: "Dieser Browser",
+        .sessionsUnknown: "Unbekanntes Gerät",
+        .sessionsUsed: "zuletzt benutzt {{used}}, angemeldet {{began}}",
+        .sessionsEnd: "Diese Sitzung beenden",
+        .sessionsNotKept:
+            """
+        Dieses Gateway führt keine Liste der Sitzungen. Melden Sie sich im jeweiligen Browser ab, um eine zu \
+        beenden.
+        """,
+        .sessionsEnded: "Die Sitzung ist beendet.",
+        .sessionsMore:
+            "Es sind nur die {{shown}} zuletzt benutzten Sitzungen aufgeführt; „Überall abmelden“ beendet alle.",
+        .dataTitle: "Was gespeichert wird",
+        .dataText:
+            """
+        Solange Sie angemeldet sind, speichert das Gateway die obigen Angaben, die Art Ihres Browsers und die Zeiten \
+         Ihrer Anmeldung und letzten Benutzung, alles verschlüsselt. Ihre letzte Anmeldung bleibt höchstens 400 Tage \
+         gespeichert. Apps speichern eigene Daten.
+        """,
+        .consentTitle: "Weiter zu {{client}}?",
+        .consentAsks:
+            """
+        <strong>{{client}}</strong> möchte Sie anmelden. Es erhält Ihren Namen und Ihre \
+        E-Mail-Adresse{{^hasApps}}.{{/hasApps}}{{#hasApps}} und kann, bis Sie sich abmelden, in Ihrem Namen handeln \
+        in:{{/hasApps}}
+        """,
+        .consentWarning:
+            """
+        Fahren Sie nur fort, wenn Sie dies gerade selbst begonnen haben. Sie werden zu <code>{{target}}</code> \
+        geleitet.
+        """,
+        .deviceTitle: "Ein Gerät verbinden",
+        .deviceLabel: "Geben Sie den Code ein, den das Gerät anzeigt.",
+        .deviceWarning:
+            """
+        Geben Sie nie einen Code ein, den Sie in einer Nachricht oder einem Anruf erhalten haben: Der Absender würde \
+         als Sie angemeldet.
+        """,
+        .deviceNotACode: "Das ist kein Code aus acht Buchstaben wie WDJB-MJHT.",
+        .deviceTooMany:
+            """
+        Es wurden zu viele Codes versucht. Warten Sie eine Minute und geben Sie den Code dann noch einmal ein.
+        """,
+        .deviceUnknown: "Kein Gerät wartet mit diesem Code. Ein Code gilt zehn Minuten lang und nur einmal.",
+        .deviceExpired: "Der Code ist abgelaufen oder wurde schon benutzt.",
+        .deviceConsentTitle: "Auf einem Gerät bei {{client}} anmelden?",
+        .deviceCompare: "Vergleichen Sie: Das Gerät, das Sie verbinden wollen, zeigt",
+        .deviceConsentWarning:
+            """
+        Wenn Sie dies nicht auf einem Gerät vor Ihnen begonnen haben, brechen Sie ab. Der Absender des Codes oder \
+        des Links würde als Sie angemeldet.
+        """,
+        .deviceAllow: "Die Codes stimmen überein: anmelden",
+        .deviceDoneTitle: "Das Gerät ist verbunden",
+        .deviceDeniedTitle: "Das Gerät wurde abgelehnt",
+        .deviceDone:
+            """
+        <strong>{{client}}</strong> meldet Sie auf dem Gerät in einigen Sekunden an. Sie können diese Seite \
+        schließen.
+        """,
+        .deviceDenied: "Es wurde nichts angemeldet. Wenn Sie dies nicht begonnen haben, müssen Sie nichts weiter tun.",
+    ]
+}

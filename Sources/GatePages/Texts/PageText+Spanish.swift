@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension PageText {
+    /// The Spanish texts.
+    static let spanish: [PageText: String] = [
+        .signIn: "Iniciar sesión",
+        .signInWith: "Iniciar sesión con {{provider}}",
+        .signInAgain: "Iniciar sesión de nuevo",
+        .otherAccount: "Iniciar sesión con otra cuenta",
+        .signOut: "Cerrar sesión",
+        .signOutEverywhere: "Cerrar sesión en todas partes",
+        .showApps: "Ver mis aplicaciones",
+        .showAccount: "Tu cuenta",
+        .retry: "Reintentar",
+        .`continue`: "Continuar",
+        .cancel: "Cancelar",
+        .thisApp: "esta aplicación",
+        .signedInAs: "Has iniciado sesión como <strong>{{user}}</strong>{{#hasAccount}} ({{account}}){{/hasAccount}}.",
+        .usedAccount: "Has usado la cuenta de <strong>{{user}}</strong>{{#hasAccount}} ({{account}}){{/hasAccount}}.",
+        .help: "Si pides ayuda, indica esto: <code>{{code}}</code> y <code>{{incident}}</code>",
+        .support: "Ayuda: <a href=\"{{supportURL}}\">{{supportText}}</a>",
+        .chooserIntro: "para continuar a <strong>{{app}}</strong>",
+        .unavailable: "No responde en este momento",
+        .discoveryLabel: "O encuentra tu servicio de acceso con tu correo electrónico",
+        .discoveryNone: "No hay ningún servicio de acceso para este correo electrónico. Elige uno de la lista.",
+        .everywhereNote:
+            "En todas partes significa: en todos los navegadores y dispositivos que usan esta cuenta aquí.",
+        .signedOutTitle: "Has cerrado la sesión",
+        .signedOutUnknown: "Es posible que tu sesión siga abierta en el servicio de acceso que usaste.",
+        .signedOutHere:
+            """
+        Es posible que tu sesión siga abierta en {{provider}}. En un ordenador compartido, ciérrala también allí.
+        """,
+        .signedOutThere: "También has cerrado la sesión en {{provider}}.",
+        .signedOutOthers: "También han terminado todas tus demás sesiones aquí.",
+        .appsTitle: "Tus aplicaciones",
+        .appsNone: "No hay ninguna aplicación que esta cuenta pueda abrir.",
+        .appsSearch: "Buscar aplicaciones",
+        .appsSearchButton: "Buscar",
+        .appsNoMatch: "Ninguna aplicación coincide con esta búsqueda.",
+        .appsAll: "Ver todas las aplicaciones",
+        .appsElsewhere: "Con otro inicio de sesión",
+        .appsNeeds: "Requiere {{providers}}",
+        .appsMore: "Hay más aplicaciones de las que muestra esta página; búscalas.",
+        .accountTitle: "Tu cuenta",
+        .accountIntro: "Esto es lo que las aplicaciones saben de ti.",
+        .accountName: "Nombre",
+        .accountUsername: "Nombre de usuario",
+        .accountEmail: "Correo electrónico",
+        .accountUnverified: "sin verificar, por eso las aplicaciones no lo reciben",
+        .accountProvider: "Sesión iniciada con",
+        .accountGroups: "Grupos",
+        .accountNoGroups: "ninguno",
+        .accountMoreGroups: "y {{count}} más",
+        .accountKey: "Clave con la que te conocen las aplicaciones",
+        .accountSince: "Sesión iniciada desde",
+        .sessionsTitle: "Dónde has iniciado sesión",
+        .sessionsHere: "Este navegador",
+        .sessionsUnknown: "Dispositivo desconocido",
+        .sessionsUsed: "último uso {{used}}, inicio {{began}}",
+        .sessionsEnd: "Terminar esta sesión",
+        .sessionsNotKept:
+            "Esta pasarela no guarda una lista de sesiones. Para terminar una, ciérrala en ese navegador.",
+        .sessionsEnded: "La sesión ha terminado.",
+        .sessionsMore:
+            """
+        Solo se muestran las {{shown}} sesiones usadas más recientemente; «Cerrar sesión en todas partes» las \
+        termina todas.
+        """,
+        .dataTitle: "Qué se guarda",
+        .dataText:
+            """
+        Mientras tu sesión está abierta, la pasarela guarda cifrados los datos anteriores, el tipo de navegador y \
+        las horas de inicio y último uso. Tu último inicio de sesión se recuerda como máximo 400 días. Las \
+        aplicaciones guardan sus propios datos.
+        """,
+        .consentTitle: "¿Continuar a {{client}}?",
+        .consentAsks:
+            """
+        <strong>{{client}}</strong> pide iniciar tu sesión. Recibirá tu nombre y tu correo \
+        electrónico{{^hasApps}}.{{/hasApps}}{{#hasApps}} y, hasta que cierres la sesión, podrá actuar en tu nombre \
+        en:{{/hasApps}}
+        """,
+        .consentWarning: "Continúa solo si acabas de iniciar esto. Irás a <code>{{target}}</code>.",
+        .deviceTitle: "Conectar un dispositivo",
+        .deviceLabel: "Escribe el código que muestra el dispositivo.",
+        .deviceWarning:
+            """
+        No escribas nunca un código recibido en un mensaje o una llamada: quien lo envía iniciaría sesión como tú.
+        """,
+        .deviceNotACode: "Eso no es un código de ocho letras, como WDJB-MJHT.",
+        .deviceTooMany: "Se han probado demasiados códigos. Espera un minuto y escribe el código de nuevo.",
+        .deviceUnknown: "Ningún dispositivo espera con este código. Un código vale diez minutos y una sola vez.",
+        .deviceExpired: "El código ha caducado o ya se ha usado.",
+        .deviceConsentTitle: "¿Iniciar sesión en {{client}} en un dispositivo?",
+        .deviceCompare: "Compara: el dispositivo que quieres conectar muestra",
+        .deviceConsentWarning:
+            """
+        Si no has empezado esto en un dispositivo que tienes delante, cancela. Quien envía el código o el enlace \
+        iniciaría sesión como tú.
+        """,
+        .deviceAllow: "Los códigos coinciden: iniciar sesión",
+        .deviceDoneTitle: "El dispositivo está conectado",
+        .deviceDeniedTitle: "El dispositivo se ha rechazado",
+        .deviceDone:
+            """
+        <strong>{{client}}</strong> iniciará tu sesión en el dispositivo en unos segundos. Puedes cerrar esta \
+        página.
+        """,
+        .deviceDenied: "No se ha iniciado ninguna sesión. Si no lo empezaste tú, no tienes que hacer nada más.",
+    ]
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A text of the pages, by its name in `pages.texts`.
+///
+/// Each is HTML with variables of the page between two braces.
+package enum PageText: String, CaseIterable, Sendable {
+    /// “Sign in”.
+    case signIn = "sign_in"
+    /// “Sign in with {{provider}}”.
+    case signInWith = "sign_in_with"
+    /// “Sign in again”.
+    case signInAgain = "sign_in_again"
+    /// “Sign in with another account”.
+    case otherAccount = "other_account"
+    /// “Sign out”.
+    case signOut = "sign_out"
+    /// “Sign out everywhere”.
+    case signOutEverywhere = "sign_out_everywhere"
+    /// “Show my apps”.
+    case showApps = "show_apps"
+    /// “Your account”.
+    case showAccount = "show_account"
+    /// “Try again”.
+    case retry
+    /// “Continue”.
+    case `continue`
+    /// “Cancel”.
+    case cancel
+    /// “this app”.
+    case thisApp = "this_app"
+    /// “You are signed in as {{user}} ({{account}})”.
+    case signedInAs = "signed_in_as"
+    /// “You used the account of {{user}} ({{account}})”.
+    case usedAccount = "used_account"
+    /// “If you ask for help, give these: {{code}} and {{incident}}”.
+    case help
+    /// “Help: {{supportText}}”.
+    case support
+    /// “to continue to {{app}}”.
+    case chooserIntro = "chooser_intro"
+    /// “Not responding right now”.
+    case unavailable
+    /// “Or find your way to sign in by your email address”.
+    case discoveryLabel = "discovery_label"
+    /// “No sign-in service is set up for this email address. Choose one below”.
+    case discoveryNone = "discovery_none"
+    /// “Everywhere means: in all browsers and on all devices that use this account here”.
+    case everywhereNote = "everywhere_note"
+    /// “You are signed out”.
+    case signedOutTitle = "signed_out_title"
+    /// “You may still be signed in at the sign-in service that you used”.
+    case signedOutUnknown = "signed_out_unknown"
+    /// “You may still be signed in at {{provider}}. On a shared computer, sign out there as well”.
+    case signedOutHere = "signed_out_here"
+    /// “You are signed out at {{provider}} as well”.
+    case signedOutThere = "signed_out_there"
+    /// “All your other sessions here have ended, too”.
+    case signedOutOthers = "signed_out_others"
+    /// “Your apps”.
+    case appsTitle = "apps_title"
+    /// “There is no app here that this account may open”.
+    case appsNone = "apps_none"
+    /// “Search apps”.
+    case appsSearch = "apps_search"
+    /// “Search”.
+    case appsSearchButton = "apps_search_button"
+    /// “No app matches this search”.
+    case appsNoMatch = "apps_no_match"
+    /// “Show all apps”.
+    case appsAll = "apps_all"
+    /// “With another sign-in”.
+    case appsElsewhere = "apps_elsewhere"
+    /// “Needs {{providers}}”.
+    case appsNeeds = "apps_needs"
+    /// “More apps exist than this page lists; search for them”.
+    case appsMore = "apps_more"
+    /// “Your account”.
+    case accountTitle = "account_title"
+    /// “This is what apps get to know about you”.
+    case accountIntro = "account_intro"
+    /// “Name”.
+    case accountName = "account_name"
+    /// “User name”.
+    case accountUsername = "account_username"
+    /// “Email address”.
+    case accountEmail = "account_email"
+    /// “not verified, so apps do not get it”.
+    case accountUnverified = "account_unverified"
+    /// “Signed in with”.
+    case accountProvider = "account_provider"
+    /// “Groups”.
+    case accountGroups = "account_groups"
+    /// “none”.
+    case accountNoGroups = "account_no_groups"
+    /// “and {{count}} more”.
+    case accountMoreGroups = "account_more_groups"
+    /// “Key by which apps know you”.
+    case accountKey = "account_key"
+    /// “Signed in since”.
+    case accountSince = "account_since"
+    /// “Where you are signed in”.
+    case sessionsTitle = "sessions_title"
+    /// “This browser”.
+    case sessionsHere = "sessions_here"
+    /// “Unknown device”.
+    case sessionsUnknown = "sessions_unknown"
+    /// “last used {{used}}, signed in {{began}}”.
+    case sessionsUsed = "sessions_used"
+    /// “End this session”.
+    case sessionsEnd = "sessions_end"
+    /// “This gateway keeps no list of sessions. To end one, sign out in that browser”.
+    case sessionsNotKept = "sessions_not_kept"
+    /// “The session has ended”.
+    case sessionsEnded = "sessions_ended"
+    /// “Only the {{shown}} sessions that were used last are listed; “Sign out everywhere” ends all”.
+    case sessionsMore = "sessions_more"
+    /// “What is kept”.
+    case dataTitle = "data_title"
+    /// “”.
+    case dataText = "data_text"
+    /// “Continue to {{client}}?”.
+    case consentTitle = "consent_title"
+    /// “”.
+    case consentAsks = "consent_asks"
+    /// “Continue only if you have just started this yourself. You will be sent to {{target}}”.
+    case consentWarning = "consent_warning"
+    /// “Connect a device”.
+    case deviceTitle = "device_title"
+    /// “Type the code that the device shows”.
+    case deviceLabel = "device_label"
+    /// “Never type a code that you got in a message or a call: the sender would be signed in as you”.
+    case deviceWarning = "device_warning"
+    /// “That is not a code of eight letters, such as WDJB-MJHT”.
+    case deviceNotACode = "device_not_a_code"
+    /// “Too many codes were tried. Wait a minute, then type the code again”.
+    case deviceTooMany = "device_too_many"
+    /// “No device waits with this code. A code is valid for ten minutes, once”.
+    case deviceUnknown = "device_unknown"
+    /// “The code has expired, or was used before”.
+    case deviceExpired = "device_expired"
+    /// “Sign in to {{client}} on a device?”.
+    case deviceConsentTitle = "device_consent_title"
+    /// “Compare: the device that you want to connect shows”.
+    case deviceCompare = "device_compare"
+    /// “”.
+    case deviceConsentWarning = "device_consent_warning"
+    /// “The codes are the same: sign in”.
+    case deviceAllow = "device_allow"
+    /// “The device is connected”.
+    case deviceDoneTitle = "device_done_title"
+    /// “The device was rejected”.
+    case deviceDeniedTitle = "device_denied_title"
+    /// “{{client}} signs you in on the device within some seconds. You can close this page”.
+    case deviceDone = "device_done"
+    /// “Nothing was signed in. If you did not start it, you need not do anything else”.
+    case deviceDenied = "device_denied"
+}
+
+extension PageText {
+    /// The English texts.
+    static let english: [PageText: String] = [
+        .signIn: "Sign in",
+        .signInWith: "Sign in with {{provider}}",
+        .signInAgain: "Sign in again",
+        .otherAccount: "Sign in with another account",
+        .signOut: "Sign out",
+        .signOutEverywhere: "Sign out everywhere",
+        .showApps: "Show my apps",
+        .showAccount: "Your account",
+        .retry: "Try again",
+        .`continue`: "Continue",
+        .cancel: "Cancel",
+        .thisApp: "this app",
+        .signedInAs: "You are signed in as <strong>{{user}}</strong>{{#hasAccount}} ({{account}}){{/hasAccount}}.",
+        .usedAccount: "You used the account of <strong>{{user}}</strong>{{#hasAccount}} ({{account}}){{/hasAccount}}.",
+        .help: "If you ask for help, give these: <code>{{code}}</code> and <code>{{incident}}</code>",
+        .support: "Help: <a href=\"{{supportURL}}\">{{supportText}}</a>",
+        .chooserIntro: "to continue to <strong>{{app}}</strong>",
+        .unavailable: "Not responding right now",
+        .discoveryLabel: "Or find your way to sign in by your email address",
+        .discoveryNone: "No sign-in service is set up for this email address. Choose one below.",
+        .everywhereNote: "Everywhere means: in all browsers and on all devices that use this account here.",
+        .signedOutTitle: "You are signed out",
+        .signedOutUnknown: "You may still be signed in at the sign-in service that you used.",
+        .signedOutHere: "You may still be signed in at {{provider}}. On a shared computer, sign out there as well.",
+        .signedOutThere: "You are signed out at {{provider}} as well.",
+        .signedOutOthers: "All your other sessions here have ended, too.",
+        .appsTitle: "Your apps",
+        .appsNone: "There is no app here that this account may open.",
+        .appsSearch: "Search apps",
+        .appsSearchButton: "Search",
+        .appsNoMatch: "No app matches this search.",
+        .appsAll: "Show all apps",
+        .appsElsewhere: "With another sign-in",
+        .appsNeeds: "Needs {{providers}}",
+        .appsMore: "More apps exist than this page lists; search for them.",
+        .accountTitle: "Your account",
+        .accountIntro: "This is what apps get to know about you.",
+        .accountName: "Name",
+        .accountUsername: "User name",
+        .accountEmail: "Email address",
+        .accountUnverified: "not verified, so apps do not get it",
+        .accountProvider: "Signed in with",
+        .accountGroups: "Groups",
+        .accountNoGroups: "none",
+        .accountMoreGroups: "and {{count}} more",
+        .accountKey: "Key by which apps know you",
+        .accountSince: "Signed in since",
+        .sessionsTitle: "Where you are signed in",
+        .sessionsHere: "This browser",
+        .sessionsUnknown: "Unknown device",
+        .sessionsUsed: "last used {{used}}, signed in {{began}}",
+        .sessionsEnd: "End this session",
+        .sessionsNotKept: "This gateway keeps no list of sessions. To end one, sign out in that browser.",
+        .sessionsEnded: "The session has ended.",
+        .sessionsMore: "Only the {{shown}} sessions that were used last are listed; “Sign out everywhere” ends all.",
+        .dataTitle: "What is kept",
+        .dataText:
+            """
+        While you are signed in, the gateway keeps the facts above, the kind of your browser, and the times of your \
+        sign-in and last use, all encrypted. Your last sign-in is remembered for at most 400 days. Apps keep data of \
+         their own.
+        """,
+        .consentTitle: "Continue to {{client}}?",
+        .consentAsks:
+            """
+        <strong>{{client}}</strong> asks to sign you in. It gets your name and your email \
+        address{{^hasApps}}.{{/hasApps}}{{#hasApps}}, and until you sign out it can act for you in:{{/hasApps}}
+        """,
+        .consentWarning:
+            "Continue only if you have just started this yourself. You will be sent to <code>{{target}}</code>.",
+        .deviceTitle: "Connect a device",
+        .deviceLabel: "Type the code that the device shows.",
+        .deviceWarning: "Never type a code that you got in a message or a call: the sender would be signed in as you.",
+        .deviceNotACode: "That is not a code of eight letters, such as WDJB-MJHT.",
+        .deviceTooMany: "Too many codes were tried. Wait a minute, then type the code again.",
+        .deviceUnknown: "No device waits with this code. A code is valid for ten minutes, once.",
+        .deviceExpired: "The code has expired, or was used before.",
+        .deviceConsentTitle: "Sign in to {{client}} on a device?",
+        .deviceCompare: "Compare: the device that you want to connect shows",
+        .deviceConsentWarning:
+            """
+        If you did not start this on a device in front of you, cancel. The sender of the code or the link would be \
+        signed in as you.
+        """,
+        .deviceAllow: "The codes are the same: sign in",
+        .deviceDoneTitle: "The device is connected",
+        .deviceDeniedTitle: "The device was rejected",
+        .deviceDone:
+            "<strong>{{client}}</strong> signs you in on the device within some seconds. You can close this page.",
+        .deviceDenied: "Nothing was signed in. If you did not start it, you need not do anything else.",
+    ]
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import GateCore
+
+/// What the page about a user's account shows.
+package struct AccountView {
+    /// One of the user's sign-ins.
+    package struct Session {
+        /// The value of the field that ends it.
+        package let id: String
+        /// The browser and the operating system; nil if that is not known.
+        package let device: String?
+        /// When the user signed in.
+        package let began: Instant
+        /// When it was last used.
+        package let used: Instant
+        /// Whether it is that of the browser that asks.
+        package let isHere: Bool
+
+        /// A sign-in of these properties.
+        package init(id: String, device: String?, began: Instant, used: Instant, isHere: Bool) {
+            (self.id, self.device, self.began, self.used, self.isHere) = (id, device, began, used, isHere)
+        }
+    }
+
+    /// The sign-ins, this browser's first; nil if none are kept.
+    package var sessions: [Session]?
+    /// Whether there are more than these.
+    package var isCut: Bool
+    /// Whether one has just ended.
+    package let hasEnded: Bool
+    /// Where the forms lead: to end a session, and to sign out.
+    package let actions: (end: String, signOut: String)
+
+    /// - Parameters:
+    ///   - sessions: The sign-ins, this browser's first; nil if none are kept.
+    ///   - isCut: Whether there are more than these.
+    ///   - hasEnded: Whether one has just ended.
+    ///   - actions: Where the forms lead: to end a session, and to sign out.
+    package init(sessions: [Session]?, isCut: Bool, hasEnded: Bool, actions: (end: String, signOut: String)) {
+        (self.sessions, self.isCut, self.hasEnded, self.actions) = (sessions, isCut, hasEnded, actions)
+    }
+
+    /// How many groups the page lists.
+    private static let maxGroups = 50
+
+    /// The values of a template.
+    func values(of profile: Profile, provider: String, in language: PageLanguage) -> [String: Any] {
+        var facts: [[String: Any]] = []
+        func add(_ label: PageText, _ value: String?, note: PageText? = nil, isCode: Bool = false) {
+            guard let value, !value.isEmpty else { return }
+            facts.append([
+                "label": language.template(label).value, "value": value, "isCode": isCode, "hasNote": note != nil,
+                "note": note.map { language.template($0).value } ?? "",
+            ])
+        }
+        add(.accountName, profile.name)
+        add(.accountUsername, profile.username)
+        add(.accountEmail, profile.email, note: profile.emailVerified ? nil : .accountUnverified)
+        add(.accountProvider, provider)
+        add(.accountSince, profile.authTime?.pageText)
+        add(.accountKey, profile.user, isCode: true)
+        let groups = profile.groups.prefix(AccountView.maxGroups)
+        let rest = profile.groups.count - groups.count
+        return [
+            "facts": facts, "groups": Array(groups), "hasGroups": !groups.isEmpty, "hasMoreGroups": rest > 0,
+            "count": rest, "keepsSessions": self.sessions != nil, "endAction": self.actions.end,
+            "signOutAction": self.actions.signOut, "isCut": self.isCut, "hasEnded": self.hasEnded,
+            "field": SessionForm.everywhere.name, "all": SessionForm.everywhere.value,
+            "sessionField": SessionForm.session,
+            "shown": self.sessions?.count ?? 0,
+            "sessions": (self.sessions ?? []).map { session in
+                [
+                    "id": session.id, "device": session.device ?? "", "hasDevice": session.device != nil,
+                    "isHere": session.isHere,
+                    "began": session.began.pageText, "used": session.used.pageText,
+                ] as [String: Any]
+            },
+        ]
+    }
+}
+
+extension Instant {
+    /// The time as pages show it, in UTC to the minute: no page has a script that knows the user's time zone.
+    fileprivate var pageText: String {
+        let text = self.timestamp
+        return "\(text.prefix(10)) \(text.dropFirst(11).prefix(5)) UTC"
+    }
+}
