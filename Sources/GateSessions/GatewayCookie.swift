@@ -66,6 +66,11 @@ package struct GatewayCookie: Sendable, Hashable {
         GatewayCookie(GatewayCookie.signOutBase, at: origin, seconds: Int(SignOutState.lifetime.components.seconds))
     }
 
+    /// The cookie with the provider that the user signed in with last, so that the sign-in page has it first; it proves nothing.
+    package static func lastProvider(at origin: Origin) -> GatewayCookie {
+        GatewayCookie(GatewayCookie.lastProviderBase, at: origin, seconds: 400 * 86_400)
+    }
+
     /// The value of the `Set-Cookie` field that sets the cookie; `value` is base64url.
     package func setting(_ value: String) -> String {
         self.line(value: value, seconds: self.seconds)
@@ -122,6 +127,7 @@ extension GatewayCookie {
     fileprivate static let base = "gatehouse"
     fileprivate static let attemptBase = "gatehouse-attempt-"
     fileprivate static let transferBase = "gatehouse-handover-"
+    fileprivate static let lastProviderBase = "gatehouse-provider"
     fileprivate static let signOutBase = "gatehouse-sign-out"
 
     private static let maxDeletions = 16
@@ -185,7 +191,7 @@ extension GatewayCookie {
         guard !tail.isEmpty else { return true }
         if tail[0] == UInt8(ascii: "_") { return (1..<tail.count).allSatisfy { (0x30...0x39).contains(tail[$0]) } }
         return rest.starts(with: GatewayCookie.attemptBase) || rest.starts(with: GatewayCookie.transferBase)
-            || rest.starts(with: GatewayCookie.signOutBase)
+            || rest.starts(with: GatewayCookie.signOutBase) || rest.starts(with: GatewayCookie.lastProviderBase)
     }
 
     /// Whether a server may read a cookie as one of ours: a pair of a request's `Cookie` field, or the value of a
