@@ -96,7 +96,8 @@ let moduleGraph: [(target: String, imports: [String])] = [
         "GateConfiguration",
         [
             "GateAppConfiguration", "GateProviderConfiguration", "GateYAML", "GateRedis", "GateProxy", "GateHTTP",
-            "GateClients", "GateSessions", "GateProviders", "GatePolicy", "GateWire", "GateCore", "NIOCore",
+            "GateClients", "GateSessions", "GatePages", "GateProviders", "GatePolicy", "GateWire", "GateCore",
+            "NIOCore",
         ]
     ),
     (
@@ -136,7 +137,8 @@ let moduleGraph: [(target: String, imports: [String])] = [
     (
         "GateEndpoints",
         [
-            "GateRuntime", "GateOperations", "GateHeaders", "GateConfiguration", "GateIssuer", "GateClients",
+            "GateRuntime", "GateOperations", "GateHeaders", "GateConfiguration", "GateAppConfiguration", "GateIssuer",
+            "GateClients",
             "GateOpenID",
             "GateSessions", "GateAssertion", "GateHTTP", "GateProviders", "GatePages", "GatePolicy", "GateWire",
             "GateCore",
@@ -185,6 +187,7 @@ let moduleGraph: [(target: String, imports: [String])] = [
     (
         "gatehouse",
         [
+            "GatePages",
             "GateCommandLine", "GateImport", "GateServer", "GateDiagnostics", "GateOperations", "GateConfiguration",
             "GateAppConfiguration", "GateHTTP", "GateClients", "GateOpenID", "GateProviders", "GatePolicy", "GateCore",
             "ArgumentParser", "Logging",

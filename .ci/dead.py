@@ -28,7 +28,7 @@ from sources import TYPE_KINDS, Finding, declarations_of, swift_sources, texts_o
 USED_BY_OTHERS = {
     "ArgumentParser reads what a command declares": ["configuration", "arguments", "validate"],
     "the standard library prints values with them": ["description", "debugDescription", "customMirror"],
-    "swift-mustache escapes the values of pages with it": ["escapeText"],
+    "swift-mustache escapes and finds the values of pages with them": ["escapeText", "child"],
     "the compiler calls them for string literals and dynamic members": ["appendLiteral", "appendInterpolation", "subscript"],
     "a pipeline of SwiftNIO calls its handlers": [
         "InboundIn", "InboundOut", "OutboundIn", "OutboundOut", "handlerAdded", "handlerRemoved", "channelRead",

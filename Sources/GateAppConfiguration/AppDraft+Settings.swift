@@ -53,6 +53,7 @@ extension AppDraft {
             settings.accepts.insert(.token)
             settings.maxMCPBody = draft.mcpMaxBody?.value ?? 1 << 20
         }
+        settings.display = draft.display ?? DisplaySettings()
         settings.sendsForwarded = draft.forwarded ?? false
         return settings
     }

@@ -38,6 +38,8 @@ package struct AppDraft: Sendable {
     package var lifetime: Located<Duration>?
     var recheck: Duration??
     var headers: [Named<IdentityField>]?
+    /// How users see it.
+    var display: DisplaySettings?
     var identity: IdentityDraft?
     var forwarded: Bool?
     /// The settings that are read in place; keys that are not written leave the defaults.
@@ -80,6 +82,13 @@ extension Mapping<AppDraft> {
             .init(default: "/", example: "/wiki"),
             "The path prefix, matched by whole segments; the longest match wins. `/oauth2` is reserved for the gateway, and escaped "
                 + "slashes are not allowed."
+        ),
+        Key(
+            "display",
+            \.display,
+            Mapping<DisplaySettings>.display.shape,
+            .init(default: .words("its name")),
+            "How users see the app."
         ),
     ]
 

@@ -17,6 +17,8 @@ package struct AppSettings: Sendable, Hashable {
     package var headers: [HeaderSetting]
     /// How the app receives the identity of a user.
     package var identity = IdentitySettings()
+    /// How users see it.
+    package var display = DisplaySettings()
     /// What a user may prove an identity with.
     package var accepts: Set<AcceptedCredential> = [.session]
     /// How many bytes the messages in a request to it may have, where rules are about them; nil unless it is an MCP server.

@@ -3,6 +3,7 @@
 package import GateAppConfiguration
 package import GateClients
 package import GateCore
+package import GatePages
 package import GateProviders
 
 /// The content of `providers.yaml`, validated and with every default filled in.
@@ -15,6 +16,8 @@ package struct Configuration: Sendable, Hashable {
     package var assertion: AssertionSettings
     /// Where log lines go, and what they hold.
     package var logs = LogSettings()
+    /// How the gateway's own pages look and speak.
+    package var pages = PageSettings()
     /// The providers, in the order of the file.
     package var providers: [ProviderSettings]
     /// The issuers whose tokens machines bring, in the order of the file.

@@ -64,6 +64,7 @@ struct ConfigurationBuilder {
             apps: apps
         )
         configuration.clients = clients
+        configuration.pages = self.draft.pages?.settings ?? configuration.pages
         configuration.logs = self.draft.logs ?? configuration.logs
         configuration.issuers = (self.draft.issuers ?? []).compactMap { $0.value.settings(id: $0.name) }
         configuration.serviceTokens = (self.draft.serviceTokens ?? []).compactMap { $0.value.settings(name: $0.name) }

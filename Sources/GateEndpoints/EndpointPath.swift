@@ -20,6 +20,8 @@ package enum EndpointPath: String, CaseIterable {
     case userinfo
     /// The apps that the user may open.
     case apps
+    /// The user, and where the user is signed in.
+    case account
     /// Transfers a session from the gateway's host to an app's host.
     case sessionTransfer = "handover"
     /// Redirects to a URL that was too long for a sign-in.
@@ -52,6 +54,8 @@ package enum EndpointPath: String, CaseIterable {
     case style = "style.css"
     /// The icon of our pages.
     case icon = "icon.svg"
+    /// The operator's pictures; a name follows.
+    case pictures
 
     /// The path of the endpoint that a path names, without what follows it; nil for a path of an app.
     package static func pattern(of path: String) -> String? {
@@ -64,13 +68,13 @@ package enum EndpointPath: String, CaseIterable {
     /// The methods it takes.
     var methods: [RequestMethod] {
         switch self {
-        case .signIn, .apps, .keys, .style, .icon: [.get, .head]
+        case .signIn, .apps, .keys, .style, .icon, .pictures: [.get, .head]
         case .userinfo: [.get, .head, .post, .options]
         case .tokenKeys: [.get, .head, .options]
         case .authorize, .endSession, .device: [.get, .post]
         case .token, .register, .introspect, .revoke, .pushedRequests, .deviceAuthorization: [.post, .options]
         case .start: [.get]
-        case .signOut: [.get, .head, .post]
+        case .signOut, .account: [.get, .head, .post]
         case .auth: RequestMethod.common
         case .callback: [.get, .post]
         case .sessionTransfer, .resume, .frontChannelLogout: [.get]
@@ -81,10 +85,10 @@ package enum EndpointPath: String, CaseIterable {
     /// Whether the response needs no provider and no store, so that it does not count as waiting.
     var isImmediate: Bool {
         switch self {
-        case .signIn, .resume, .auth, .keys, .tokenKeys, .register, .style, .icon: true
+        case .signIn, .resume, .auth, .keys, .tokenKeys, .register, .style, .icon, .pictures: true
         case .authorize, .token, .introspect, .revoke, .pushedRequests, .deviceAuthorization, .device, .endSession,
             .start,
-            .callback, .signOut, .backChannelLogout, .frontChannelLogout, .userinfo, .apps, .sessionTransfer:
+            .callback, .signOut, .backChannelLogout, .frontChannelLogout, .userinfo, .apps, .account, .sessionTransfer:
             false
         }
     }
@@ -93,10 +97,14 @@ package enum EndpointPath: String, CaseIterable {
     var takesProvider: Bool {
         switch self {
         case .start, .callback, .backChannelLogout, .frontChannelLogout: true
-        case .signIn, .signOut, .userinfo, .apps, .sessionTransfer, .resume, .auth, .keys, .style, .icon, .authorize,
+        case .signIn, .signOut, .userinfo, .apps, .account, .pictures, .sessionTransfer, .resume, .auth, .keys, .style,
+            .icon, .authorize,
             .token,
             .register, .introspect, .revoke, .pushedRequests, .deviceAuthorization, .device, .endSession, .tokenKeys:
             false
         }
     }
+
+    /// Whether a name may follow.
+    var takesName: Bool { self.takesProvider || self == .pictures }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateAppConfiguration
 internal import GateCore
 internal import GateHTTP
 internal import GateHeaders
@@ -11,12 +12,15 @@ internal import GateSessions
 extension Endpoints {
     /// How many apps one page lists.
     private static let maxListed = 500
+    /// From how many apps on the page offers a search.
+    private static let minSearched = 8
+    /// How many bytes of a search count.
+    private static let maxSearch = 100
 
-    /// The apps that the user may open, at the gateway's host.
+    /// The apps that the user may open, at the gateway's host, and those that another sign-in may open.
     func apps(_ request: EndpointRequest) async throws(Failure) -> Response {
-        guard self.isOnGatewayHost(request) else {
-            return Rendering.redirect(to: "\(self.runtime.publicOrigin)/oauth2/apps")
-        }
+        let origin = self.runtime.publicOrigin
+        guard self.isOnGatewayHost(request) else { return Rendering.redirect(to: "\(origin)/oauth2/apps") }
         guard request.path != "/" || request.clientKind.wantsPage else {
             throw Failure(.routeNone, "no app has / of \(request.origin.host)")
         }
@@ -27,20 +31,57 @@ extension Endpoints {
             let here = ReturnPath(request.path) ?? .root
             return Rendering.redirect(to: SignInRedirect(runtime: self.runtime).signInAddress(here, route: nil))
         }
-        let apps = self.runtime.routes.lazy.filter { $0.isListed && $0.admits(session.profile) }
-        let buttons = Array(apps.prefix(Endpoints.maxListed)).compactMap { app in
-            app.address.map { PageButton(address: $0, text: app.name) }
-        }
+        let found = self.runtime.routes.lazy.compactMap { self.listed($0, for: session.profile) }
+        let all = Array(found.prefix(Endpoints.maxListed + 1))
         guard request.clientKind.wantsPage else {
-            let list = buttons.map { ["name": .string($0.text), "url": .string($0.address)] as JSON }
-            return Rendering.json(200, ["apps": .array(list)])
+            return Rendering.json(200, ["apps": .array(all.prefix(Endpoints.maxListed).map(\.json))])
         }
-        let html = Pages.apps(
-            buttons,
+        let typed = request.query?["q"].map { String(decoding: $0.utf8.prefix(Endpoints.maxSearch), as: UTF8.self) }
+        let search = typed.flatMap { $0.isEmpty ? nil : $0 }
+        // By bytes: characters would be normalized once more at each place where they do not match.
+        let words = (search ?? "").lowercased().utf8.prefix(Endpoints.maxSearch * 2).split(separator: UInt8(ascii: " "))
+        let matching = search == nil ? all : all.filter { $0.matches(words.map { Array($0) }) }
+        let view = AppsView(
+            apps: matching.prefix(Endpoints.maxListed).map(\.app),
+            search: search,
+            isCut: all.count > Endpoints.maxListed,
+            offersSearch: all.count >= Endpoints.minSearched
+        )
+        let html = self.runtime.rendering.pages.apps(
+            view,
             user: self.runtime.user(of: session),
-            signOut: "\(request.origin)/oauth2/sign_out"
+            links: Pages.AppsLinks(
+                search: "\(origin)/oauth2/apps",
+                account: "\(origin)/oauth2/account",
+                signOut: "\(origin)/oauth2/sign_out"
+            ),
+            in: self.language(of: request)
         )
         return Rendering.page(200, html)
+    }
+
+    /// An app as the list has it; nil if the user may not open it, or if there is nothing to open.
+    private func listed(_ route: RuntimeRoute, for profile: Profile) -> ListedApp? {
+        guard let address = route.listedAddress else { return nil }
+        var needed: [String] = []
+        // Where the decision depends on the request, some request may be admitted.
+        if !(route.route.decision(for: profile)?.isAdmission ?? true) {
+            // Whether the rules admit the user's other account is not known: it is offered, as its sign-in would be.
+            guard route.display.listed == .everyone, !route.route.providers.contains(profile.provider) else {
+                return nil
+            }
+            needed = self.runtime.accepted(by: route).map(\.name)
+            guard !needed.isEmpty else { return nil }
+        }
+        let app = AppsView.App(
+            name: route.title,
+            address: address,
+            description: route.display.description,
+            group: route.display.group,
+            icon: self.runtime.rendering.pages.address(ofPicture: route.display.icon),
+            neededProviders: needed
+        )
+        return ListedApp(id: route.name, app: app)
     }
 
     /// Leads on to an address that was too long to travel through a sign-in.
@@ -58,16 +99,39 @@ extension Endpoints {
     }
 }
 
+/// An app with its name in the file.
+private struct ListedApp {
+    let id: String
+    let app: AppsView.App
+
+    /// Whether name, description and heading have all words of a search.
+    func matches(_ words: [[UInt8]]) -> Bool {
+        let parts = [self.id, self.app.name, self.app.description, self.app.group].compactMap(\.self)
+        let text = Array(parts.joined(separator: " ").lowercased().utf8)
+        return words.allSatisfy { word in
+            guard text.count >= word.count else { return false }
+            return (0...(text.count - word.count)).contains { text[$0..<($0 + word.count)].elementsEqual(word) }
+        }
+    }
+
+    var json: JSON {
+        var members: [String: JSON] = [
+            "name": .string(self.id), "title": .string(self.app.name), "url": .string(self.app.address),
+        ]
+        members["description"] = self.app.description.map(JSON.string)
+        members["group"] = self.app.group.map(JSON.string)
+        if !self.app.neededProviders.isEmpty {
+            members["needs"] = .array(self.app.neededProviders.map(JSON.string))
+        }
+        return .object(members)
+    }
+}
+
 extension RuntimeRoute {
-    /// Whether it is something to open: it has an address, and is not a text that the gateway returns itself.
-    fileprivate var isListed: Bool { self.address != nil && self.directResponse.map(\.isRedirect) ?? true }
-
-    /// The address of its front page, on its first host; nil if that is one of any number.
-    fileprivate var address: String? { self.route.origins.first.map { "\($0)\(self.route.path)" } }
-
-    /// Whether a user may open it with the session at hand.
-    fileprivate func admits(_ profile: Profile) -> Bool {
-        // Where the decision depends on the request, some request may be admitted.
-        self.route.decision(for: profile)?.isAdmission ?? true
+    /// The URL of its front page, on its first host; nil if that is one of any number, if the operator does not want it
+    /// listed, or if it is a text that the gateway returns itself.
+    fileprivate var listedAddress: String? {
+        guard self.display.listed != .never, self.directResponse.map(\.isRedirect) ?? true else { return nil }
+        return self.route.origins.first.map { "\($0)\(self.route.path)" }
     }
 }

@@ -125,8 +125,8 @@ extension Endpoints {
         _ request: EndpointRequest
     ) -> Response {
         let consent = Consent(to: form, of: session, now: request.now)
-        let apps = asked.terms.audiences.compactMap { self.runtime.route(withAudience: $0)?.name }
-        let html = Pages.consent(
+        let apps = asked.terms.audiences.compactMap { self.runtime.route(withAudience: $0)?.title }
+        let html = self.runtime.rendering.pages.consent(
             ConsentView(
                 client: asked.client.name,
                 apps: apps,
@@ -135,7 +135,8 @@ extension Endpoints {
                 choice: Consent.choice
             ),
             target: asked.target.place,
-            user: self.runtime.user(of: session)
+            user: self.runtime.user(of: session),
+            in: self.language(of: request)
         )
         // Chromium applies `form-action` to the redirect after the form as well.
         return Rendering.page(200, html, formTargets: "'self' \(asked.target.formTarget)")

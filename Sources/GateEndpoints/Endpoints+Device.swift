@@ -20,9 +20,9 @@ extension Endpoints {
     func device(_ request: EndpointRequest) async throws(Failure) -> Response {
         guard let issuer = self.runtime.issuer, self.isOnGatewayHost(request) else { throw self.noClients }
         guard request.method != .post else { return try await self.decideDevice(request, issuer) }
-        guard let text = request.query?[Pages.deviceField], !text.isEmpty else { return self.devicePage() }
+        guard let text = request.query?[Pages.deviceField], !text.isEmpty else { return self.devicePage(request) }
         guard let code = UserCode(text) else {
-            return self.devicePage("That is not a code of eight letters, such as WDJB-MJHT.", status: 400)
+            return self.devicePage(request, .deviceNotACode, status: 400)
         }
         let query = Form([Form.Field(Pages.deviceField, code.text)]).encoded
         let path = ReturnPath("\(Endpoints.devicePath)?\(query)") ?? .root
@@ -35,24 +35,22 @@ extension Endpoints {
         case .session(let live): session = live
         }
         guard self.runtime.devices.admitsAttempt(from: request.client) else {
-            return self.devicePage("Too many codes were tried. Wait a minute, then type the code again.", status: 429)
+            return self.devicePage(request, .deviceTooMany, status: 429)
         }
         guard let device = try await self.runtime.sessions.device(code, now: request.now), device.isPending,
             let client = issuer.clients[device.client]
         else {
             self.runtime.devices.attemptFailed()
-            return self.devicePage(
-                "No device waits with this code. A code is valid for ten minutes, once.",
-                status: 404
-            )
+            return self.devicePage(request, .deviceUnknown, status: 404)
         }
         try self.check(session, at: client, request)
         return self.deviceConsent(to: device, code, of: client, session, request)
     }
 
-    private func devicePage(_ remark: String? = nil, status: Int = 200) -> Response {
+    private func devicePage(_ request: EndpointRequest, _ remark: PageText? = nil, status: Int = 200) -> Response {
         let action = "\(self.runtime.publicOrigin)\(Endpoints.devicePath)"
-        return Rendering.page(status, Pages.device(action: action, remark: remark))
+        let pages = self.runtime.rendering.pages
+        return Rendering.page(status, pages.device(action: action, remark: remark, in: self.language(of: request)))
     }
 
     private func deviceConsent(
@@ -64,16 +62,17 @@ extension Endpoints {
     ) -> Response {
         let consent = Consent(to: Form([Form.Field(Pages.deviceField, code.text)]), of: session, now: request.now)
         let audiences = self.runtime.permitted(device.audiences, to: session.profile)
-        let html = Pages.deviceConsent(
+        let html = self.runtime.rendering.pages.deviceConsent(
             ConsentView(
                 client: client.name,
-                apps: audiences.compactMap { self.runtime.route(withAudience: $0)?.name },
+                apps: audiences.compactMap { self.runtime.route(withAudience: $0)?.title },
                 action: "\(self.runtime.publicOrigin)\(Endpoints.devicePath)",
                 field: (Consent.field, consent.sealed(by: self.runtime.sealer)),
                 choice: Consent.choice
             ),
             code: code.text,
-            user: self.runtime.user(of: session)
+            user: self.runtime.user(of: session),
+            in: self.language(of: request)
         )
         return Rendering.page(200, html)
     }
@@ -105,9 +104,11 @@ extension Endpoints {
             now: request.now
         )
         guard let decided, let client = issuer.clients[decided.client] else {
-            return self.devicePage("The code has expired, or was used before.", status: 404)
+            return self.devicePage(request, .deviceExpired, status: 404)
         }
-        return Rendering.page(200, Pages.deviceDone(client: client.name, isAllowed: isAllowed))
+        let language = self.language(of: request)
+        let html = self.runtime.rendering.pages.deviceDone(client: client.name, isAllowed: isAllowed, in: language)
+        return Rendering.page(200, html)
     }
 
     /// Checks that the rules of a client admit a user.

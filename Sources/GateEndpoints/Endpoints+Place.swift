@@ -31,7 +31,8 @@ extension Endpoints {
                     path: self.runtime.carried(path, on: origin.host, for: request.client)
                 )
             }
-        case .signOut, .backChannelLogout, .frontChannelLogout, .userinfo, .apps, .auth, .keys, .style, .icon,
+        case .account, .pictures, .signOut, .backChannelLogout, .frontChannelLogout, .userinfo, .apps, .auth, .keys,
+            .style, .icon,
             .authorize,
             .token, .register, .introspect, .revoke, .pushedRequests, .deviceAuthorization, .device, .endSession,
             .tokenKeys, nil:
@@ -106,15 +107,16 @@ extension Endpoints {
         return self.runtime.accepted(by: self.destination(of: path, now: now))
     }
 
-    /// The account that a client expects where a return path leads.
+    /// The account that a client expects where a sign-in leads, or whose email address the user has typed.
     ///
     /// OpenID Connect Core §3.1.2.1.
-    func loginHint(of path: ReturnPath, now: Instant) -> String? {
-        let hint = self.authorizationForm(of: path, now: now)?["login_hint"]
-        return hint.flatMap { $0.utf8.count <= Endpoints.maxHint ? $0 : nil }
+    func loginHint(of request: EndpointRequest) -> String? {
+        let typed = request.query?[Endpoints.hint].flatMap { EmailAddress($0) }?.description
+        let asked = self.authorizationForm(of: request.returnPath, now: request.now)?[Endpoints.hint]
+        return (asked ?? typed).flatMap { $0.utf8.count <= Endpoints.maxHint ? $0 : nil }
     }
 
-    private static let maxHint = 256
+    static let maxHint = 256
 
     /// The parameters of a client's request that a return path leads to; nil if it leads elsewhere.
     private func authorizationForm(of path: ReturnPath, now: Instant) -> Form? {

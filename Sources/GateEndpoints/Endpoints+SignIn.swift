@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateAppConfiguration
 internal import GateConfiguration
 package import GateCore
 internal import GateHTTP
@@ -25,23 +26,68 @@ extension Endpoints {
                 otherAccount: otherAccount
             )
         }
-        let destination = self.destination(of: path, now: request.now)
         let accepted = self.accepted(at: path, now: request.now)
-        let buttons = self.buttons(for: accepted, returningTo: path, otherAccount: otherAccount)
+        let email = request.query?["email"].flatMap { EmailAddress($0) }
+        if let email, let provider = accepted.first(where: { $0.domains.contains(email.domain) }) {
+            let hint = Form.Field(Endpoints.hint, email.description)
+            let fields = self.startFields(returningTo: path, otherAccount: otherAccount) + [hint]
+            return Rendering.redirect(to: self.startAddress(of: provider, fields))
+        }
+        let buttons = self.buttons(
+            for: self.sorted(accepted, for: request),
+            returningTo: path,
+            otherAccount: otherAccount
+        )
         if buttons.count == 1, let only = buttons.first { return Rendering.redirect(to: only.address) }
-        return Rendering.page(200, Pages.chooser(buttons, app: destination?.name))
+        let pages = self.runtime.rendering.pages
+        let app = self.destination(of: path, now: request.now).map { route in
+            (name: route.title, icon: pages.address(ofPicture: route.display.icon))
+        }
+        let discovery = SignInView.Discovery(
+            action: "\(self.runtime.publicOrigin)/oauth2/sign_in",
+            target: path.value,
+            prompt: otherAccount ? Form.Field.selectAccount : nil,
+            unknownEmail: request.query?["email"].map { email?.description ?? String($0.prefix(Endpoints.maxHint)) }
+        )
+        let hasDomains = accepted.contains { !$0.domains.isEmpty }
+        let view = SignInView(buttons: buttons, app: app, discovery: hasDomains ? discovery : nil)
+        return Rendering.page(200, pages.signIn(view, in: self.language(of: request)))
+    }
+
+    /// The field with the account that the provider should offer, OpenID Connect Core §3.1.2.1.
+    static let hint = "login_hint"
+
+    /// The providers with the one that this browser used last in front, and those that do not respond at the end.
+    private func sorted(_ providers: [RuntimeProvider], for request: EndpointRequest) -> [ListedProvider] {
+        let cookie = request.value(of: .lastProvider(at: self.runtime.publicOrigin))
+        let used = cookie.flatMap { Base64URL.decode(String(decoding: $0, as: UTF8.self)) }
+        let name = used.map { String(decoding: $0, as: UTF8.self) }
+        // Asked once: it changes meanwhile.
+        let listed = providers.map { ListedProvider(provider: $0, isFailing: $0.isFailing()) }
+        let first = listed.filter { $0.provider.id == name } + listed.filter { $0.provider.id != name }
+        return first.filter { !$0.isFailing } + first.filter(\.isFailing)
+    }
+
+    private func startFields(returningTo path: ReturnPath, otherAccount: Bool) -> [Form.Field] {
+        [Form.Field("rd", path.value)] + (otherAccount ? [.selectAccount] : [])
+    }
+
+    private func startAddress(of provider: RuntimeProvider, _ fields: [Form.Field]) -> String {
+        "\(self.runtime.publicOrigin)/oauth2/start/\(provider.id)?\(Form(fields).encoded)"
     }
 
     private func buttons(
-        for providers: [RuntimeProvider],
+        for providers: [ListedProvider],
         returningTo path: ReturnPath,
         otherAccount: Bool = false
     ) -> [PageButton] {
-        let query = Form([Form.Field("rd", path.value)] + (otherAccount ? [.selectAccount] : [])).encoded
-        return providers.map { provider in
+        let fields = self.startFields(returningTo: path, otherAccount: otherAccount)
+        return providers.map { listed in
             PageButton(
-                address: "\(self.runtime.publicOrigin)/oauth2/start/\(provider.id)?\(query)",
-                text: provider.buttonText
+                address: self.startAddress(of: listed.provider, fields),
+                label: listed.provider.label,
+                picture: self.runtime.rendering.pages.address(ofPicture: listed.provider.icon),
+                isUnavailable: listed.isFailing
             )
         }
     }
@@ -57,7 +103,8 @@ extension Endpoints {
         let asked = self.runtime.carried(request.returnPath, on: request.origin.host, for: request.client)
         let path = attempt?.returnPath ?? asked
         let accepted = self.accepted(at: path, now: request.now)
-        return self.buttons(for: accepted.filter { $0.id != parts[2] }, returningTo: path)
+        let others = accepted.filter { $0.id != parts[2] }
+        return self.buttons(for: self.sorted(others, for: request), returningTo: path)
     }
 
     /// Begins an attempt with a provider and sends the browser there.
@@ -91,7 +138,7 @@ extension Endpoints {
                 offersOtherAccounts: request.wantsOtherAccount,
                 silent: silent,
                 maxAge: self.maxAuthenticationAge(of: request.returnPath, now: request.now),
-                loginHint: self.loginHint(of: request.returnPath, now: request.now)
+                loginHint: self.loginHint(of: request)
             )
         } catch {
             if silent != nil { self.silentSignInFailed(with: id, error) }
@@ -226,7 +273,7 @@ extension Endpoints {
             self.runtime.metrics.signIn(provider: profile.provider, result: failure.code)
             var context = PageContext()
             context.user = self.runtime.user(of: profile, isSignedIn: false)
-            context.app = destination.name
+            (context.app, context.title) = (destination.name, destination.title)
             context.provider = profile.provider
             context.userKey = profile.user
             context.rule = Decision.denied(denial).place
@@ -260,6 +307,10 @@ extension Endpoints {
         self.runtime.log.signedIn(profile, session: issued.session.id)
         var response = self.response(ending: attempt)
         response.addCookies(self.cookies(of: issued, for: request))
+        if self.runtime.providers.count > 1 {
+            let cookie = GatewayCookie.lastProvider(at: self.runtime.publicOrigin)
+            response.addCookie(cookie.setting(Base64URL.encode(Array(profile.provider.utf8))))
+        }
         return response
     }
 
@@ -356,4 +407,10 @@ extension Endpoints {
             throw error
         }
     }
+}
+
+/// A provider of the sign-in page.
+private struct ListedProvider {
+    let provider: RuntimeProvider
+    let isFailing: Bool
 }

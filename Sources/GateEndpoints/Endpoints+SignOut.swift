@@ -19,14 +19,20 @@ extension Endpoints {
         guard let session = try await self.session(of: request) else { return self.signedOutPage(request) }
         let path = request.returnPath
         let query = path == .root ? "" : "?\(Form([Form.Field("rd", path.value)]).encoded)"
-        let html = Pages.signOut(
+        let html = self.runtime.rendering.pages.signOut(
             action: "\(request.origin)/oauth2/sign_out\(query)",
             user: self.runtime.user(of: session),
-            offersEverywhere: self.runtime.sessions.keepsSessions
+            offersEverywhere: self.runtime.sessions.keepsSessions,
+            in: self.language(of: request)
         )
+        return Rendering.page(200, html, formTargets: self.signOutTargets(of: session, request))
+    }
+
+    /// Where the form of a sign-out may lead: here, to the gateway's host, to the provider.
+    func signOutTargets(of session: Session, _ request: EndpointRequest) -> String {
         let target = session.endSession.flatMap { WebURL($0) }.map { " \($0.origin)" } ?? ""
         let gatewaySource = self.isOnGatewayHost(request) ? "" : " \(self.runtime.publicOrigin)"
-        return Rendering.page(200, html, formTargets: "'self'\(gatewaySource)\(target)")
+        return "'self'\(gatewaySource)\(target)"
     }
 
     /// The page for a browser without a session on this host, which may have one at the gateway's.
@@ -43,16 +49,21 @@ extension Endpoints {
         }
         if let state, state.origin == request.origin, let cookie = request.signOutCookie, state.isBound(to: cookie) {
             guard state.path == .root else { return Rendering.redirect(to: "\(state.origin)\(state.path)") }
-            return self.signedOutPage(remark: self.remark(on: state))
+            return self.signedOutPage(request, self.remark(on: state))
         }
         guard self.isOnGatewayHost(request) else {
             return Rendering.redirect(to: "\(self.runtime.publicOrigin)/oauth2/sign_out")
         }
-        return self.signedOutPage(remark: self.remark(on: nil))
+        return self.signedOutPage(request, self.remark(on: nil))
     }
 
-    private func signedOutPage(remark: String) -> Response {
-        Rendering.page(200, Pages.signedOut(address: "\(self.runtime.publicOrigin)/oauth2/sign_in", remark: remark))
+    private func signedOutPage(_ request: EndpointRequest, _ remark: Pages.SignOutRemark) -> Response {
+        let html = self.runtime.rendering.pages.signedOut(
+            address: "\(self.runtime.publicOrigin)/oauth2/sign_in",
+            remark: remark,
+            in: self.language(of: request)
+        )
+        return Rendering.page(200, html)
     }
 
     /// The page after a sign-out at an origin.
@@ -61,14 +72,12 @@ extension Endpoints {
     }
 
     /// What a sign-out means for the session at the provider.
-    private func remark(on state: SignOutState?) -> String {
-        guard let state else { return "You may still be signed in at the sign-in service that you used." }
+    private func remark(on state: SignOutState?) -> Pages.SignOutRemark {
+        guard let state else { return .unknown }
         let provider = self.runtime.provider(state.provider)?.name ?? state.provider
-        let here = state.isEverywhere ? "All your other sessions here have ended, too. " : ""
-        guard state.includesProvider else {
-            return "\(here)You may still be signed in at \(provider). On a shared computer, sign out there as well."
-        }
-        return "\(here)You are signed out at \(provider) as well."
+        return state.includesProvider
+            ? .atProvider(provider, includesOthers: state.isEverywhere)
+            : .onlyHere(provider: provider, includesOthers: state.isEverywhere)
     }
 
     /// Ends the session on all hosts, first in the store, then in the browser, then at the provider if it can; with
@@ -77,7 +86,7 @@ extension Endpoints {
         guard request.comesFromOurPages else {
             throw Failure(.requestCrossSite, "another site posted to sign_out")
         }
-        let isEverywhere = request.form?[Pages.everywhere.name] == Pages.everywhere.value
+        let isEverywhere = request.form?[SessionForm.everywhere.name] == SessionForm.everywhere.value
         return try await self.signOut(request, to: request.returnPath, isEverywhere: isEverywhere)
     }
 

@@ -79,7 +79,7 @@ package struct Endpoints: Sendable {
             return await SessionAPI(tokens: tokens).response(to: request, at: name)
         }
         let provider = self.steps(of: request).dropFirst().joined(separator: "/")
-        guard let address = self.address(of: request), provider.isEmpty || address.takesProvider
+        guard let address = self.address(of: request), provider.isEmpty || address.takesName
         else { throw Failure(.endpointNone, "the gateway has no endpoint of this name") }
         let isForSessions = address == .userinfo && self.runtime.issuer == nil
         guard address.methods.contains(request.method), !isForSessions || [.get, .head].contains(request.method) else {
@@ -115,8 +115,15 @@ package struct Endpoints: Sendable {
                 "'gateway.forward_auth' is missing, or the path is spelled otherwise than /oauth2/\(EndpointPath.auth.rawValue)"
             throw Failure(.forwardAuthPeer, detail)
         case .keys: return self.jwks()
-        case .style: return Rendering.asset("text/css; charset=utf-8", Pages.style)
-        case .icon: return Rendering.asset("image/svg+xml", Pages.icon)
+        case .account: return try await self.account(request)
+        case .style:
+            return self.runtime.rendering.style(version: request.query?["v"])
+        case .icon: return Rendering.asset("image/svg+xml", Rendering.icon)
+        case .pictures:
+            guard let response = self.runtime.rendering.picture(named: provider) else {
+                throw Failure(.endpointNone, "there is no picture of this name")
+            }
+            return response
         }
     }
 

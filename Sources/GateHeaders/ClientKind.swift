@@ -8,10 +8,20 @@ package struct ClientKind: Sendable {
     package let wantsPage: Bool
     /// The id of its request, for the log.
     package var request: String?
+    /// The languages that its user prefers, as `Accept-Language` has them; nil for a script.
+    package let languages: String?
+
+    private static func languages(of request: RequestHead) -> String? {
+        let message = request.message
+        return message.fields.first { message.spells($0.nameRange, "accept-language") }.map {
+            message.text($0.valueRange)
+        }
+    }
 
     /// A client of a known kind.
     package init(wantsPage: Bool) {
         self.wantsPage = wantsPage
+        self.languages = nil
     }
 
     /// The client that sent a request.
@@ -26,5 +36,6 @@ package struct ClientKind: Sendable {
         } else {
             self.wantsPage = request.message.value(.accept)?.lowercased().contains("text/html") ?? false
         }
+        self.languages = self.wantsPage ? ClientKind.languages(of: request) : nil
     }
 }

@@ -24,6 +24,22 @@ extension Mapping<ProviderDraft> {
             "The text of the button."
         ),
         Key(
+            "icon",
+            \.icon,
+            .picture,
+            .init(default: .words("none"), example: "pages/staff.svg"),
+            "A file with the mark on the button: SVG, PNG, JPEG or WebP, at most 256 KiB; relative to the folder of this file. Keep the "
+                + "rules of the provider's brand."
+        ),
+        Key(
+            "domains",
+            \.domains,
+            .list(of: .domain, named: "a list of domains"),
+            .init(default: .value([]), example: ["example.com"]),
+            "The domains of email addresses whose users the sign-in page sends to this provider when they type theirs. It admits "
+                + "nobody: see `allow`."
+        ),
+        Key(
             "client_id",
             \.clientID,
             .text,

@@ -9,6 +9,8 @@ package struct ProviderDraft: Sendable {
     /// Its kind.
     package var type: ProviderType?
     var name: String?
+    var icon: String?
+    var domains: [String]?
     var clientID: String?
     var clientSecret: Secret?
     var clientAuthentication: Located<ProviderDefinition.ClientAuthentication>?
@@ -144,6 +146,8 @@ extension ProviderDraft {
         let secret = self.clientSecret ?? Secret([])
         var settings = ProviderSettings(id: id, type: type, clientID: clientID, clientSecret: secret)
         settings.name = self.name
+        settings.icon = self.icon
+        settings.domains = (self.domains ?? []).map { $0.lowercased() }
         settings.clientAuthentication = self.clientAuthentication?.value
         settings.privateKey = self.privateKey
         settings.keyID = self.keyID

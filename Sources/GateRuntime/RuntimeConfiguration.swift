@@ -141,7 +141,12 @@ package final class RuntimeConfiguration: Sendable {
         self.longPaths = parts.longPaths
         self.rechecks = parts.rechecks
         self.hsts = parts.hsts
-        self.rendering = Rendering(log: parts.log, publicOrigin: parts.publicOrigin, random: parts.random)
+        self.rendering = Rendering(
+            log: parts.log,
+            publicOrigin: parts.publicOrigin,
+            random: parts.random,
+            pages: parts.pages
+        )
         var origins = [parts.publicOrigin.host: parts.publicOrigin]
         var domains: Set<String> = []
         for pattern in routes.flatMap(\.route.origins.hosts) {
@@ -293,14 +298,31 @@ package struct RuntimeProvider: Sendable {
     package let relyingParty: RelyingParty
     /// Whether its hosts may be called.
     package let reach: ProviderReachability
+    /// The path of the file with the mark on its button.
+    package let icon: String?
+    /// The domains of email addresses whose users sign in here.
+    package let domains: Set<String>
+    /// Whether the latest call to it has failed, a short time ago.
+    package let isFailing: @Sendable () -> Bool
     /// Limits the sign-ins that wait for this provider, so that a slow one does not use up the sign-ins of the others.
     package let waiting = ConcurrencyLimiter(limit: 400)
     /// Limits the logouts of this provider that are in progress.
     package let logouts = ConcurrencyLimiter(limit: 100)
 
     /// A provider of the configuration.
-    package init(id: String, buttonText: String, relyingParty: RelyingParty, reach: ProviderReachability) {
+    package init(
+        id: String,
+        buttonText: String,
+        relyingParty: RelyingParty,
+        reach: ProviderReachability,
+        icon: String? = nil,
+        domains: Set<String> = [],
+        isFailing: @escaping @Sendable () -> Bool = { false }
+    ) {
         self.id = id
+        self.isFailing = isFailing
+        self.icon = icon
+        self.domains = domains
         self.buttonText = buttonText
         self.relyingParty = relyingParty
         self.reach = reach
@@ -308,8 +330,14 @@ package struct RuntimeProvider: Sendable {
 
     /// The name for users, as its button has it.
     package var name: String {
+        if case .provider(let name) = self.label { name } else { self.buttonText }
+    }
+
+    /// The label of its button: in the language of the user, unless the operator wrote it.
+    package var label: PageButton.Label {
         let prefix = "Sign in with "
-        return self.buttonText.hasPrefix(prefix) ? String(self.buttonText.dropFirst(prefix.count)) : self.buttonText
+        guard self.buttonText.hasPrefix(prefix) else { return .fixed(self.buttonText) }
+        return .provider(String(self.buttonText.dropFirst(prefix.count)))
     }
 
     /// The failure when too many wait.
@@ -372,6 +400,8 @@ package struct RuntimeParts {
     package var serviceTokens: [ServiceTokenSettings] = []
     /// The gateway as the OpenID provider of clients; nil without clients.
     package var issuer: Issuer?
+    /// The gateway's own pages.
+    package var pages = Pages()
 
     /// Parts with default limits.
     package init(

@@ -14,6 +14,8 @@ package final class RuntimeRoute: Sendable {
     package let index: Int
     /// Hosts, path and access rule.
     package let route: Route
+    /// How users see it.
+    package let display: DisplaySettings
     /// Where requests are forwarded to, and how.
     package let upstream: LoadedUpstream
     /// How the app receives the identity of a user.
@@ -77,6 +79,7 @@ package final class RuntimeRoute: Sendable {
     package init(_ app: AppSettings, index: Int) throws(Failure) {
         self.index = index
         self.route = app.route
+        self.display = app.display
         self.identity = AppIdentity(app)
         self.opensToNetworks = app.route.opensToNetworks
         self.identityResponse = IdentityResponse(app)
@@ -116,6 +119,9 @@ package final class RuntimeRoute: Sendable {
     private static let notForwarded = LoadedUpstream(
         withoutTLS: UpstreamSettings(targets: [.unix(path: "/dev/null")])
     )
+
+    /// The app's name for users.
+    package var title: String { self.display.name ?? self.name }
 
     /// The app's name in the configuration file.
     package var name: String { self.route.app }

@@ -93,8 +93,16 @@ package struct DecodingContext {
 
     /// Reads a file that the configuration depends on, and adds it to those to watch.
     private mutating func content(of path: String, limit: Int) -> FileAccess.Outcome {
-        if self.known.insert(path).inserted { self.files.append(path) }
+        self.watch(path)
         return self.access.read(path, limit: limit)
+    }
+
+    /// The files that the configuration may depend on, to look at without a diagnostic; see ``watch(_:)``.
+    package var watchedFiles: FileAccess { self.access }
+
+    /// Adds a file to those to watch, whether it exists or not.
+    package mutating func watch(_ path: String) {
+        if self.known.insert(path).inserted { self.files.append(path) }
     }
 
     /// Who may read and change a file; nil if that is not known.

@@ -55,6 +55,30 @@ extension Shape<String> {
         return path
     }
 
+    /// An existing file with a picture.
+    package static let picture = Shape("a picture", schema: Schema.text(pattern: nil)) { node, reading in
+        guard let path = existingFile.read(node, &reading) else { return nil }
+        guard let bytes = reading.bytes(of: path, limit: PictureFormat.maxSize, at: node.mark) else { return nil }
+        guard PictureFormat(bytes) != nil else {
+            reading.error("the file \(Scalar.quoted(path, limit: 4096)) is not SVG, PNG, JPEG or WebP", at: node.mark)
+            return nil
+        }
+        return path
+    }
+
+    /// An existing file of UTF-8 text of at most so many bytes.
+    package static func textFile(upTo limit: Int) -> Shape {
+        Shape("a file", schema: Schema.text(pattern: nil)) { node, reading in
+            guard let path = existingFile.read(node, &reading) else { return nil }
+            guard let bytes = reading.bytes(of: path, limit: limit, at: node.mark) else { return nil }
+            guard String(validating: bytes, as: UTF8.self) != nil else {
+                reading.error("the file \(Scalar.quoted(path, limit: 4096)) is not UTF-8", at: node.mark)
+                return nil
+            }
+            return path
+        }
+    }
+
     /// An existing file of PEM certificates.
     package static let certificatesFile = Shape("a file", schema: Schema.text(pattern: nil)) { node, reading in
         guard let path = existingFile.read(node, &reading) else { return nil }

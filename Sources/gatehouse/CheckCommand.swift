@@ -6,6 +6,7 @@ internal import GateConfiguration
 internal import GateCore
 internal import GateDiagnostics
 internal import GateOperations
+internal import GatePages
 internal import GateServer
 
 /// The command `gatehouse check`.
@@ -74,9 +75,12 @@ struct SchemaCommand: ParsableCommand {
     @Flag(help: "Print the JSON Schema of /status instead, which is docs/status.schema.json.")
     var status = false
 
+    @Flag(help: "Print the English texts of the pages instead, as they are written below 'pages.texts'.")
+    var texts = false
+
     func validate() throws {
-        guard [self.reference, self.errors, self.metrics, self.status].count(where: \.self) <= 1 else {
-            throw ValidationError("use one of --reference, --errors, --metrics and --status")
+        guard [self.reference, self.errors, self.metrics, self.status, self.texts].count(where: \.self) <= 1 else {
+            throw ValidationError("use one of --reference, --errors, --metrics, --status and --texts")
         }
     }
 
@@ -84,6 +88,7 @@ struct SchemaCommand: ParsableCommand {
         guard !self.errors else { return commandOutput.write(Failure.reference) }
         guard !self.metrics else { return commandOutput.write(MetricSeries.reference) }
         guard !self.status else { return commandOutput.write(StatusSchema.text) }
+        guard !self.texts else { return commandOutput.write(PageLanguage.reference) }
         commandOutput.write(self.reference ? Configuration.reference : Configuration.jsonSchema)
     }
 }

@@ -28,7 +28,8 @@ import Testing
         let keys = schema["properties"]?.object?.keys.sorted()
         #expect(
             keys == [
-                "apps", "assertion", "clients", "defaults", "gateway", "include", "issuers", "logs", "providers",
+                "apps", "assertion", "clients", "defaults", "gateway", "include", "issuers", "logs", "pages",
+                "providers",
                 "rules",
                 "service_tokens", "sessions",
             ]

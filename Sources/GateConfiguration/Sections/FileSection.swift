@@ -11,6 +11,7 @@ struct FileDraft: Sendable {
     var sessions: SessionDraft?
     var assertion: AssertionDraft?
     var logs: LogSettings?
+    var pages: PagesDraft?
     var include: [String]?
     var providers: [Named<ProviderDraft>]?
     var issuers: [Named<IssuerDraft>]?
@@ -56,6 +57,13 @@ extension Mapping<FileDraft> {
                 Mapping<LogSettings>.logs.shape,
                 .init(),
                 "Where log lines go, and what they hold."
+            ),
+            Key(
+                "pages",
+                \.pages,
+                Mapping<PagesDraft>.pages.shape,
+                .init(),
+                "How the gateway's own pages look and speak."
             ),
             Key(
                 "include",

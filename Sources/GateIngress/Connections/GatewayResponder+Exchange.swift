@@ -5,6 +5,7 @@ internal import GateHTTP
 internal import GateHeaders
 internal import GateNet
 internal import GateOperations
+internal import GatePages
 internal import GateRuntime
 internal import GateSessions
 internal import GateWire
@@ -178,7 +179,10 @@ extension GatewayResponder: UpstreamExchangeDelegate {
     }
 
     func exchangeFailed(_ exchange: UpstreamExchange, _ failure: Failure) {
-        self.respond(self.runtime.rendering.response(to: failure, for: self.clientKind))
+        let clientKind = self.clientKind
+        var context = PageContext()
+        if clientKind.wantsPage, let request { self.complete(&context, for: request) }
+        self.respond(self.runtime.rendering.response(to: failure, for: clientKind, context: context))
     }
 
     func exchangeTruncated(_ exchange: UpstreamExchange, by failure: Failure) {

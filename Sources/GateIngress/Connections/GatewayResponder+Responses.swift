@@ -44,7 +44,7 @@ extension GatewayResponder {
         var context = PageContext()
         if clientKind.wantsPage {
             context.isOurHost = self.runtime.serves(request.authority.host)
-            if failure.kind == .forbidden { self.complete(&context, for: request) }
+            if failure.isOfApp { self.complete(&context, for: request) }
         }
         if failure.kind == .forbidden {
             let path = RequestPath(runtime: self.runtime, loop: self.loop)
@@ -89,7 +89,7 @@ extension GatewayResponder {
         let path = RequestPath(runtime: self.runtime, loop: self.loop)
         if let session = path.liveSession(of: request) { context.user = self.runtime.user(of: session) }
         guard let route = path.route(of: request) else { return }
-        context.app = route.name
+        (context.app, context.title) = (route.name, route.title)
         let back = self.runtime.returnPath(of: request, on: route, client: self.client(of: request))
         context.place = PageContext.Place(origin: self.runtime.origin(of: request), path: back)
     }
@@ -343,4 +343,9 @@ extension GatewayResponder {
         self.loop.advance(to: .now())
         self.decideAgain(about: request, lookup: nil)
     }
+}
+
+extension Failure {
+    /// Whether the page about it names the app that the request was for, and may lead there again.
+    fileprivate var isOfApp: Bool { self.kind == .forbidden || self.reason == .routeMaintenance }
 }

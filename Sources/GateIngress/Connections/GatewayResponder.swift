@@ -465,7 +465,7 @@ extension GatewayResponder {
     }
 
     func note(_ response: Response) {
-        self.record.bytesOut = response.body.count
+        self.record.bytesOut = response.bodySize
         guard let rejection = response.rejection, let incident = rejection.incident else { return }
         self.record.code = rejection.reason.entry.code
         self.record.incident = incident

@@ -83,7 +83,7 @@ final class RedirectResponder: Responder {
         guard let access = self.loop.access else { return }
         var record = AccessRecord()
         record.decision = decision
-        record.bytesOut = response.body.count
+        record.bytesOut = response.bodySize
         record.code = response.rejection?.reason.entry.code
         record.incident = response.rejection?.incident
         let status = response.head.status.code

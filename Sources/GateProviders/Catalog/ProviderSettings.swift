@@ -10,6 +10,10 @@ package struct ProviderSettings: Sendable, Hashable {
     package var type: ProviderType
     /// The text of the button; nil for the type's own wording.
     package var name: String?
+    /// The path of the file with the mark on its button.
+    package var icon: String?
+    /// The domains of email addresses whose users the sign-in page sends here, in lower case.
+    package var domains: [String] = []
     /// The id that the provider gave us.
     package var clientID: String
     /// The secret that the provider gave us; empty if a key proves who we are.

@@ -8,12 +8,40 @@ package import GatePages
 internal import GateSessions
 package import GateWire
 internal import HTTPTypes
+package import NIOCore
 
 /// Turns failures into responses; status, texts and steps are those of the failure catalogue.
 package struct Rendering: Sendable {
     let log: RequestLog
     let publicOrigin: Origin
     let random: RandomBytes
+    /// The pages.
+    package let pages: Pages
+    /// The style sheet and the pictures by their names: the bytes that all responses refer to.
+    private let assets: [String: ByteBuffer]
+
+    /// Renders with these pages.
+    init(log: RequestLog, publicOrigin: Origin, random: RandomBytes, pages: Pages) {
+        (self.log, self.publicOrigin, self.random, self.pages) = (log, publicOrigin, random, pages)
+        let pictures = pages.pictures.map { ($0.name, ByteBuffer(bytes: $0.bytes)) }
+        let all = [("", ByteBuffer(string: pages.style))] + pictures
+        self.assets = Dictionary(all) { first, _ in first }
+    }
+
+    /// The style sheet; that of the version of the pages may be kept for good.
+    package func style(version: String?) -> Response {
+        let isVersioned = version == self.pages.styleVersion
+        return Rendering.asset("text/css; charset=utf-8", self.assets[""] ?? ByteBuffer(), isVersioned: isVersioned)
+    }
+
+    /// The picture of a name; nil if there is none.
+    package func picture(named name: String) -> Response? {
+        guard !name.isEmpty, let bytes = self.assets[name], let format = PictureFormat(ofName: name) else { return nil }
+        return Rendering.asset(format.mediaType, bytes, isVersioned: true)
+    }
+
+    /// The language of the pages for a client.
+    package func language(for kind: ClientKind) -> PageLanguage { self.pages.language(for: kind.languages) }
 
     /// The response to a failure: a page for users, JSON for scripts.
     ///
@@ -38,7 +66,7 @@ package struct Rendering: Sendable {
         )
         var response =
             clientKind.wantsPage
-            ? self.page(failure, incident: incident, context: context)
+            ? self.page(failure, incident: incident, context: context, in: self.language(for: clientKind))
             : Rendering.json(failure.reason.entry.status, code: failure.code, incident: incident)
         response.rejection = Response.Rejection(failure.reason, app: context.app, incident: incident)
         if let seconds = Rendering.retryAfter(failure) { response.head.headerFields[.retryAfter] = seconds }
@@ -105,13 +133,10 @@ package struct Rendering: Sendable {
     package func response(to rejection: WireRejection, for clientKind: ClientKind) -> Response {
         let incident = self.random.identifier(9)
         self.log.refusedBytes(rejection, incident: incident, isPage: clientKind.wantsPage)
-        let page = rejection.reason.entry.page
+        let view = Pages.ErrorView(rejection.reason.entry.page, code: rejection.reason.code, incident: incident)
         var response =
             clientKind.wantsPage
-            ? Rendering.page(
-                rejection.status,
-                Pages.error(title: page.title, text: page.text, code: rejection.reason.code, incident: incident)
-            )
+            ? Rendering.page(rejection.status, self.pages.error(view, in: self.language(for: clientKind)))
             : Rendering.json(rejection.status, code: rejection.reason.code, incident: incident)
         response.rejection = Response.Rejection(rejection.reason, incident: incident)
         if rejection.status == 405 {
@@ -132,13 +157,20 @@ package struct Rendering: Sendable {
         return Response(status, fields: fields, body: Array(html.utf8))
     }
 
-    /// A response with a style sheet or an icon of our pages.
-    package static func asset(_ type: String, _ text: String) -> Response {
+    /// A response with a style sheet or a picture of our pages; one whose URL has its hash may be kept for good.
+    package static func asset(_ type: String, _ bytes: ByteBuffer, isVersioned: Bool = false) -> Response {
         var fields: HTTPFields = [.contentType: type]
-        fields[.cacheControl] = "public, max-age=3600"
+        fields[.cacheControl] = isVersioned ? "public, max-age=31536000, immutable" : "public, max-age=3600"
         fields[.xContentTypeOptions] = "nosniff"
-        return Response(200, fields: fields, body: Array(text.utf8))
+        // A picture in SVG that is opened as a page could have scripts.
+        fields[.contentSecurityPolicy] = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+        var response = Response(200, fields: fields)
+        response.sharedBody = bytes
+        return response
     }
+
+    /// The bytes of the icon of our pages.
+    package static let icon = ByteBuffer(string: Pages.icon)
 
     /// An empty page that only these origins may put into a frame; none if there are no origins.
     package static func framedPage(by origins: Set<Origin>) -> Response {
@@ -167,17 +199,22 @@ package struct Rendering: Sendable {
         return Response(303, fields: fields)
     }
 
-    private func page(_ failure: Failure, incident: String, context: PageContext) -> Response {
+    private func page(
+        _ failure: Failure,
+        incident: String,
+        context: PageContext,
+        in language: PageLanguage
+    ) -> Response {
         let page = failure.reason.entry.page
-        let html = Pages.error(
-            title: page.title(for: context.app),
-            text: page.text(for: context.app),
+        let view = Pages.ErrorView(
+            page,
+            app: context.title ?? context.app,
             code: failure.code,
             incident: incident,
             user: page.namesUser ? context.user : nil,
             buttons: context.buttons(for: failure, at: self.publicOrigin)
         )
-        return Rendering.page(failure.reason.entry.status, html)
+        return Rendering.page(failure.reason.entry.status, self.pages.error(view, in: language))
     }
 
     private static func json(_ status: Int, code: String, incident: String) -> Response {

@@ -142,8 +142,9 @@ final class StatusReport: OperationsSource {
     func page(at path: String) async -> Response? {
         switch path {
         case "/status": return Rendering.page(200, StatusPage.html(await self.status()))
-        case StatusPage.assets.style: return Rendering.asset("text/css; charset=utf-8", StatusPage.style)
-        case StatusPage.assets.icon: return Rendering.asset("image/svg+xml", Pages.icon)
+        case StatusPage.assets.style:
+            return Rendering.asset("text/css; charset=utf-8", ByteBuffer(string: StatusPage.style))
+        case StatusPage.assets.icon: return Rendering.asset("image/svg+xml", Rendering.icon)
         default: return nil
         }
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateCore
+internal import GateOpenID
 internal import Synchronization
 
 /// How the latest calls to each provider ended, for `/status`; one entry for each provider of the file.
@@ -11,6 +12,7 @@ final class ProviderCallResults: Sendable {
         fileprivate(set) var isGood = false
         fileprivate(set) var lastSuccess: Instant?
         fileprivate(set) var lastFailure: (at: Instant, code: String, detail: String)?
+        fileprivate(set) var lastOutage: Instant?
     }
 
     private let entries = Mutex<[String: Entry]>([:])
@@ -36,7 +38,17 @@ final class ProviderCallResults: Sendable {
         self.entries.withLock { entries in
             entries[provider, default: Entry()].isGood = false
             entries[provider, default: Entry()].lastFailure = (now, failure.code, detail)
+            if RelyingParty.isOutage(failure) { entries[provider, default: Entry()].lastOutage = now }
         }
+    }
+
+    /// Whether the latest call to a provider has failed since it is down, within the last two minutes; after that it may have
+    /// recovered.
+    func isFailing(_ provider: String) -> Bool {
+        guard let entry = self.entries.withLock({ $0[provider] }), !entry.isGood, let time = entry.lastOutage else {
+            return false
+        }
+        return self.clock.now.since(time) < .seconds(120)
     }
 
     /// Forgets the providers that are not in the file any more.

@@ -10,6 +10,7 @@ internal import GateHTTP
 internal import GateIssuer
 internal import GateOpenID
 internal import GateOperations
+internal import GatePages
 internal import GatePolicy
 internal import GateProviderHTTP
 internal import GateProviders
@@ -157,6 +158,8 @@ actor RuntimeBuilder {
         parts.issuer = issuer
         parts.clientDocuments = try self.documents(for: configuration)
         parts.openClients = self.openClients
+        let icons = configuration.apps.compactMap(\.display.icon) + configuration.providers.compactMap(\.icon)
+        parts.pages = try Pages(configuration.pages, icons: icons)
         parts.hsts = configuration.gateway.hsts.map { "max-age=\($0.components.seconds)" }
         let runtime = RuntimeConfiguration(parts, routes: routes, providers: providers.map(\.provider))
         self.firstAdmissions = self.firstAdmissions ?? admissions
@@ -427,8 +430,10 @@ actor RuntimeBuilder {
             id: settings.id,
             buttonText: definition.buttonText,
             relyingParty: party,
-            reach: reach
-        )
+            reach: reach,
+            icon: settings.icon,
+            domains: Set(settings.domains)
+        ) { [calls = self.providerCalls] in calls.isFailing(settings.id) }
     }
 
     /// The transport to a provider, with the settings that decide what it trusts.

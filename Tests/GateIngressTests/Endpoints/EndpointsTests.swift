@@ -25,7 +25,7 @@ private let sessionCookie = "__Host-gatehouse"
         #expect(browser.jar[GatewayFixture.gate]?.keys.contains { $0.hasPrefix("__Host-gatehouse-attempt-") } == true)
         let response = try await browser.open(callback)
         #expect(response.status == 303 && response.location == "\(gate)/wiki/page?x=1")
-        #expect(browser.jar[GatewayFixture.gate]?.keys.sorted() == [sessionCookie])
+        #expect(browser.jar[GatewayFixture.gate]?.keys.sorted() == [sessionCookie, "\(sessionCookie)-provider"])
         let line = response.cookies.first { $0.hasPrefix("\(sessionCookie)=") }
         #expect(line?.hasSuffix("; Path=/; Secure; HttpOnly; SameSite=Lax") == true)
         let info = try JSON(parsing: try await browser.open("\(gate)/oauth2/userinfo").body)

@@ -112,7 +112,8 @@ extension Response {
 /// The addresses of the buttons and links of a page, by their texts.
 func links(_ page: Response) -> [String: String] {
     var links: [String: String] = [:]
-    for match in page.text.matches(of: /<a [^>]*href="([^"]*)"[^>]*>([^<]*)<\/a>/) {
+    let text = page.text.replacing(/<\/?span>|<img[^>]*>|<small>[^<]*<\/small>/, with: "")
+    for match in text.matches(of: /<a [^>]*href="([^"]*)"[^>]*>([^<]*)<\/a>/) {
         links[String(match.2)] = String(match.1).replacing("&amp;", with: "&")
     }
     return links

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+internal import GateHTTP
+internal import GateHeaders
+internal import GateOperations
+internal import GatePages
+internal import GateRuntime
+internal import GateSessions
+internal import GateWire
+
+extension Endpoints {
+    /// How many sign-ins the page of an account lists.
+    private static let maxSignIns = 50
+    private static let accountPath = "/oauth2/account"
+    /// The query of the page after a session has ended.
+    private static let ended = Form.Field("ended", "1")
+
+    /// What apps get to know of the user, and where the user is signed in; a form ends one of these sessions.
+    func account(_ request: EndpointRequest) async throws(Failure) -> Response {
+        let origin = self.runtime.publicOrigin
+        guard self.isOnGatewayHost(request) else { return Rendering.redirect(to: "\(origin)\(Endpoints.accountPath)") }
+        guard case .session(let session) = try await self.confirmedSession(of: request, mayAskUser: false) else {
+            guard request.clientKind.wantsPage else { throw Failure(.sessionNone, "an account without a session") }
+            let here = ReturnPath(Endpoints.accountPath) ?? .root
+            return Rendering.redirect(to: SignInRedirect(runtime: self.runtime).signInAddress(here, route: nil))
+        }
+        guard request.method != .post else { return try await self.endSession(request, of: session) }
+        var view = AccountView(
+            sessions: nil,
+            isCut: false,
+            hasEnded: request.query?[Endpoints.ended.name] == Endpoints.ended.value,
+            actions: (end: "\(origin)\(Endpoints.accountPath)", signOut: "\(origin)/oauth2/sign_out")
+        )
+        if self.runtime.sessions.keepsSessions {
+            let (items, isCut) = try await self.runtime.sessions.signIns(
+                of: session.profile,
+                limit: Endpoints.maxSignIns,
+                now: request.now
+            )
+            let sessions = items.map { $0.view(isHere: $0.family == session.familyKey) }
+            view.sessions = sessions.filter(\.isHere) + sessions.filter { !$0.isHere }
+            view.isCut = isCut
+        }
+        let html = self.runtime.rendering.pages.account(
+            view,
+            of: session.profile,
+            provider: self.runtime.provider(session.provider)?.name ?? session.provider,
+            apps: "\(origin)/oauth2/apps",
+            in: self.language(of: request)
+        )
+        return Rendering.page(200, html, formTargets: self.signOutTargets(of: session, request))
+    }
+
+    /// Ends the session that the form names, if it is one of the user's.
+    private func endSession(_ request: EndpointRequest, of session: Session) async throws(Failure) -> Response {
+        guard request.comesFromOurPages else { throw Failure(.requestCrossSite, "another site posted to account") }
+        let sessions = self.runtime.sessions
+        guard sessions.keepsSessions else {
+            throw Failure(.sessionNotKept, "a session of a user, with 'sessions.store: cookie:'")
+        }
+        let id = request.form?[SessionForm.session] ?? ""
+        let hasEnded = try await uncancelled { () throws(Failure) in
+            try await sessions.endSignIn(id, of: session.profile, now: request.now)
+        }
+        if hasEnded {
+            self.runtime.metrics.signedOut()
+            self.runtime.log.signedOut(session.profile.user, session: id, by: "account page")
+        }
+        let page = "\(self.runtime.publicOrigin)\(Endpoints.accountPath)"
+        return Rendering.redirect(to: hasEnded ? "\(page)?\(Form([Endpoints.ended]).encoded)" : page)
+    }
+
+    /// The language of the pages for a request.
+    func language(of request: EndpointRequest) -> PageLanguage {
+        self.runtime.rendering.language(for: request.clientKind)
+    }
+}
+
+extension UserSignIn {
+    fileprivate func view(isHere: Bool) -> AccountView.Session {
+        AccountView.Session(
+            id: self.id,
+            device: self.card?.device,
+            began: self.created,
+            used: self.lastSeen,
+            isHere: isHere
+        )
+    }
+}
