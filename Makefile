@@ -17,6 +17,7 @@
 # make bench    speed beside nginx, into docs/performance.md, and what pins cost; BENCH_OPTIONS=--quick for a short one
 # make soak     an hour of mixed traffic, every response checked; SOAK_OPTIONS='--minutes 5' for less
 # make fuzz     ten minutes of hostile bytes for whatever reads them; MINUTES=60 for more, FUZZ_OPTIONS=--keep to keep finds
+# make gallery  pictures of each page that users see, into .build/gallery
 # make pictures the two pictures of the README, taken from the running demo
 # make clean    removes what was built
 
@@ -24,7 +25,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := build
 .NOTPARALLEL:
-.PHONY: demo test test-release check build bench soak fuzz format pictures clean deps deps-test deps-bench venv \
+.PHONY: demo test test-release check build bench soak fuzz format gallery pictures clean deps deps-test deps-bench venv \
 	sanitize unit end-to-end test-apps deps-apps venv-apps deb image packages test-packages deps-packages venv-packages
 
 BUILD_PACKAGES := ca-certificates git libcurl4-openssl-dev libnghttp2-dev libsqlite3-dev libssl-dev libyaml-dev pkg-config
@@ -169,6 +170,10 @@ $(PACKAGES_VENV)/ready: Tests/Packages/requirements.txt
 	@python3 -m venv --clear $(PACKAGES_VENV)
 	@$(PACKAGES_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
+
+gallery: venv deps
+	@swift build --product gatehouse
+	@$(VENV)/bin/python Tests/Gallery/gallery.py
 
 pictures: venv deps
 	@swift build

@@ -26,7 +26,7 @@ LOADING = {
 
 #: Of the others, those that take longest; they come first, so that no worker is left with one of them at the end.
 LONG = [
-    "test_cluster", "test_websocket", "test_run_book", "test_quirks", "test_upstream_http2", "test_sessions", "test_pin_operations",
+    "test_cluster", "test_page_gallery", "test_websocket", "test_run_book", "test_quirks", "test_upstream_http2", "test_sessions", "test_pin_operations",
     "test_real_providers", "test_routes", "test_pins", "test_check_online", "test_id_tokens", "test_raw_requests",
     "test_upstream_tls", "test_more_providers", "test_jose_libraries", "test_client_keys", "test_http2",
     "test_compatibility", "test_app_pages", "test_identity_formats", "test_keys",

@@ -148,9 +148,9 @@ def test_the_apps_own_cookies_of_our_names_are_dropped(scripted, gateway):
     assert not response.all("x-gatehouse-assertion")
 
 
-def test_a_signed_in_browser_keeps_one_cookie(ada):
+def test_a_signed_in_browser_keeps_the_session_and_the_provider(ada):
     """C-07: after a sign-in no attempt is left."""
-    assert list(ada.cookies[ada.gateway.host]) == ["gatehouse"]
+    assert list(ada.cookies[ada.gateway.host]) == ["gatehouse", "gatehouse-provider"]
 
 
 def test_a_client_without_a_session_gets_no_cookie(gateway):

@@ -77,7 +77,7 @@ def completed(block):
     return whole
 
 
-PARTS = ["forward-auth", "sessions", "compatibility", "hosts", "websockets", "logs", "administration", "credentials", "mcp"]
+PARTS = ["forward-auth", "sessions", "compatibility", "hosts", "websockets", "logs", "administration", "credentials", "mcp", "pages"]
 
 
 def test_each_page_with_a_part_of_a_file_is_checked():
@@ -93,6 +93,9 @@ def test_the_parts_of_files_in_the_documents_pass_the_check(name, tmp_path):
     for block in blocks(f"docs/{name}.md", "yaml"):
         file = tmp_path / "providers.yaml"
         block = re.sub(r"tls/[\w-]+\.pem", str(pem), block).replace("tls/client.key", str(key))
+        for picture in re.findall(r"pages/[\w-]+\.svg", block):
+            (tmp_path / "pages").mkdir(exist_ok=True)
+            (tmp_path / picture).write_text('<svg xmlns="http://www.w3.org/2000/svg"/>')
         text = json.dumps(completed(block), indent=1)
         file.write_text(text)
         environment = {variable: "a secret of at least 32 bytes in all" for variable in re.findall(r"\$\{env:(\w+)\}", text)}

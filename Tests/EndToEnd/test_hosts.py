@@ -149,8 +149,8 @@ def test_the_list_of_apps_has_the_first_host(hosts, realm):
     browser.sign_in("mock", "/oauth2/apps")
     listed = browser.send("GET", "/oauth2/apps", navigates=False).json["apps"]
     assert listed == [
-        {"name": "tenants", "url": address(hosts, "tenants.localhost")},
-        {"name": "own", "url": address(hosts, "own.apps.localhost", "/own")},
+        {"name": "tenants", "title": "tenants", "url": address(hosts, "tenants.localhost")},
+        {"name": "own", "title": "own", "url": address(hosts, "own.apps.localhost", "/own")},
     ]
 
 

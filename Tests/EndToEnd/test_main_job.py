@@ -124,6 +124,6 @@ def test_the_pages_work_without_scripts(own_gateway):
     browser = Browser(own_gateway)
     sign_in(browser, "/pages")
     page = browser.send("GET", "/oauth2/sign_out")
-    assert '<html lang="en">' in page.text and "<title>" in page.text and "<script" not in page.text
+    assert '<html lang="en" dir="ltr">' in page.text and "<title>" in page.text and "<script" not in page.text
     assert len(forms(page)) == 1
     assert browser.submit(page).status == 200 and browser.ticket() is None

@@ -107,7 +107,7 @@ def test_z_03_signing_in_again_never_ends_on_a_404(bare):
     assert page.status == 400
     response = browser.visit(links(page)[0])
     assert response.status == 200 and response.url == bare.origin + "/" and "<h1>Your apps</h1>" in response.text
-    assert [urlsplit(link).path for link in links(response)] == ["/wiki", "/", "/closed", "/oauth2/sign_out"]
+    assert [urlsplit(link).path for link in links(response)] == ["/wiki", "/", "/closed", "/oauth2/account", "/oauth2/sign_out"]
     for link in links(response)[:2]:
         assert browser.visit(link).status == 200
 

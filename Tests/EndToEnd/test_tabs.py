@@ -41,7 +41,7 @@ def test_c_07_ten_tabs_sign_in_at_the_same_time(gateway, realm, browser):
         assert response.status == 200 and response.url == f"{gateway.origin}/tab{index}"
     assert early.endswith("/oauth2/sign_in?rd=%2Ftab0")
     assert browser.visit(early).status == 200
-    assert list(browser.cookies[gateway.host]) == ["gatehouse"]
+    assert list(browser.cookies[gateway.host]) == ["gatehouse", "gatehouse-provider"]
 
 
 def test_a_callback_that_is_sent_twice_leads_on(gateway, realm, browser):

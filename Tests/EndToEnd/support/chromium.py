@@ -92,6 +92,14 @@ class Chromium:
     def until(self, expression, what):
         return eventually(lambda: self.evaluate(expression), what, 20)
 
+    def until_loaded(self, loads):
+        """Waits for a page after so many."""
+        def loaded():
+            self.evaluate("1")  # Receives the events up to now.
+            return self.loads > loads
+
+        eventually(loaded, "the page is loaded", 20)
+
     def go(self, url):
         self.call("Page.navigate", url=url)
 
