@@ -28,19 +28,19 @@ extension Endpoints {
         guard request.method != .post else { return try await self.endSession(request, of: session) }
         var view = AccountView(
             sessions: nil,
-            isCut: false,
+            hasMore: false,
             hasEnded: request.query?[Endpoints.ended.name] == Endpoints.ended.value,
             actions: (end: "\(origin)\(Endpoints.accountPath)", signOut: "\(origin)/oauth2/sign_out")
         )
         if self.runtime.sessions.keepsSessions {
-            let (items, isCut) = try await self.runtime.sessions.signIns(
+            let (items, hasMore) = try await self.runtime.sessions.signIns(
                 of: session.profile,
                 limit: Endpoints.maxSignIns,
                 now: request.now
             )
             let sessions = items.map { $0.view(isHere: $0.family == session.familyKey) }
             view.sessions = sessions.filter(\.isHere) + sessions.filter { !$0.isHere }
-            view.isCut = isCut
+            view.hasMore = hasMore
         }
         let html = self.runtime.rendering.pages.account(
             view,

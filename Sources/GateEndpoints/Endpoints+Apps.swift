@@ -44,7 +44,7 @@ extension Endpoints {
         let view = AppsView(
             apps: matching.prefix(Endpoints.maxListed).map(\.app),
             search: search,
-            isCut: all.count > Endpoints.maxListed,
+            hasMore: all.count > Endpoints.maxListed,
             offersSearch: all.count >= Endpoints.minSearched
         )
         let html = self.runtime.rendering.pages.apps(

@@ -134,7 +134,7 @@ extension Pages {
         </ul>
         </section>
         {{/sections}}
-        {{#isCut}}<p class="fine">{{t.apps_more}}</p>{{/isCut}}
+        {{#hasMore}}<p class="fine">{{t.apps_more}}</p>{{/hasMore}}
         {{#hasSearch}}<p class="more"><a href="{{searchAction}}">{{t.apps_all}}</a></p>{{/hasSearch}}
         <p class="fine">{{t.signed_in_as}} <a href="{{accountAddress}}">{{t.show_account}}</a> · <a href="{{signOut}}">{{t.sign_out}}</a></p>
 
@@ -167,7 +167,7 @@ extension Pages {
         </form>{{/isHere}}</li>
         {{/sessions}}
         </ul>
-        {{#isCut}}<p class="fine">{{t.sessions_more}}</p>{{/isCut}}
+        {{#hasMore}}<p class="fine">{{t.sessions_more}}</p>{{/hasMore}}
         {{/keepsSessions}}
         <form method="post" action="{{signOutAction}}">
         <ul class="buttons">

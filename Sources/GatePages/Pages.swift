@@ -59,7 +59,7 @@ package struct Pages: Sendable {
     /// The operator's pictures.
     package var pictures: [PagePicture] { Array(self.files.values) }
 
-    /// The path of the URL of a file's picture; nil if it is none of the configuration.
+    /// The path of the URL of a file's picture; nil if the configuration does not have it.
     package func address(ofPicture path: String?) -> String? {
         path.flatMap { self.files[$0] }.map { "/oauth2/pictures/\($0.name)" }
     }

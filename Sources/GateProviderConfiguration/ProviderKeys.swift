@@ -37,7 +37,7 @@ extension Mapping<ProviderDraft> {
             .list(of: .domain, named: "a list of domains"),
             .init(default: .value([]), example: ["example.com"]),
             "The domains of email addresses whose users the sign-in page sends to this provider when they type theirs. It admits "
-                + "nobody: see `allow`."
+                + "no user: see `allow`."
         ),
         Key(
             "client_id",

@@ -37,7 +37,7 @@ extension SessionManager {
         of user: Profile,
         limit: Int,
         now: Instant
-    ) async throws(Failure) -> (items: [UserSignIn], isCut: Bool) {
+    ) async throws(Failure) -> (items: [UserSignIn], hasMore: Bool) {
         let live = try await self.liveSignIns(of: user, now: now)
         let (store, sealer) = (self.store, self.sealer)
         let items = try await withTaskGroup(of: (Int, Result<UserSignIn, Failure>).self) { group in

@@ -158,10 +158,10 @@ def test_a_hint_in_a_link_must_be_an_email_address(gallery, gateway):
 # The apps and the account
 
 
-def test_the_list_of_apps_has_what_the_policy_says(gateway, user):
+def test_the_list_of_apps_follows_the_policy(gateway, user):
     page = user.send("GET", "/oauth2/apps")
     names = re.findall(r"<strong>([^<]*)</strong>(?:<small|</span)", page.text)
-    assert names == ["Tickets", "Hours", "Rooms", "Team wiki", "Handbook", "Grafana", "Builds", "Payroll"]
+    assert names == ["Tickets", "Hours", "Canteen", "Team wiki", "Handbook", "Grafana", "Builds", "Payroll"]
     assert "Needs Partners" in page.text and "Secret plans" not in page.text and "Closed shop" not in page.text
     found = user.send("GET", "/oauth2/apps", navigates=False).json["apps"]
     pay = next(app for app in found if app["name"] == "pay")

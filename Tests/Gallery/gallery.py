@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of each page: light, dark, 390 px, from right to left, German; into `.build/gallery`, for people to look at."""
+"""Pictures of each page: light, dark, 390 px, from right to left, German; into `.build/gallery`, to look at."""
 
 import sys
 import tempfile

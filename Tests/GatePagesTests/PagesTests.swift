@@ -23,10 +23,10 @@ import Testing
             icon: text,
             neededProviders: [text]
         )
-        let apps = AppsView(apps: [app], search: text, isCut: true, offersSearch: true)
+        let apps = AppsView(apps: [app], search: text, hasMore: true, offersSearch: true)
         let now = Instant(seconds: 0)
         let session = AccountView.Session(id: text, device: text, began: now, used: now, isHere: false)
-        let account = AccountView(sessions: [session], isCut: true, hasEnded: true, actions: (end: text, signOut: text))
+        let account = AccountView(sessions: [session], hasMore: true, hasEnded: true, actions: (end: text, signOut: text))
         let consent = ConsentView(
             client: text,
             apps: [text],
@@ -108,7 +108,7 @@ import Testing
             isSignedIn: true
         )
         let page = self.pages.apps(
-            AppsView(apps: apps, search: nil, isCut: false, offersSearch: false),
+            AppsView(apps: apps, search: nil, hasMore: false, offersSearch: false),
             user: user,
             links: Pages.AppsLinks(search: "/s", account: "/a", signOut: "/o"),
             in: self.english

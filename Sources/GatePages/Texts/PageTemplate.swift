@@ -113,7 +113,7 @@ struct PageNames: Sendable, Hashable {
         let known = tag.isSection ? self.sections : self.variables
         guard !known.contains(name) else { return nil }
         let kind = tag.isSection ? "section" : "variable"
-        guard !known.isEmpty else { return "it has the \(kind) '\(name)', and there is none here" }
+        guard !known.isEmpty else { return "it has the \(kind) '\(name)', and no \(kind) is possible here" }
         let list = known.filter { !$0.hasPrefix("t.") }.sorted().map { "'\($0)'" }.joined(separator: ", ")
         return "it has the \(kind) '\(name)'; there are \(list)"
     }

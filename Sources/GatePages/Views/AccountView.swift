@@ -26,7 +26,7 @@ package struct AccountView {
     /// The sign-ins, this browser's first; nil if none are kept.
     package var sessions: [Session]?
     /// Whether there are more than these.
-    package var isCut: Bool
+    package var hasMore: Bool
     /// Whether one has just ended.
     package let hasEnded: Bool
     /// Where the forms lead: to end a session, and to sign out.
@@ -34,11 +34,11 @@ package struct AccountView {
 
     /// - Parameters:
     ///   - sessions: The sign-ins, this browser's first; nil if none are kept.
-    ///   - isCut: Whether there are more than these.
+    ///   - hasMore: Whether there are more than these.
     ///   - hasEnded: Whether one has just ended.
     ///   - actions: Where the forms lead: to end a session, and to sign out.
-    package init(sessions: [Session]?, isCut: Bool, hasEnded: Bool, actions: (end: String, signOut: String)) {
-        (self.sessions, self.isCut, self.hasEnded, self.actions) = (sessions, isCut, hasEnded, actions)
+    package init(sessions: [Session]?, hasMore: Bool, hasEnded: Bool, actions: (end: String, signOut: String)) {
+        (self.sessions, self.hasMore, self.hasEnded, self.actions) = (sessions, hasMore, hasEnded, actions)
     }
 
     /// How many groups the page lists.
@@ -65,7 +65,7 @@ package struct AccountView {
         return [
             "facts": facts, "groups": Array(groups), "hasGroups": !groups.isEmpty, "hasMoreGroups": rest > 0,
             "count": rest, "keepsSessions": self.sessions != nil, "endAction": self.actions.end,
-            "signOutAction": self.actions.signOut, "isCut": self.isCut, "hasEnded": self.hasEnded,
+            "signOutAction": self.actions.signOut, "hasMore": self.hasMore, "hasEnded": self.hasEnded,
             "field": SessionForm.everywhere.name, "all": SessionForm.everywhere.value,
             "sessionField": SessionForm.session,
             "shown": self.sessions?.count ?? 0,

@@ -14,7 +14,7 @@ package struct AppsView {
         package let group: String?
         /// The path of the URL of its icon.
         package let icon: String?
-        /// The names of the providers that it needs, if the user's is none of them; empty otherwise.
+        /// The names of the providers that it needs, if the user's is not one of them; empty otherwise.
         package let neededProviders: [String]
 
         /// An app of these properties.
@@ -45,17 +45,17 @@ package struct AppsView {
     /// What the user searched for; nil for no search.
     package let search: String?
     /// Whether there are more apps than the page lists.
-    package let isCut: Bool
+    package let hasMore: Bool
     /// Whether the field of the search is offered.
     package let offersSearch: Bool
 
     /// - Parameters:
     ///   - apps: The apps, in the order of the file.
     ///   - search: What the user searched for; nil for no search.
-    ///   - isCut: Whether there are more apps than the page lists.
+    ///   - hasMore: Whether there are more apps than the page lists.
     ///   - offersSearch: Whether the field of the search is offered.
-    package init(apps: [App], search: String?, isCut: Bool, offersSearch: Bool) {
-        (self.apps, self.search, self.isCut, self.offersSearch) = (apps, search, isCut, offersSearch)
+    package init(apps: [App], search: String?, hasMore: Bool, offersSearch: Bool) {
+        (self.apps, self.search, self.hasMore, self.offersSearch) = (apps, search, hasMore, offersSearch)
     }
 
     /// The values of a template: the apps without a heading first, then by heading, then those that need another sign-in.
@@ -80,7 +80,7 @@ package struct AppsView {
         }
         return [
             "sections": sections, "hasApps": !self.apps.isEmpty, "search": self.search ?? "",
-            "hasSearch": self.search != nil, "isCut": self.isCut, "offersSearch": self.offersSearch,
+            "hasSearch": self.search != nil, "hasMore": self.hasMore, "offersSearch": self.offersSearch,
         ]
     }
 }

@@ -34,7 +34,7 @@ package struct Rendering: Sendable {
         return Rendering.asset("text/css; charset=utf-8", self.assets[""] ?? ByteBuffer(), isVersioned: isVersioned)
     }
 
-    /// The picture of a name; nil if there is none.
+    /// The picture of a name; nil if it does not exist.
     package func picture(named name: String) -> Response? {
         guard !name.isEmpty, let bytes = self.assets[name], let format = PictureFormat(ofName: name) else { return nil }
         return Rendering.asset(format.mediaType, bytes, isVersioned: true)

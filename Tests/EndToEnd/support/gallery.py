@@ -38,7 +38,7 @@ APPS = {
     "tickets": ("Tickets", "Ask for help, or give it", None, "#146c2e"),
     "pay": ("Payroll", "Your payslips", None, None),
     "hours": ("Hours", "What you did when", None, "#5b5f00"),
-    "rooms": ("Rooms", "A place to meet", None, None),
+    "menu": ("Canteen", "What there is to eat", None, None),
 }
 
 
