@@ -26,7 +26,12 @@ import Testing
         let apps = AppsView(apps: [app], search: text, hasMore: true, offersSearch: true)
         let now = Instant(seconds: 0)
         let session = AccountView.Session(id: text, device: text, began: now, used: now, isHere: false)
-        let account = AccountView(sessions: [session], hasMore: true, hasEnded: true, actions: (end: text, signOut: text))
+        let account = AccountView(
+            sessions: [session],
+            hasMore: true,
+            hasEnded: true,
+            actions: (end: text, signOut: text)
+        )
         let consent = ConsentView(
             client: text,
             apps: [text],
