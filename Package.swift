@@ -60,6 +60,7 @@ let moduleGraph: [(target: String, imports: [String])] = [
     ("GateProviders", ["GateCore"]),
     ("GateOpenID", ["GateProviders", "GateCore", "Crypto", "CryptoExtras"]),
     ("GateSessions", ["GateCore", "Crypto"]),
+    ("GateAccounts", ["GateProviders", "GateSessions", "GateCore", "CArgon2", "Crypto"]),
     ("GateAssertion", ["GateCore", "Crypto"]),
     (
         "GateIssuer",
@@ -111,7 +112,7 @@ let moduleGraph: [(target: String, imports: [String])] = [
         "GateDiagnostics",
         [
             "GateOperations", "GateConfiguration", "GateAppConfiguration", "GateAssertion", "GateProxy",
-            "GateProviderHTTP",
+            "GateProviderHTTP", "GateAccounts",
             "GateOpenID", "GateHTTP", "GateClients", "GateProviders", "GatePages", "GatePolicy", "GateYAML", "GateWire",
             "GateNet", "GateCore", "Crypto", "HTTPTypes", "NIOCore",
         ]
@@ -127,7 +128,7 @@ let moduleGraph: [(target: String, imports: [String])] = [
         "GateRuntime",
         [
             "GateOperations", "GateTracing", "GateHeaders", "GateConfiguration", "GateAppConfiguration", "GateProxy",
-            "GateIssuer", "GateClients", "GateOpenID",
+            "GateIssuer", "GateClients", "GateAccounts", "GateOpenID",
             "GateSessions", "GateAssertion", "GateHTTP", "GateProviders", "GatePages", "GatePolicy", "GateWire",
             "GateNet", "GateCore",
             "HTTPTypes", "Metrics", "NIOCore",
@@ -137,7 +138,7 @@ let moduleGraph: [(target: String, imports: [String])] = [
         "GateEndpoints",
         [
             "GateRuntime", "GateOperations", "GateHeaders", "GateConfiguration", "GateIssuer", "GateClients",
-            "GateOpenID",
+            "GateAccounts", "GateOpenID",
             "GateSessions", "GateAssertion", "GateHTTP", "GateProviders", "GatePages", "GatePolicy", "GateWire",
             "GateCore",
             "HTTPTypes",
@@ -159,8 +160,8 @@ let moduleGraph: [(target: String, imports: [String])] = [
             "GateIngress", "GateRuntime", "GateOperations", "GateConfiguration", "GateAppConfiguration", "GateTracing",
             "GateProviderHTTP",
             "GateSessionStores", "GateRedis",
-            "GateIssuer", "GateClients", "GateProxy", "GateOpenID", "GateSessions", "GateAssertion", "GateHTTP",
-            "GateProviders", "GatePages",
+            "GateIssuer", "GateClients", "GateAccounts", "GateProxy", "GateOpenID", "GateSessions", "GateAssertion",
+            "GateHTTP", "GateProviders", "GatePages",
             "GatePolicy", "GateNet", "GateYAML", "GateWire", "GateCore",
             "HTTPTypes", "Logging",
             "Metrics", "NIOCore", "UnixSignals",
@@ -200,6 +201,7 @@ let moduleGraph: [(target: String, imports: [String])] = [
 ]
 
 let systemLibraries: [Target] = [
+    .systemLibrary(name: "CArgon2", pkgConfig: "libargon2", providers: [.apt(["libargon2-dev"])]),
     .systemLibrary(name: "CEventPoll"),
     .systemLibrary(name: "CLibYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
     .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
@@ -230,6 +232,7 @@ let modules: [Target] = moduleGraph.map { module in
 let testImports: [String: [String]] = [
     "GateCore": ["GateTestSupport"],
     "GatePolicy": ["NIOCore"],
+    "GateAccounts": ["GateSessionStores", "GateTestSupport"],
     "GateAssertion": ["GateTestSupport"],
     "GateSessions": ["GateTestSupport"],
     "GateSessionStores": ["GateProxy", "GateRedis", "GateTestSupport"],
