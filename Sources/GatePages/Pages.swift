@@ -253,6 +253,11 @@ package enum Pages {
         .field { display: block; width: 100%; margin: .25rem 0 1rem; padding: .7rem 1rem; border: 1px solid var(--line);
           border-radius: .5rem; background: transparent; color: var(--ink); font: inherit; letter-spacing: .1em;
           text-transform: uppercase; }
+        .entry { display: block; width: 100%; margin: .25rem 0 1rem; padding: .7rem 1rem; border: 1px solid var(--line);
+          border-radius: .5rem; background: transparent; color: var(--ink); font: inherit; }
+        .entry:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
+        h2 { margin: 2rem 0 .5rem; font-size: 1.125rem; line-height: 1.25; }
+        .codes { columns: 2; padding: 0; list-style: none; font: 600 1rem/1.75 ui-monospace, monospace; }
         .code { font: 600 1.5rem ui-monospace, monospace; letter-spacing: .1em; text-align: center; }
         .field:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
         form .button + .button { margin-top: .75rem; }
