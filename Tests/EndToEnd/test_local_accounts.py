@@ -12,10 +12,11 @@ from urllib.parse import urlencode, urlsplit
 import pytest
 
 from support.accounts import (
-    OTHER, PASSWORD, add, attempt, choose, code, failed, fill, follow, form, local_gateway, remark, secret_of, signed_in,
+    OTHER, PASSWORD, add, attempt, choose, code, earlier_code, failed, fill, follow, form, local_gateway, remark, secret_of, signed_in,
     users,
 )
 from support.browser import Browser, forms
+from support.chromium import CHROMIUM, CONTRAST, Chromium
 from support.gateway import Gateway, oidc, run
 from support.operations import call
 from support.processes import eventually
@@ -88,6 +89,8 @@ def test_an_invited_user_chooses_a_password_and_reaches_the_app(gateway, recorde
     assert received.get("x-forwarded-user") == account["user"]
     assert received.get("x-forwarded-email") == "ada@example.com"
     assert received.get("x-forwarded-name") == "Ada Lovelace"
+    assert "gatehouse-device" in browser.cookies[gateway.host]
+    assert b"gatehouse" not in received.head.partition(b"Cookie")[2], "no cookie of the gateway reaches the app"
     shown = users(gateway, "show", "ada@example.com")
     assert shown["has_password"] and shown["email_verified"] and "link_expires" not in shown
 
@@ -282,21 +285,16 @@ def test_a_provider_with_accounts_has_no_callback(gateway, method):
         assert response.status in (400, 404, 405), (path, response)
 
 
-@pytest.mark.parametrize(
-    "rd",
-    [
+def test_a_sign_in_never_leads_to_another_site(gateway):
+    add(gateway, "redirect@example.com")
+    for rd in (
         "https://evil.example/", "//evil.example/", "/\\evil.example", "/%5cevil.example", "javascript:alert(1)",
         "https:evil.example", "/\t/evil.example", "http://gate.localhost.evil.example/",
-    ],
-)
-def test_a_sign_in_never_leads_to_another_site(gateway, rd):
-    if rd.startswith("https://"):
-        add(gateway, "redirect@example.com")
-    browser = Browser(gateway)
-    response = attempt(browser, "redirect@example.com", rd=rd)
-    assert response.status == 303, response
-    target = urlsplit(response.get("location"))
-    assert f"{target.scheme}://{target.netloc}" == gateway.origin
+    ):
+        response = attempt(Browser(gateway), "redirect@example.com", rd=rd)
+        assert response.status == 303, response
+        target = urlsplit(response.get("location"))
+        assert f"{target.scheme}://{target.netloc}" == gateway.origin, rd
 
 
 def test_a_sign_in_gives_a_new_session_and_ends_the_one_before(gateway):
@@ -323,7 +321,6 @@ def test_an_app_on_its_own_host_is_reached(gateway, recorder):
     page = follow(browser, fill(browser, page, {"username": "hosts@example.com", "password": PASSWORD}))
     assert page.status == 200 and recorder.requests[-1].get("x-forwarded-user") == user
     assert recorder.requests[-1].target == "/there"
-    assert "gatehouse-device" not in recorder.requests[-1].head.decode()
 
 
 def test_hostile_texts_are_escaped(gateway):
@@ -341,6 +338,53 @@ def test_long_and_repeated_fields_are_rejected(gateway):
     state = forms(page)[0][2]["state"]
     body = urlencode([("state", state), ("username", "a"), ("password", "b"), ("password", PASSWORD)]).encode()
     assert browser.send("POST", "/oauth2/password/staff", body).status in (400, 403)
+
+
+@pytest.mark.skipif(not CHROMIUM, reason="chromium is not installed")
+def test_a_real_browser_goes_the_whole_way(gateway, recorder, tmp_path):
+    link = users(gateway, "add", "--email", "chromium@example.com")["link"]
+    chromium = Chromium(tmp_path)
+
+    def send(button="button", **values):
+        for name, value in values.items():
+            chromium.until(f"!!document.querySelector('#{name}')", name)
+            chromium.evaluate(f"document.querySelector('#{name}').value = {json.dumps(value)}")
+        chromium.click(button)
+
+    def title(text):
+        chromium.until(f"document.querySelector('h1')?.textContent == {json.dumps(text)}", text)
+        assert chromium.evaluate(CONTRAST)[0][0] >= 4.5
+        assert chromium.evaluate("document.documentElement.scrollWidth <= 390")
+
+    try:
+        chromium.call("Emulation.setDeviceMetricsOverride", width=390, height=844, deviceScaleFactor=1, mobile=True)
+        chromium.go(link)
+        title("Choose a password")
+        send(new_password=PASSWORD, repeat_password=PASSWORD)
+        title("Your password is set")
+        # The form-action of the form has to allow the redirect to an app on its own host.
+        chromium.go(f"http://own.localhost:{gateway.port}/chromium")
+        title("Sign in")
+        send(username="chromium@example.com", password=PASSWORD)
+        chromium.until("location.host.startsWith('own.localhost') && location.pathname == '/chromium'", "the app")
+        chromium.go(f"{gateway.origin}/oauth2/credentials")
+        title("Password and codes")
+        secret = chromium.evaluate("document.querySelector('p code').textContent")
+        send("button[value=enrol]", code=earlier_code(secret), password_enrol=PASSWORD)
+        title("Keep these codes")
+        assert chromium.evaluate("document.querySelectorAll('.codes li').length") == 10
+        chromium.go(f"{gateway.origin}/oauth2/sign_out")
+        chromium.click("button")
+        chromium.until("document.querySelector('h1')?.textContent == 'You are signed out'", "signed out")
+        chromium.go(f"http://own.localhost:{gateway.port}/codes")
+        send(username="chromium@example.com", password=PASSWORD)
+        title("Type a code")
+        send(code=code(secret))
+        chromium.until("location.host.startsWith('own.localhost') && location.pathname == '/codes'", "the app")
+        blocked = [entry for entry in chromium.errors if "Content Security Policy" in json.dumps(entry)]
+        assert not blocked, blocked
+    finally:
+        chromium.close()
 
 
 # Guessing
@@ -538,10 +582,9 @@ def enrol(gateway, name):
     page = browser.visit("/oauth2/credentials")
     secret = secret_of(page)
     assert f"otpauth://totp/gate.localhost%3A{name.replace('@', '%40')}?secret={secret}" in page.text
-    values = {"code": code(secret, -1), "password": PASSWORD}
-    wrong = fill(browser, page, {**values, "code": "000000"}, form=1)
+    wrong = fill(browser, page, {"code": "000000", "password": PASSWORD}, form=1)
     assert wrong.status == 400 and "code is wrong" in remark(wrong)
-    done = fill(browser, page, values, form=1)
+    done = fill(browser, page, {"code": earlier_code(secret), "password": PASSWORD}, form=1)
     assert done.status == 200, remark(done)
     return secret, re.findall(r"<li>([A-Z2-7]{5}-[A-Z2-7]{5})</li>", done.text)
 

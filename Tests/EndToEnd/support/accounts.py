@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives.twofactor.totp import TOTP
 from .browser import Browser, forms
 from .gateway import Gateway, run
 from .operations import command
+from .processes import eventually
 
 PASSWORD = "correct horse battery staple"
 OTHER = "another password of words"
@@ -94,6 +95,12 @@ def code(secret, step=0):
     """The code of a secret, so many steps from now; of another implementation than the gateway's."""
     key = b32decode(secret + "=" * (-len(secret) % 8))
     return TOTP(key, 6, SHA1(), 30, enforce_key_length=False).generate(int(time.time()) + 30 * step).decode()
+
+
+def earlier_code(secret):
+    """The code of the step before, with at least ten seconds in which it is accepted."""
+    eventually(lambda: time.time() % 30 < 20, "another step has begun", 15)
+    return code(secret, -1)
 
 
 def secret_of(page):
