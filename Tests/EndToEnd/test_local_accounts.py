@@ -40,6 +40,8 @@ def shared(tmp_path_factory, recorder):
     settings = {"trusted_proxies": ["127.0.0.1/32"]}
     with local_gateway(tmp_path_factory.mktemp("local"), recorder, hosts=["own.localhost"], gateway=settings) as gateway:
         yield gateway
+        log = gateway.log
+        assert not [text for text in (PASSWORD, OTHER, "argon2id", "token=", "secret=") if text in log]
 
 
 @pytest.fixture
