@@ -51,7 +51,7 @@ let products: [String: Target.Dependency] = [
 /// This is its only source: SwiftPM builds from it and `make check` compares every `import` with it.
 let moduleGraph: [(target: String, imports: [String])] = [
     ("GateCore", ["Crypto"]),
-    ("GateWire", ["GateCore", "NIOCore"]),
+    ("GateWire", ["GateCore", "Crypto", "NIOCore"]),
     ("GateNet", ["GateWire", "CEventPoll", "CNGHTTP2", "NIOCore"]),
     ("GateYAML", ["GateCore", "CLibYAML", "NIOCore"]),
     ("GatePolicy", ["GateWire", "GateCore"]),
@@ -60,6 +60,7 @@ let moduleGraph: [(target: String, imports: [String])] = [
     ("GateProviders", ["GateCore"]),
     ("GateOpenID", ["GateProviders", "GateCore", "Crypto", "CryptoExtras"]),
     ("GateSessions", ["GateCore", "Crypto"]),
+    ("GateAccounts", ["GateProviders", "GateSessions", "GateCore", "CArgon2", "Crypto"]),
     ("GateAssertion", ["GateCore", "Crypto"]),
     (
         "GateIssuer",
@@ -112,7 +113,7 @@ let moduleGraph: [(target: String, imports: [String])] = [
         "GateDiagnostics",
         [
             "GateOperations", "GateConfiguration", "GateAppConfiguration", "GateAssertion", "GateProxy",
-            "GateProviderHTTP",
+            "GateProviderHTTP", "GateAccounts",
             "GateOpenID", "GateHTTP", "GateClients", "GateProviders", "GatePages", "GatePolicy", "GateYAML", "GateWire",
             "GateNet", "GateCore", "Crypto", "HTTPTypes", "NIOCore",
         ]
@@ -128,7 +129,7 @@ let moduleGraph: [(target: String, imports: [String])] = [
         "GateRuntime",
         [
             "GateOperations", "GateTracing", "GateHeaders", "GateConfiguration", "GateAppConfiguration", "GateProxy",
-            "GateIssuer", "GateClients", "GateOpenID",
+            "GateIssuer", "GateClients", "GateAccounts", "GateOpenID",
             "GateSessions", "GateAssertion", "GateHTTP", "GateProviders", "GatePages", "GatePolicy", "GateWire",
             "GateNet", "GateCore",
             "HTTPTypes", "Metrics", "NIOCore",
@@ -139,7 +140,7 @@ let moduleGraph: [(target: String, imports: [String])] = [
         [
             "GateRuntime", "GateOperations", "GateHeaders", "GateConfiguration", "GateAppConfiguration", "GateIssuer",
             "GateClients",
-            "GateOpenID",
+            "GateAccounts", "GateOpenID",
             "GateSessions", "GateAssertion", "GateHTTP", "GateProviders", "GatePages", "GatePolicy", "GateWire",
             "GateCore",
             "HTTPTypes",
@@ -161,8 +162,8 @@ let moduleGraph: [(target: String, imports: [String])] = [
             "GateIngress", "GateRuntime", "GateOperations", "GateConfiguration", "GateAppConfiguration", "GateTracing",
             "GateProviderHTTP",
             "GateSessionStores", "GateRedis",
-            "GateIssuer", "GateClients", "GateProxy", "GateOpenID", "GateSessions", "GateAssertion", "GateHTTP",
-            "GateProviders", "GatePages",
+            "GateIssuer", "GateClients", "GateAccounts", "GateProxy", "GateOpenID", "GateSessions", "GateAssertion",
+            "GateHTTP", "GateProviders", "GatePages",
             "GatePolicy", "GateNet", "GateYAML", "GateWire", "GateCore",
             "HTTPTypes", "Logging",
             "Metrics", "NIOCore", "UnixSignals",
@@ -203,6 +204,7 @@ let moduleGraph: [(target: String, imports: [String])] = [
 ]
 
 let systemLibraries: [Target] = [
+    .systemLibrary(name: "CArgon2", pkgConfig: "libargon2", providers: [.apt(["libargon2-dev"])]),
     .systemLibrary(name: "CEventPoll"),
     .systemLibrary(name: "CLibYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
     .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
@@ -233,6 +235,7 @@ let modules: [Target] = moduleGraph.map { module in
 let testImports: [String: [String]] = [
     "GateCore": ["GateTestSupport"],
     "GatePolicy": ["NIOCore"],
+    "GateAccounts": ["GateSessionStores", "GateTestSupport"],
     "GateAssertion": ["GateTestSupport"],
     "GateSessions": ["GateTestSupport"],
     "GateSessionStores": ["GateProxy", "GateRedis", "GateTestSupport"],

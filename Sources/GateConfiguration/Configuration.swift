@@ -49,7 +49,10 @@ package struct Configuration: Sendable, Hashable {
 
 extension Configuration {
     /// All servers that the gateway calls about users: the providers, and the issuers with theirs.
-    package var connected: [ProviderSettings] { self.providers + self.issuers.map(\.provider) }
+    package var connected: [ProviderSettings] { self.servers + self.issuers.map(\.provider) }
+
+    /// The providers that are servers: all but those of type `local`.
+    package var servers: [ProviderSettings] { self.providers.filter { $0.type != .local } }
 }
 
 extension Origin {

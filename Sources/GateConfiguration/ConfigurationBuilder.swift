@@ -37,6 +37,7 @@ struct ConfigurationBuilder {
             SharedUpstreamCheck(apps: apps, drafts: self.draft.apps ?? []).check(&reading)
             SessionAPICheck(draft: self.draft, publicHost: publicURL.host).check(&reading)
             CookieStoreCheck(draft: self.draft, publicHost: publicURL.host).check(&reading)
+            LocalAccountsCheck(draft: self.draft).check(&reading)
         }
         guard let gateway = self.gateway else { return nil }
         var sessions = SessionSettings(

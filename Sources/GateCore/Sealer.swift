@@ -83,6 +83,11 @@ package struct Sealer: Sendable {
         return plain.map(Array.init)
     }
 
+    /// Whether the secret that seals now has sealed this.
+    package func sealsWithSecret(of sealed: [UInt8]) -> Bool {
+        sealed.count >= 9 && self.keys.first?.id == Array(sealed[1..<9])
+    }
+
     /// A tag that ``authenticates(_:of:for:)`` verifies: HMAC-SHA256, truncated to `count` bytes (RFC 2104 §5).
     package func tag(of message: [UInt8], for purpose: String, count: Int) -> [UInt8] {
         guard let key = self.keys.first else { return [] }

@@ -10,6 +10,12 @@ package enum EndpointPath: String, CaseIterable {
     case start
     /// Ends a sign-in; a provider's name follows.
     case callback
+    /// Takes the password or the code of a local account; the provider's name follows.
+    case password
+    /// The page on which a user chooses a password by a link; the provider's name follows.
+    case accountLink = "link"
+    /// The page on which a user of a local account changes the password and the second factor.
+    case credentials
     /// Ends the session.
     case signOut = "sign_out"
     /// Takes the logout tokens of a provider, whose name follows.
@@ -71,14 +77,14 @@ package enum EndpointPath: String, CaseIterable {
         case .signIn, .apps, .keys, .style, .icon, .pictures: [.get, .head]
         case .userinfo: [.get, .head, .post, .options]
         case .tokenKeys: [.get, .head, .options]
-        case .authorize, .endSession, .device: [.get, .post]
+        case .authorize, .endSession, .device, .accountLink, .credentials: [.get, .post]
         case .token, .register, .introspect, .revoke, .pushedRequests, .deviceAuthorization: [.post, .options]
         case .start: [.get]
         case .signOut, .account: [.get, .head, .post]
         case .auth: RequestMethod.common
         case .callback: [.get, .post]
         case .sessionTransfer, .resume, .frontChannelLogout: [.get]
-        case .backChannelLogout: [.post]
+        case .backChannelLogout, .password: [.post]
         }
     }
 
@@ -88,7 +94,8 @@ package enum EndpointPath: String, CaseIterable {
         case .signIn, .resume, .auth, .keys, .tokenKeys, .register, .style, .icon, .pictures: true
         case .authorize, .token, .introspect, .revoke, .pushedRequests, .deviceAuthorization, .device, .endSession,
             .start,
-            .callback, .signOut, .backChannelLogout, .frontChannelLogout, .userinfo, .apps, .account, .sessionTransfer:
+            .callback, .password, .accountLink, .credentials, .signOut, .backChannelLogout, .frontChannelLogout,
+            .userinfo, .apps, .account, .sessionTransfer:
             false
         }
     }
@@ -96,8 +103,9 @@ package enum EndpointPath: String, CaseIterable {
     /// Whether a provider's name may follow.
     var takesProvider: Bool {
         switch self {
-        case .start, .callback, .backChannelLogout, .frontChannelLogout: true
-        case .signIn, .signOut, .userinfo, .apps, .account, .pictures, .sessionTransfer, .resume, .auth, .keys, .style,
+        case .start, .callback, .password, .accountLink, .backChannelLogout, .frontChannelLogout: true
+        case .credentials, .signIn, .signOut, .userinfo, .apps, .account, .pictures, .sessionTransfer, .resume, .auth,
+            .keys, .style,
             .icon, .authorize,
             .token,
             .register, .introspect, .revoke, .pushedRequests, .deviceAuthorization, .device, .endSession, .tokenKeys:

@@ -47,6 +47,8 @@ extension Endpoints {
             of: session.profile,
             provider: self.runtime.provider(session.provider)?.name ?? session.provider,
             apps: "\(origin)/oauth2/apps",
+            credentials: self.runtime.provider(session.provider)?.accounts == nil
+                ? nil : "\(origin)/oauth2/credentials",
             in: self.language(of: request)
         )
         return Rendering.page(200, html, formTargets: self.signOutTargets(of: session, request))

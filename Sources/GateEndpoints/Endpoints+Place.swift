@@ -31,8 +31,11 @@ extension Endpoints {
                     path: self.runtime.carried(path, on: origin.host, for: request.client)
                 )
             }
-        case .account, .pictures, .signOut, .backChannelLogout, .frontChannelLogout, .userinfo, .apps, .auth, .keys,
-            .style, .icon,
+        case .password:
+            return request.form.flatMap { self.attempt(named: $0, in: request) }.map { self.place(of: $0.returnPath) }
+        case .account, .pictures, .accountLink, .credentials, .signOut, .backChannelLogout, .frontChannelLogout,
+            .userinfo, .apps, .auth,
+            .keys, .style, .icon,
             .authorize,
             .token, .register, .introspect, .revoke, .pushedRequests, .deviceAuthorization, .device, .endSession,
             .tokenKeys, nil:
@@ -70,7 +73,7 @@ extension Endpoints {
     }
 
     /// The host and the path that a return path leads to, also through a session transfer.
-    private func target(of path: ReturnPath) -> (host: String, path: ReturnPath) {
+    func target(of path: ReturnPath) -> (host: String, path: ReturnPath) {
         self.transferRequest(in: path).map { ($0.origin.host, $0.path) } ?? (self.runtime.publicOrigin.host, path)
     }
 
@@ -119,7 +122,7 @@ extension Endpoints {
     static let maxHint = 256
 
     /// The parameters of a client's request that a return path leads to; nil if it leads elsewhere.
-    private func authorizationForm(of path: ReturnPath, now: Instant) -> Form? {
+    func authorizationForm(of path: ReturnPath, now: Instant) -> Form? {
         guard self.runtime.issuer != nil else { return nil }
         let whole = self.whole(path, on: self.runtime.publicOrigin.host, now: now).value
         let sides = whole.split(separator: "?", maxSplits: 1)

@@ -119,20 +119,23 @@ extension Endpoints {
         try self.runtime.signIns.start(by: request.client, within: self.runtime.limits.signIns)
         try self.runtime.signIns.acquire(within: self.runtime.limits.signIns)
         defer { self.runtime.signIns.release() }
+        guard let party = provider.relyingParty, let reach = provider.reach else {
+            return try self.start(request, with: provider)
+        }
         guard provider.waiting.acquire() else { throw provider.busy }
         defer { provider.waiting.release() }
         do throws(Failure) {
-            try await provider.reach.admit(provider.relyingParty)
+            try await reach.admit(party)
         } catch {
             self.runtime.metrics.signIn(provider: id, result: error.code)
             throw error
         }
-        let isCrossSite = provider.relyingParty.definition.responseMode == .formPost
+        let isCrossSite = party.definition.responseMode == .formPost
         let silent = request.wantsSilence ? await self.profile(of: request, with: id) : nil
         let (location, attempt): (String, Attempt)
         do throws(Failure) {
             // The session that this sign-in replaces: its cookie does not come along with a form from the provider's site.
-            (location, attempt) = try await provider.relyingParty.authorization(
+            (location, attempt) = try await party.authorization(
                 returnPath: self.runtime.carried(request.returnPath, on: request.origin.host, for: request.client),
                 replacedTicket: isCrossSite ? request.ticket.flatMap { $0.isWholeSession ? nil : $0.text } : nil,
                 offersOtherAccounts: request.wantsOtherAccount,
@@ -145,11 +148,22 @@ extension Endpoints {
             throw error
         }
         // Seldom has to wait, so seldom has a task that outlives this request.
-        Task.immediate { await provider.reach.warm(provider.relyingParty) }
+        Task.immediate { await reach.warm(party) }
         guard let cookie = self.cookie(of: attempt.id, isCrossSite: isCrossSite) else {
             throw Failure(.openIDAttemptID, "an attempt without a proper id")
         }
-        var response = Rendering.redirect(to: location)
+        let response = Rendering.redirect(to: location)
+        return self.response(response, beginning: attempt, cookie, request)
+    }
+
+    /// A response that gives the browser the cookie of an attempt, and takes the surplus ones.
+    func response(
+        _ response: Response,
+        beginning attempt: Attempt,
+        _ cookie: GatewayCookie,
+        _ request: EndpointRequest
+    ) -> Response {
+        var response = response
         for old in GatewayCookie.surplusAttempts(in: request.cookies, at: self.runtime.publicOrigin) {
             if let dropped = self.attempt(in: old, of: request) { self.keepReturnPath(of: dropped, for: request) }
             response.addCookie(old.deletion)
@@ -160,7 +174,9 @@ extension Endpoints {
 
     /// Ends an attempt: the user is known and authorized for the app, and gets a new session.
     func callback(_ request: EndpointRequest, provider id: String, response: Form?) async throws(Failure) -> Response {
-        guard let provider = self.runtime.provider(id), self.isOnGatewayHost(request) else {
+        guard let provider = self.runtime.provider(id), let party = provider.relyingParty,
+            self.isOnGatewayHost(request)
+        else {
             throw Failure(.providerNone, "a callback for an unknown provider")
         }
         guard let response else { throw Failure(.openIDCallback, "the callback is not a form") }
@@ -171,7 +187,7 @@ extension Endpoints {
         defer { provider.waiting.release() }
         let signIn: GateOpenID.SignIn
         do throws(Failure) {
-            signIn = try await provider.relyingParty.signIn(
+            signIn = try await party.signIn(
                 callback: response,
                 attempt: attempt,
                 looksUpGroups: self.runtime.needsGroups(of: id)
@@ -200,7 +216,7 @@ extension Endpoints {
                 return self.withPage(attempt)
             }
         }
-        return try await self.enter(signIn, attempt: attempt, request: request)
+        return try await self.enter(self.runtime.kept(signIn), attempt: attempt, request: request)
     }
 
     /// How much later the clock of a provider may be than ours.
@@ -227,8 +243,9 @@ extension Endpoints {
         return response
     }
 
-    private func enter(
-        _ signIn: GateOpenID.SignIn,
+    /// Gives the user of a sign-in a new session, if the policy of the app that it is for permits.
+    func enter(
+        _ signIn: GateSessions.SignIn,
         attempt: Attempt,
         request: EndpointRequest
     ) async throws(Failure) -> Response {
@@ -240,7 +257,7 @@ extension Endpoints {
         let once = SingleUse("attempt", attempt.id, until: attempt.expiry)
         let spent = Failure(.openIDAttemptSpent, "this callback was used before")
         let destination = self.destination(of: attempt.returnPath, now: request.now)
-        var known = self.runtime.kept(signIn)
+        var known = signIn
         known.profile = profile
         known.began = request.arrival
         known.device = request.userAgent.flatMap { DeviceSummary.text(of: $0) }
@@ -328,7 +345,7 @@ extension Endpoints {
     }
 
     /// A callback whose attempt is lost or spent: a user with a session goes on, any other has to start again.
-    private func withoutAttempt(_ request: EndpointRequest, to path: ReturnPath) async throws(Failure) -> Response {
+    func withoutAttempt(_ request: EndpointRequest, to path: ReturnPath) async throws(Failure) -> Response {
         guard try await self.session(of: request) == nil else {
             return self.redirect(to: path)
         }
@@ -381,7 +398,7 @@ extension Endpoints {
     }
 
     /// The cookie of an attempt, named after the first bytes of its id.
-    private func cookie(of attempt: String, isCrossSite: Bool = false) -> GatewayCookie? {
+    func cookie(of attempt: String, isCrossSite: Bool = false) -> GatewayCookie? {
         guard let bytes = Base64URL.decode(attempt) else { return nil }
         let tag = bytes.prefix(4).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
         return GatewayCookie.attempt(tag, at: self.runtime.publicOrigin, isCrossSite: isCrossSite)

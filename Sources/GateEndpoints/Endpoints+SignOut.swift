@@ -157,8 +157,8 @@ extension Endpoints {
         if let hint = session.idToken, hint.count <= Endpoints.maxHintLength {
             hint.withText { form.append("id_token_hint", $0) }
         }
-        if let provider = self.runtime.provider(session.provider) {
-            form.append("client_id", provider.relyingParty.clientID)
+        if let party = self.runtime.provider(session.provider)?.relyingParty {
+            form.append("client_id", party.clientID)
         }
         form.append("post_logout_redirect_uri", "\(self.runtime.publicOrigin)/oauth2/sign_out")
         form.append("state", text)

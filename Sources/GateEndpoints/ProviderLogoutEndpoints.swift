@@ -20,8 +20,8 @@ struct ProviderLogoutEndpoints: Sendable {
     /// OpenID Connect Back-Channel Logout §2.8. It is 200 only after the sessions have ended.
     func backChannel(_ request: EndpointRequest, provider id: String) async -> Response {
         do throws(Failure) {
-            let provider = try self.provider(id, for: request)
-            try await self.endSessions(request, provider)
+            let (provider, party) = try self.provider(id, for: request)
+            try await self.endSessions(request, provider, party)
             self.runtime.metrics.providerLogout(provider: id, channel: "back", result: "ok")
             return Response(200)
         } catch {
@@ -39,8 +39,8 @@ struct ProviderLogoutEndpoints: Sendable {
     /// OpenID Connect Front-Channel Logout §2, §3. The page is the same whether a session ended or not, and nothing is
     /// revoked at the provider.
     func frontChannel(_ request: EndpointRequest, provider id: String) async throws(Failure) -> Response {
-        let provider = try self.provider(id, for: request)
-        var page = Rendering.framedPage(by: provider.relyingParty.pageOrigins)
+        let party = try self.provider(id, for: request).party
+        var page = Rendering.framedPage(by: party.pageOrigins)
         let (sessions, host, now) = (self.runtime.sessions, request.origin.host, request.now)
         guard let ticket = request.ticket, let issuer = request.query?["iss"], let named = request.query?["sid"],
             let session = try await sessions.session(for: ticket, host: host, now: now), session.provider == id,
@@ -54,15 +54,24 @@ struct ProviderLogoutEndpoints: Sendable {
         return page
     }
 
-    private func provider(_ id: String, for request: EndpointRequest) throws(Failure) -> RuntimeProvider {
-        guard let provider = self.runtime.provider(id), request.origin.host == self.runtime.publicOrigin.host else {
+    private func provider(
+        _ id: String,
+        for request: EndpointRequest
+    ) throws(Failure) -> (provider: RuntimeProvider, party: RelyingParty) {
+        guard let provider = self.runtime.provider(id), let party = provider.relyingParty,
+            request.origin.host == self.runtime.publicOrigin.host
+        else {
             throw Failure(.providerNone, "a logout of an unknown provider")
         }
-        return provider
+        return (provider, party)
     }
 
     /// Verifies the token and ends the sessions that it names, also if the client disconnects meanwhile.
-    private func endSessions(_ request: EndpointRequest, _ provider: RuntimeProvider) async throws(Failure) {
+    private func endSessions(
+        _ request: EndpointRequest,
+        _ provider: RuntimeProvider,
+        _ party: RelyingParty
+    ) async throws(Failure) {
         let (limiter, limits) = (self.runtime.signIns, self.runtime.limits.signIns)
         try limiter.refuseIfLogoutsFail(request.client, within: limits)
         guard provider.logouts.acquire() else { throw Failure(.logoutBusy, "too many logouts of \(provider.id)") }
@@ -71,8 +80,8 @@ struct ProviderLogoutEndpoints: Sendable {
             guard let text = request.form?["logout_token"] else {
                 throw Failure(.logoutRequest, "the body is not a form with one logout_token")
             }
-            let token = try await provider.relyingParty.logoutToken(text)
-            try await self.end(token, of: provider, now: request.now)
+            let token = try await party.logoutToken(text)
+            try await self.end(token, of: provider, party, now: request.now)
         } catch {
             // A provider's own retries, and keys that could not be fetched, do not count against the client.
             let counts = error.reason != .logoutReplayed && error.reason != .logoutUnverified
@@ -81,8 +90,13 @@ struct ProviderLogoutEndpoints: Sendable {
         }
     }
 
-    private func end(_ token: LogoutToken, of provider: RuntimeProvider, now: Instant) async throws(Failure) {
-        let isProfiles = provider.relyingParty.definition.usesSubjectClaim
+    private func end(
+        _ token: LogoutToken,
+        of provider: RuntimeProvider,
+        _ party: RelyingParty,
+        now: Instant
+    ) async throws(Failure) {
+        let isProfiles = party.definition.usesSubjectClaim
         let logout = ProviderLogout(
             provider: provider.id,
             issuer: token.issuer,

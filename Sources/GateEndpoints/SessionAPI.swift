@@ -80,7 +80,7 @@ struct SessionAPI: Sendable {
             let response: Response
             switch operation {
             case .register, .login:
-                let message = "the gateway has no local accounts: sign in at /oauth2/authorize (RFC 8252)"
+                let message = "no password is taken here: sign in at /oauth2/authorize (RFC 8252)"
                 throw APIError(501, "not_enabled", message, .signIn)
             case .refresh: response = try await self.refresh(request, &client)
             case .logout: response = try await self.logOut(request, &client)

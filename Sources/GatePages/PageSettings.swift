@@ -52,6 +52,20 @@ package enum PageName: String, CaseIterable, Sendable {
     case deviceConsent = "device_consent"
     /// What follows that.
     case deviceDone = "device_done"
+    /// The name and the password of a local account.
+    case password
+    /// The code after the password.
+    case code
+    /// A new password, by a link.
+    case choosePassword = "choose_password"
+    /// What follows that.
+    case passwordChosen = "password_chosen"
+    /// The password and the second factor of a local account.
+    case credentials
+    /// The recovery codes, which are shown once.
+    case recoveryCodes = "recovery_codes"
+    /// What follows a change of credentials.
+    case credentialsChanged = "credentials_changed"
 
     /// The name of the file in `pages.templates`.
     package var file: String { "\(self.rawValue).mustache" }

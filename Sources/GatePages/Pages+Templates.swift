@@ -5,7 +5,7 @@ extension Pages {
     static let builtIn: [PageName: PageTemplate] = [
         .frame: frame, .signIn: signIn, .signOut: signOut, .signedOut: signedOut, .error: error, .apps: apps,
         .account: account, .consent: consent, .device: device, .deviceConsent: deviceConsent, .deviceDone: deviceDone,
-    ]
+    ].merging(accounts) { $1 }
 
     private static let frame = PageTemplate(
         """
@@ -182,7 +182,8 @@ extension Pages {
         <h2>{{t.data_title}}</h2>
         <p>{{t.data_text}}</p>
         </section>
-        <p class="fine"><a href="{{appsAddress}}">{{t.show_apps}}</a></p>
+        <p class="fine">{{#hasCredentials}}<a href="{{credentialsAddress}}">{{t.credentials_title}}</a> · {{/hasCredentials}}\
+        <a href="{{appsAddress}}">{{t.show_apps}}</a></p>
 
         """
     )

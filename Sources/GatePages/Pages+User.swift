@@ -35,10 +35,12 @@ extension Pages {
         of profile: Profile,
         provider: String,
         apps: String,
+        credentials: String? = nil,
         in language: PageLanguage
     ) -> String {
         var values = view.values(of: profile, provider: provider, in: language)
         values["appsAddress"] = apps
+        (values["credentialsAddress"], values["hasCredentials"]) = (credentials ?? "", credentials != nil)
         return self.render(.account, title: language.template(.accountTitle), values, in: language, isWide: true)
     }
 }

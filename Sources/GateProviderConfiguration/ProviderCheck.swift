@@ -11,6 +11,7 @@ extension ProviderDraft {
         _ keys: [Key<ProviderDraft>],
         _ reading: inout DecodingContext
     ) {
+        guard self.type != .local else { return self.checkLocal(written, keys, &reading) }
         let before = reading.errors
         self.checkSecret(written, &reading)
         self.checkProfile(&reading)
@@ -46,7 +47,9 @@ extension ProviderDraft {
         }
         for key in keys where key.traits.requiredBy.contains(type.name) && written.keys[key.name] == nil {
             let example = key.example.map { ", such as '\(key.name): \($0)'" } ?? ""
-            reading.error("a provider of type \(type.name) needs '\(key.name)'\(example)", at: written.mark)
+            let isOfAll = key.traits.requiredBy.count == ProviderType.all.count
+            let subject = isOfAll ? "a provider" : "a provider of type \(type.name)"
+            reading.error("\(subject) needs '\(key.name)'\(example)", at: written.mark)
         }
     }
 

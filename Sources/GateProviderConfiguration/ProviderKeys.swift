@@ -14,7 +14,8 @@ extension Mapping<ProviderDraft> {
             .oneOf("a type of provider", otherwise: ProviderDraft.otherNamesOfTypes),
             .init(isRequired: true, example: "google"),
             "What kind of provider it is; `oidc` is any OpenID Connect provider, `oauth2` one without ID tokens, whose "
-                + "endpoints and profile are written here."
+                + "endpoints and profile are written here; `local` has accounts with passwords in the gateway itself, see "
+                + "[accounts.md](accounts.md)."
         ),
         Key(
             "name",
@@ -43,7 +44,11 @@ extension Mapping<ProviderDraft> {
             "client_id",
             \.clientID,
             .text,
-            .init(isRequired: true, example: "1234.apps.googleusercontent.com"),
+            .init(
+                default: .words("(required, except with `local`)"),
+                example: "1234.apps.googleusercontent.com",
+                requiredBy: ProviderType.all.map(\.name)
+            ),
             "The client id that the provider issued."
         ),
         Key(

@@ -51,6 +51,8 @@ package struct ProviderDraft: Sendable {
     var tls: ProviderTLSDraft?
     var proxy: WebURL?
     var profile: [Named<[Located<String>]>]?
+    var linkLifetime: Duration?
+    var breachedPasswords: String?
 }
 
 extension ProviderDraft {
@@ -72,6 +74,7 @@ extension ProviderDraft {
                 "pingfederate", "pingidentity", "salesforce", "zitadel",
             ],
             "oauth2": ["oauth", "oauth-2", "custom", "generic"],
+            "local": ["accounts", "basic", "htpasswd", "password", "passwords"],
         ]
         let pairs = names.flatMap { type, others in others.map { ($0, type) } }
         return Dictionary(pairs) { first, _ in first }
@@ -103,7 +106,8 @@ extension Mapping<ProviderDraft> {
         check: { provider, written, reading in provider.check(written, keys, &reading) }
     )
 
-    private static let keys = registrationKeys + addressKeys + restrictionKeys + protocolKeys + identityKeys
+    private static let keys =
+        registrationKeys + addressKeys + restrictionKeys + protocolKeys + identityKeys + localKeys
 }
 
 extension Mapping<ProviderTLSDraft> {
@@ -136,6 +140,7 @@ extension Mapping<ProviderTLSDraft> {
 extension ProviderDraft {
     /// The settings of a complete provider, or nil if a required part is missing.
     package func settings(id: String) -> ProviderSettings? {
+        if self.type == .local { return self.settings(id: id, type: .local, clientID: "") }
         guard let type = self.type, let clientID = self.clientID, self.clientSecret != nil || self.privateKey != nil
         else { return nil }
         return self.settings(id: id, type: type, clientID: clientID)
@@ -184,6 +189,8 @@ extension ProviderDraft {
         settings.caFile = self.tls?.caFile
         settings.pins = self.tls?.pins?.policy
         settings.proxy = self.proxy
+        settings.local.linkLifetime = self.linkLifetime ?? settings.local.linkLifetime
+        settings.local.breachedPasswords = self.breachedPasswords
         settings.profile = Dictionary((self.profile ?? []).map { ($0.name, $0.value.map(\.value)) }) { first, _ in first
         }
         return settings

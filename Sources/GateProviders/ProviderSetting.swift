@@ -56,6 +56,10 @@ package enum ProviderSetting: String, Sendable, CaseIterable {
     case pushedAuthorization = "pushed_authorization"
     /// Whether tokens are revoked when the user signs out.
     case revokeTokens = "revoke_tokens"
+    /// How long a link is valid by which a user chooses a password.
+    case linkLifetime = "link_lifetime"
+    /// The file of passwords that are publicly known.
+    case breachedPasswords = "breached_passwords"
 
     /// What every OpenID Connect provider has.
     package static let openID: Set<ProviderSetting> = [

@@ -74,6 +74,13 @@ enum RedisScript: String, CaseIterable {
         return 1
         """
 
+    /// Adds a member with a score to a sorted set that does not expire.
+    case addPermanent = """
+        redis.call('ZADD', KEYS[1], ARGV[2], ARGV[1])
+        redis.call('PERSIST', KEYS[1])
+        return 1
+        """
+
     /// The members of a sorted set after a score and a member, with their scores; from the start if that is empty.
     ///
     /// The place is found by adding a member that comes next after the given one: that may have been removed.
@@ -88,7 +95,7 @@ enum RedisScript: String, CaseIterable {
         return redis.call('ZRANGE', KEYS[1], start, start + tonumber(ARGV[3]) - 1, 'WITHSCORES')
         """
 
-    /// Writes a value for this long if the present one is as expected: value, time to live, expected value (empty for none),
+    /// Writes a value for this long if the present one is as expected: value, time to live (0 for no end), expected value (empty for none),
     /// time; 0 if there is another one. A value begins with its end; one that has ended by the time does not count.
     case replaceValue = """
         local known = redis.call('GET', KEYS[1])
@@ -96,7 +103,11 @@ enum RedisScript: String, CaseIterable {
         local expires = known and tonumber(string.match(known, '^(-?%d+)\\n'))
         if expires and expires <= tonumber(ARGV[4]) then known = false end
         if (known or '') ~= ARGV[3] then return 0 end
-        redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+        if ARGV[2] == '0' then
+            redis.call('SET', KEYS[1], ARGV[1])
+        else
+            redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+        end
         return 1
         """
 

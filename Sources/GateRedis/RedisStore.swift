@@ -7,7 +7,7 @@ internal import Synchronization
 
 /// A session store in Redis, shared by any number of gateways.
 ///
-/// Keys, each with the prefix `gatehouse:`; all expire by themselves:
+/// Keys, each with the prefix `gatehouse:`; all but the entries of local accounts expire by themselves:
 ///
 /// - `s:KEY`, a hash: the version of the record (`v`), its family (`f`), times (`c`, `u`, `e`), sealed session (`d`),
 ///   labels (`l`) and card (`k`); a release before may have written it without the last two.
@@ -470,12 +470,9 @@ extension RedisStore {
 
     /// Adds or replaces an entry.
     package func put(_ entry: StoreEntry) async throws(Failure) {
-        let time = self.time(of: entry)
+        let set = RedisCommand("SET").with(Self.name(entry.kind, entry.key)).with(Self.value(of: entry))
         _ = try await self.client.replies(to: [
-            RedisCommand("SET").with(Self.name(entry.kind, entry.key)).with(Self.value(of: entry)).with("PX").with(
-                time
-            ),
-            RedisScript.addExpiring.command(Self.index(of: entry.kind)).with(entry.key).with(time),
+            self.time(of: entry).map { set.with("PX").with($0) } ?? set, self.indexing(entry),
         ])
     }
 
@@ -485,24 +482,37 @@ extension RedisStore {
         by entry: StoreEntry,
         at now: Instant
     ) async throws(Failure) -> Bool {
-        let time = self.time(of: entry)
-        let replies = try await self.client.replies(to: [
-            RedisScript.replaceValue.command(Self.name(entry.kind, entry.key)).with(Self.value(of: entry)).with(time)
-                .with(current.map(Self.value) ?? []).with(now.seconds),
-            // A key of the index without an entry is skipped.
-            RedisScript.addExpiring.command(Self.index(of: entry.kind)).with(entry.key).with(time),
-        ])
+        let isRemoval = current?.isPermanent ?? false && !entry.isPermanent
+        let replacing = RedisScript.replaceValue.command(Self.name(entry.kind, entry.key)).with(Self.value(of: entry))
+            .with(self.time(of: entry) ?? 0).with(current.map(Self.value) ?? []).with(now.seconds)
+        // A key of the index without an entry is skipped.
+        let replies = try await self.client.replies(to: [replacing] + (isRemoval ? [] : [self.indexing(entry)]))
         switch replies[0] {
         case .integer(0): return false
-        case .integer(1): return true
+        case .integer(1):
+            guard isRemoval else { return true }
+            // Only now: had another gateway been first, its entry would be missing in the index.
+            let removing = RedisCommand("ZREM").with(Self.index(of: entry.kind)).with(entry.key)
+            _ = try await self.client.reply(to: removing)
+            return true
         default: throw self.client.unexpected("SET")
         }
     }
 
     /// The milliseconds for which Redis keeps an entry: longer than it lasts, since the clock of the gateway that reads it may
-    /// be late.
-    private func time(of entry: StoreEntry) -> Int64 {
-        (max(entry.expires.since(self.clock.now), .zero) + Self.clockMargin).wholeMilliseconds
+    /// be late; nil for one that does not expire, which has no time to live, so that Redis never evicts it before others.
+    private func time(of entry: StoreEntry) -> Int64? {
+        guard !entry.isPermanent else { return nil }
+        return (max(entry.expires.since(self.clock.now), .zero) + Self.clockMargin).wholeMilliseconds
+    }
+
+    /// Adds the key of an entry to the index of its kind, in which either all entries expire or none does.
+    private func indexing(_ entry: StoreEntry) -> RedisCommand {
+        let index = Self.index(of: entry.kind)
+        guard let time = self.time(of: entry) else {
+            return RedisScript.addPermanent.command(index).with(entry.key).with(entry.expires.seconds)
+        }
+        return RedisScript.addExpiring.command(index).with(entry.key).with(time)
     }
 
     /// The value of an entry in Redis, which ``entry(_:_:from:at:)`` reads.

@@ -10,10 +10,12 @@ extension RuntimeConfiguration {
     ///
     /// The sign-out neither waits for it nor depends on it.
     package func revokeTokens(of session: Session) {
-        guard let grant = session.grant, let provider = self.provider(session.provider) else { return }
+        guard let grant = session.grant, let provider = self.provider(session.provider),
+            let party = provider.relyingParty
+        else { return }
         Task {
             do throws(Failure) {
-                guard case .revoked = try await provider.relyingParty.revoke(grant) else { return }
+                guard case .revoked = try await party.revoke(grant) else { return }
                 self.metrics.tokensRevoked(provider: provider.id, result: "ok")
             } catch {
                 self.metrics.tokensRevoked(provider: provider.id, result: error.code)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import GateAccounts
 internal import GateAppConfiguration
 package import GateAssertion
 package import GateConfiguration
@@ -294,10 +295,7 @@ package struct RuntimeProvider: Sendable {
     package let id: String
     /// The text of its button.
     package let buttonText: String
-    /// The code flow with it.
-    package let relyingParty: RelyingParty
-    /// Whether its hosts may be called.
-    package let reach: ProviderReachability
+    private let means: Means
     /// The path of the file with the mark on its button.
     package let icon: String?
     /// The domains of email addresses whose users sign in here.
@@ -308,6 +306,14 @@ package struct RuntimeProvider: Sendable {
     package let waiting = ConcurrencyLimiter(limit: 400)
     /// Limits the logouts of this provider that are in progress.
     package let logouts = ConcurrencyLimiter(limit: 100)
+
+    /// How its users sign in.
+    private enum Means: Sendable {
+        /// At a server, with the code flow.
+        case server(RelyingParty, ProviderReachability)
+        /// Here, with a password.
+        case accounts(LocalAccounts)
+    }
 
     /// A provider of the configuration.
     package init(
@@ -324,8 +330,41 @@ package struct RuntimeProvider: Sendable {
         self.icon = icon
         self.domains = domains
         self.buttonText = buttonText
-        self.relyingParty = relyingParty
-        self.reach = reach
+        self.means = .server(relyingParty, reach)
+    }
+
+    /// A provider of the configuration with local accounts.
+    package init(
+        id: String,
+        buttonText: String,
+        accounts: LocalAccounts,
+        icon: String? = nil,
+        domains: Set<String> = []
+    ) {
+        self.id = id
+        self.icon = icon
+        self.domains = domains
+        self.isFailing = { false }
+        self.buttonText = buttonText
+        self.means = .accounts(accounts)
+    }
+
+    /// The code flow with it; nil for local accounts.
+    package var relyingParty: RelyingParty? {
+        guard case .server(let party, _) = self.means else { return nil }
+        return party
+    }
+
+    /// Whether its hosts may be called; nil for local accounts.
+    package var reach: ProviderReachability? {
+        guard case .server(_, let reach) = self.means else { return nil }
+        return reach
+    }
+
+    /// The local accounts; nil for a server.
+    package var accounts: LocalAccounts? {
+        guard case .accounts(let accounts) = self.means else { return nil }
+        return accounts
     }
 
     /// The name for users, as its button has it.
@@ -335,6 +374,7 @@ package struct RuntimeProvider: Sendable {
 
     /// The label of its button: in the language of the user, unless the operator wrote it.
     package var label: PageButton.Label {
+        if self.buttonText == LocalAccounts.buttonText { return .text(.signInWithPassword) }
         let prefix = "Sign in with "
         guard self.buttonText.hasPrefix(prefix) else { return .fixed(self.buttonText) }
         return .provider(String(self.buttonText.dropFirst(prefix.count)))

@@ -161,6 +161,7 @@ extension SessionLookUp {
             let now = self.runtime.clock.now
             // Another gateway may have been first.
             guard self.policy.state(of: stored.session, at: now) != .confirmed else { return .changed }
+            if let accounts = provider.accounts { return try await self.recheck(stored, with: accounts) }
             guard let grant = stored.session.grant, grant.isUsable(at: now) else {
                 // A provider that is down would show the user nothing.
                 if let wait = self.runtime.rechecks.pause(of: provider.id) { return self.paused(provider, wait) }
@@ -266,10 +267,13 @@ extension SessionLookUp {
         let user = RecheckedUser(grant: grant, profile: session.profile, idToken: session.idToken)
         let isStale = self.policy.state(of: session, at: self.runtime.clock.now) == .stale
         let looksUpGroups = self.runtime.needsGroups(of: provider.id)
+        guard let party = provider.relyingParty else {
+            return .failure(Failure(.providerNone, "\(provider.id) has no server to ask"))
+        }
         let work = Task { () -> Result<RecheckResult, Failure> in
             do throws(Failure) {
                 return .success(
-                    try await provider.relyingParty.recheck(
+                    try await party.recheck(
                         user,
                         looksUpGroups: looksUpGroups,
                         acceptsPartial: isStale
@@ -305,13 +309,13 @@ extension SessionLookUp {
         var change = self.runtime.kept(signIn)
         self.runtime.keepGroups(of: &change.profile)
         let policy = self.policy
-        let pause = provider.relyingParty.definition.recheckPause
+        let pause = provider.relyingParty?.definition.recheckPause ?? .zero
         let confirmed = policy.confirmation(at: self.runtime.clock.now, isPartial: isPartial, pause: pause)
         return await self.store(change, in: stored, confirmed: confirmed)
     }
 
     /// Writes a result, more than once if the store fails: what the provider issued is lost otherwise.
-    private func store(
+    func store(
         _ change: GateSessions.SignIn,
         in stored: StoredSession,
         confirmed: Instant?

@@ -313,7 +313,7 @@ extension SQLiteStore {
         by entry: StoreEntry,
         at now: Instant
     ) async throws(Failure) -> Bool {
-        try await self.write { database in
+        try await self.write(isDurable: entry.isPermanent || current?.isPermanent ?? false) { database in
             guard try SQLiteStore.entry(entry.kind, entry.key, at: now, in: database) == current else { return false }
             try SQLiteStore.put(entry, in: database)
             return true
@@ -548,7 +548,9 @@ extension SQLiteStore {
         }
     }
 
+    /// Writes in a transaction; a durable one also survives a loss of power, which costs a sync of the disk.
     private func write<Value: Sendable>(
+        isDurable: Bool = false,
         _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws(Failure) -> Value {
         let deadline = ContinuousClock.now + self.patience
@@ -558,6 +560,8 @@ extension SQLiteStore {
                 // Checked before the transaction, which may wait for another process.
                 try SQLiteStore.checkTurn(deadline)
                 return try pool.writeWithoutTransaction { database in
+                    if isDurable { try database.execute(sql: "PRAGMA synchronous = FULL") }
+                    defer { if isDurable { try? database.execute(sql: "PRAGMA synchronous = NORMAL") } }
                     // GRDB's own transactions prepare these statements each time.
                     try database.cachedStatement(sql: "BEGIN IMMEDIATE").execute()
                     do {

@@ -71,6 +71,11 @@ package struct GatewayCookie: Sendable, Hashable {
         GatewayCookie(GatewayCookie.lastProviderBase, at: origin, seconds: 400 * 86_400)
     }
 
+    /// The cookie that marks a browser from which the user of a local account has signed in.
+    package static func device(at origin: Origin, for time: Duration) -> GatewayCookie {
+        GatewayCookie(GatewayCookie.deviceBase, at: origin, seconds: Int(time.components.seconds))
+    }
+
     /// The value of the `Set-Cookie` field that sets the cookie; `value` is base64url.
     package func setting(_ value: String) -> String {
         self.line(value: value, seconds: self.seconds)
@@ -129,6 +134,7 @@ extension GatewayCookie {
     fileprivate static let transferBase = "gatehouse-handover-"
     fileprivate static let lastProviderBase = "gatehouse-provider"
     fileprivate static let signOutBase = "gatehouse-sign-out"
+    fileprivate static let deviceBase = "gatehouse-device"
 
     private static let maxDeletions = 16
 
@@ -191,7 +197,8 @@ extension GatewayCookie {
         guard !tail.isEmpty else { return true }
         if tail[0] == UInt8(ascii: "_") { return (1..<tail.count).allSatisfy { (0x30...0x39).contains(tail[$0]) } }
         return rest.starts(with: GatewayCookie.attemptBase) || rest.starts(with: GatewayCookie.transferBase)
-            || rest.starts(with: GatewayCookie.signOutBase) || rest.starts(with: GatewayCookie.lastProviderBase)
+            || rest.starts(with: GatewayCookie.signOutBase) || rest.starts(with: GatewayCookie.deviceBase)
+            || rest.starts(with: GatewayCookie.lastProviderBase)
     }
 
     /// Whether a server may read a cookie as one of ours: a pair of a request's `Cookie` field, or the value of a

@@ -112,7 +112,17 @@ package struct StoreEntry: Sendable, Hashable {
         case signOut = "sign_out"
         /// A sign-in on another device that a client has begun.
         case device
+        /// A local account.
+        case account
+        /// A name of a local account.
+        case accountName = "account_name"
     }
+
+    /// The end of an entry that does not expire.
+    package static let never = Instant(seconds: 253_402_300_799)
+
+    /// Whether it stays until it is replaced by one that has expired.
+    package var isPermanent: Bool { self.expires == StoreEntry.never }
 
     /// What the entry is for.
     package var kind: Kind

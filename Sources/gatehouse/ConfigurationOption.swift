@@ -59,7 +59,7 @@ struct ConfigurationOption: ParsableArguments {
     ///
     /// - Throws: Exit code 1 if the file cannot be used or has no such provider.
     func provider(named name: String) throws -> ProviderSettings {
-        let providers = try self.load().configuration?.providers ?? []
+        let providers = try self.load().configuration?.servers ?? []
         guard let settings = providers.first(where: { $0.id == name }) else {
             let names = providers.map(\.id).joined(separator: ", ")
             printError("gatehouse: error: \(self.config) has no provider '\(name)'; it has \(names)")

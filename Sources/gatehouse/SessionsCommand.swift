@@ -239,8 +239,12 @@ struct RevokeSessions: ParsableCommand {
 struct UsersCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "users",
-        abstract: "Lists the users who have signed in to a running gateway.",
-        subcommands: [ListUsers.self]
+        abstract: "Lists the users who have signed in to a running gateway, and changes its local accounts.",
+        discussion: "Local accounts are those of a provider of type local. See docs/accounts.md.",
+        subcommands: [
+            ListUsers.self, AddAccount.self, ShowAccount.self, SetAccount.self, DisableAccount.self, EnableAccount.self,
+            ResetAccount.self, RemoveAccount.self, ImportAccounts.self,
+        ]
     )
 }
 
@@ -248,12 +252,35 @@ struct UsersCommand: ParsableCommand {
 struct ListUsers: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "Lists the users who have signed in during the last 400 days, with the profile of the last sign-in."
+        abstract: "Lists the users who have signed in during the last 400 days, with the profile of the last sign-in.",
+        discussion: "With --local it lists the local accounts, also of users who have never signed in."
     )
 
     @OptionGroup var list: ListOptions
 
+    @Flag(help: "List the local accounts.")
+    var local = false
+
+    @Option(help: ArgumentHelp("With --local: only those of this provider.", valueName: "name"))
+    var provider: String?
+
+    func validate() throws {
+        guard self.local || self.provider == nil else { throw ValidationError("--provider needs --local") }
+    }
+
     func run() throws {
+        guard !self.local else {
+            return try self.list.printList(
+                of: "/v1/accounts",
+                [("provider", self.provider)],
+                by: "created",
+                [
+                    ("USER", { $0["user"]?.string }), ("EMAIL", { $0["email"]?.string }),
+                    ("USER NAME", { $0["username"]?.string }), ("NAME", { $0["name"]?.string }),
+                    ("STATE", { AccountState.text(of: $0) }), ("CREATED", { TimeArgument.text($0["created"]) }),
+                ]
+            )
+        }
         try self.list.printList(
             of: "/v1/users",
             by: "last_sign_in",

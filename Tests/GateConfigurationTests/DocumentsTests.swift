@@ -35,7 +35,7 @@ import Testing
             ]
         )
         let provider = schema["properties"]?["providers"]?["patternProperties"]?.object?.values.first
-        #expect(provider?["required"] == ["type", "client_id"])
+        #expect(provider?["required"] == ["type"])
         let pins = provider?["properties"]?["tls"]?["properties"]?["pins"]?["anyOf"]?.array
         #expect(pins?.count == 2)
         let names: JSON = ["google-roots", "github-roots", "microsoft-roots"]

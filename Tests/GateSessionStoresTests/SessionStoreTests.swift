@@ -540,6 +540,34 @@ func record(_ number: UInt8, family: UInt8 = 0, sealed: [UInt8]? = nil) -> Sessi
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `an entry without an end stays until it is replaced by one that has ended`(kind: StoreKind) async throws {
+        let store = try await OpenStore(kind)
+        let later = noon.plus(100 * 366 * 86_400)
+        let keys = (UInt8(1)...3).map { self.label($0) }
+        let entries = keys.map { StoreEntry(kind: .account, key: $0, value: [$0[0]], expires: StoreEntry.never) }
+        for entry in entries { #expect(try await store.store.replace(nil, by: entry, at: noon)) }
+        var other = entries[0]
+        other.value = [9]
+        #expect(try await store.store.replace(nil, by: other, at: later) == false)
+        _ = try await store.store.removeExpired(at: later, idle: .seconds(1))
+        #expect(Set(try await store.store.entries(.account, from: [], limit: 10, at: later).items) == Set(entries))
+        let pages = try await store.store.entries(.account, from: [], limit: 2, at: later)
+        let rest = try await store.store.entries(.account, from: try #require(pages.next), limit: 2, at: later)
+        #expect(pages.items.count == 2 && rest.items.count == 1 && rest.next == nil)
+        var changed = entries[1]
+        changed.value = [8]
+        #expect(try await store.store.replace(entries[1], by: changed, at: noon))
+        let removed = StoreEntry(kind: .account, key: keys[0], value: [], expires: noon)
+        #expect(try await store.store.replace(entries[1], by: removed, at: noon) == false)
+        #expect(try await store.store.replace(entries[0], by: removed, at: noon))
+        #expect(try await store.store.entry(.account, keys[0], at: noon) == nil)
+        let left = Set(try await store.store.entries(.account, from: [], limit: 10, at: later).items)
+        #expect(left == [changed, entries[2]])
+        #expect(try await store.store.replace(nil, by: entries[0], at: noon), "the key is free again")
+        #expect(try await store.store.entries(.account, from: [], limit: 10, at: later).items.count == 3)
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `of fifty concurrent replacements of an entry one succeeds`(kind: StoreKind) async throws {
         let store = try await OpenStore(kind)
         for current in [nil, self.entry(1)] {

@@ -49,6 +49,11 @@ extension Failure {
         case signInTooMany
         case signInOverloaded
         case providerNone
+        case accountCredentials
+        case accountTooMany
+        case accountBusy
+        case accountLink
+        case accountNameTaken
         case clientRequest
         case clientRejected
 
@@ -729,6 +734,58 @@ extension Failure.Reason {
                 .signIn,
                 page: .providerNotFound,
                 documentation: "`providers.yaml` has no provider of this name."
+            )
+        case .accountCredentials:
+            Entry(
+                "account.credentials",
+                .forbidden,
+                .signIn,
+                page: .notSignedIn,
+                documentation: """
+                    A local account: a wrong password or code, a name without an account, or a disabled account. The page \
+                    shows the same in all cases, the log line names the case. See [accounts.md](accounts.md#guessing).
+                    """
+            )
+        case .accountTooMany:
+            Entry(
+                "account.too_many",
+                .tooMany,
+                .signIn,
+                documentation: """
+                    Too many passwords or codes were tried for one local account, so this one was not looked at. See \
+                    [accounts.md](accounts.md#guessing).
+                    """
+            )
+        case .accountBusy:
+            Entry(
+                "account.busy",
+                .overloaded,
+                .signIn,
+                retry: .within(1...10),
+                documentation: """
+                    Too many passwords of local accounts wait to be hashed. The limit keeps the CPU and the memory for \
+                    users who are signed in.
+                    """
+            )
+        case .accountLink:
+            Entry(
+                "account.link",
+                .malformedRequest,
+                .signIn,
+                page: .linkOver,
+                documentation: """
+                    A link by which a user chooses a password was used before, has expired or was replaced by a later one. \
+                    `gatehouse users reset` makes another.
+                    """
+            )
+        case .accountNameTaken:
+            Entry(
+                "account.name_taken",
+                .malformedRequest,
+                .signIn,
+                status: 409,
+                shown: "`gatehouse users`",
+                documentation: "An account with this email address or user name exists already."
             )
         case .clientRequest:
             Entry(
@@ -2366,16 +2423,6 @@ extension Failure.Kind {
 }
 
 extension Failure.Page {
-    /// All pages, each with a name of its own.
-    package static let all: [Self] = [
-        .badRequest, .signInRequired, .notAllowed, .appNotFound, .wrongMethod, .tooLarge, .tooMany, .providerFailed,
-        .providerNotVerified, .appFailed, .appTimedOut, .maintenance, .overloaded, .internalError, .signInNotCompleted,
-        .accountTooLarge, .sessionsNotKept, .signInExpired, .appNotKnown, .transferNotCompleted, .returnPathTooLong,
-        .returnPathLost, .notSignedIn, .providerInteraction, .accessDenied, .accessUndecided, .providerNotFound,
-        .endpointNotFound, .misdirected, .notNavigation, .crossSite, .unreadable, .headTooLarge, .targetTooLong,
-        .tooSlow, .methodNotAccepted,
-    ]
-
     fileprivate static let badRequest = Self(
         "bad_request",
         "The request was not understood",
@@ -2523,6 +2570,12 @@ extension Failure.Page {
         "You are not signed in",
         "The sign-in was cancelled, or this account may not be used here.",
         [.otherAccount]
+    )
+    fileprivate static let linkOver = Self(
+        "link_over",
+        "This link is not valid any more",
+        "It was used before, or it has expired. Ask the administrator for another one.",
+        [.signInAgain]
     )
     fileprivate static let providerInteraction = Self(
         "provider_interaction",

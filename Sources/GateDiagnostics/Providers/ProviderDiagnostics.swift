@@ -29,9 +29,9 @@ package struct ProviderDiagnostics: Sendable {
     ///   - clock: The time here.
     /// - Throws: `provider.none` if no provider has that name, or a `Failure` if calls cannot be made at all.
     package init(of configuration: Configuration, only name: String?, clock: WallClock = .system) throws(Failure) {
-        let providers = configuration.providers.filter { name == nil || $0.id == name }
-        guard !providers.isEmpty else {
-            let known = configuration.providers.map(\.id).joined(separator: ", ")
+        let providers = configuration.servers.filter { name == nil || $0.id == name }
+        guard !providers.isEmpty || name == nil else {
+            let known = configuration.servers.map(\.id).joined(separator: ", ")
             throw Failure(.providerNone, "the file has no provider '\(name ?? "")'; it has \(known)")
         }
         self.providers = providers

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateAccounts
 package import GateConfiguration
 package import GateCore
 internal import GateHTTP
@@ -50,21 +51,24 @@ extension Configuration {
 
     /// What is wrong with a provider that only shows when it is put to use, such as a private key of the wrong kind.
     package var providerFailures: [(provider: String, failure: Failure)] {
-        self.providers.compactMap { settings in
-            do throws(Failure) {
-                _ = try RelyingParty(
-                    definition: try ProviderDefinition(settings),
-                    settings: settings,
-                    redirectURI: self.gateway.publicURL.callback(of: settings.id),
-                    transport: NoTransport(),
-                    clock: .system,
-                    random: .system
-                )
-                return nil
-            } catch {
-                return (settings.id, error)
+        let local = self.providers.filter { $0.type == .local }
+            .compactMap { settings in settings.local.fileFailure.map { (settings.id, $0) } }
+        return local
+            + self.servers.compactMap { settings in
+                do throws(Failure) {
+                    _ = try RelyingParty(
+                        definition: try ProviderDefinition(settings),
+                        settings: settings,
+                        redirectURI: self.gateway.publicURL.callback(of: settings.id),
+                        transport: NoTransport(),
+                        clock: .system,
+                        random: .system
+                    )
+                    return nil
+                } catch {
+                    return (settings.id, error)
+                }
             }
-        }
     }
 }
 

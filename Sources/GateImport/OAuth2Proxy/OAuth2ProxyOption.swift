@@ -198,6 +198,9 @@ extension OAuth2ProxyOption {
         Self("skip_auth_strip_headers", .flag, .needless("identity headers of clients are always removed")),
     ]
 
+    private static let localUsers =
+        "hashes of htpasswd cannot be carried over; add the users to a provider of type local"
+
     private static let logging: [OAuth2ProxyOption] = [
         ("auth_logging", Kind.flag), ("auth_logging_format", .text), ("errors_to_info_log", .flag),
         ("exclude_logging_path", .list), ("logging_compress", .flag), ("logging_filename", .text),
@@ -211,7 +214,7 @@ extension OAuth2ProxyOption {
         Self("banner", .text, .lost("texts of the sign-in page are not supported yet")),
         Self("custom_sign_in_logo", .text, .lost("a logo is not supported yet")),
         Self("custom_templates_dir", .text, .lost("templates of pages are not supported yet")),
-        Self("display_htpasswd_form", .flag, .needless("the gateway has no passwords")),
+        Self("display_htpasswd_form", .flag, .needless("a provider of type local has its form anyway")),
         Self("footer", .text, .lost("texts of the sign-in page are not supported yet")),
         Self(
             "show_debug_on_error",
@@ -250,8 +253,8 @@ extension OAuth2ProxyOption {
         ),
         Self("force_https", .flag, .carried),
         Self("force_json_errors", .flag, .needless("scripts get errors as JSON")),
-        Self("htpasswd_file", .text, .lost("the gateway has no passwords; these users cannot sign in")),
-        Self("htpasswd_user_group", .list, .lost("the gateway has no passwords; these users cannot sign in")),
+        Self("htpasswd_file", .text, .lost(OAuth2ProxyOption.localUsers)),
+        Self("htpasswd_user_group", .list, .lost(OAuth2ProxyOption.localUsers)),
         Self("proxy_prefix", .text, .needless("the endpoints are always below /oauth2")),
         Self(
             "real_client_ip_header",

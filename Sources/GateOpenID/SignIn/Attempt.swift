@@ -60,7 +60,7 @@ package struct Attempt: Sendable, Hashable {
     }
 
     /// A new attempt with fresh secrets.
-    init(
+    package init(
         provider: String,
         returnPath: ReturnPath,
         replacedTicket: String?,

@@ -140,6 +140,11 @@ package struct RequestLog: Sendable {
         )
     }
 
+    /// The user of a local account has changed how they sign in.
+    package func credentialsChanged(_ user: String, _ change: String) {
+        self.audit.info("credentials changed", metadata: ["user": "\(RequestLog.plain(user))", "change": "\(change)"])
+    }
+
     /// A client got its first tokens for a user.
     package func grantBegan(_ client: String, of profile: Profile, session: String) {
         self.audit.info(

@@ -180,5 +180,9 @@ extension Failure.Page {
             "Cela ne fonctionne pas ici",
             "La passerelle n’accepte pas ce type de requête."
         ),
+        "link_over": (
+            "Ce lien n’est plus valide",
+            "Il a déjà servi ou a expiré. Demandez-en un autre à l’administrateur."
+        ),
     ]
 }

@@ -196,5 +196,9 @@ extension Failure.Page {
             "Das geht hier nicht",
             "Das Gateway nimmt diese Art von Anfrage nicht an."
         ),
+        "link_over": (
+            "Dieser Link ist nicht mehr gültig",
+            "Er wurde schon benutzt oder ist abgelaufen. Bitten Sie den Administrator um einen neuen."
+        ),
     ]
 }

@@ -171,5 +171,9 @@ extension Failure.Page {
             "Eso no funciona aquí",
             "La pasarela no acepta este tipo de solicitud."
         ),
+        "link_over": (
+            "Este enlace ya no es válido",
+            "Ya se usó o ha caducado. Pide otro al administrador."
+        ),
     ]
 }

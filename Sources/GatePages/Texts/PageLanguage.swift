@@ -141,3 +141,11 @@ extension PageLanguage {
         return (tag, Int(weight * 1000))
     }
 }
+
+extension Failure.Page {
+    /// All pages, each with a name of its own.
+    static let all: [Failure.Page] = {
+        var names: Set<String> = []
+        return Failure.Reason.allCases.map(\.entry.page).filter { names.insert($0.name).inserted }
+    }()
+}

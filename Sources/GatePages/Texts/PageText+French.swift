@@ -120,5 +120,70 @@ extension PageText {
         """,
         .deviceDenied:
             "Rien n’a été connecté. Si vous n’avez pas lancé cette demande, vous n’avez rien d’autre à faire.",
+        .signInWithPassword: "Se connecter avec un mot de passe",
+        .accountFormName: "Adresse e-mail ou nom d’utilisateur",
+        .accountFormPassword: "Mot de passe",
+        .accountFormForgotten:
+            """
+        Si vous avez oublié le mot de passe, demandez à l’administrateur un lien pour en choisir un autre.
+        """,
+        .accountFormWrong: "Le nom ou le mot de passe est incorrect.",
+        .accountFormLate: "Cela a pris trop de temps. Connectez-vous à nouveau.",
+        .accountFormWait: "Trop de tentatives. Patientez {{seconds}} secondes, puis réessayez.",
+        .codeTitle: "Saisir un code",
+        .codeLabel: "Les six chiffres de votre application d’authentification, ou l’un de vos codes de secours",
+        .codeWrong: "Le code est incorrect ou a déjà servi.",
+        .chooseTitle: "Choisissez un mot de passe",
+        .chooseNew: "Nouveau mot de passe, au moins 12 caractères",
+        .chooseRepeat: "Encore une fois le même",
+        .chooseButton: "Définir le mot de passe",
+        .chooseNote:
+            """
+        Plusieurs mots conviennent, les espaces aussi. Vous pouvez coller depuis un gestionnaire de mots de \
+        passe.
+        """,
+        .chooseDiffer: "Les deux mots de passe sont différents. Saisissez deux fois le même.",
+        .chosenTitle: "Votre mot de passe est défini",
+        .chosenText: "Le lien a été utilisé. Désormais, vous vous connectez avec ce mot de passe.",
+        .passwordShort: "Utilisez au moins {{count}} caractères. Plusieurs mots conviennent.",
+        .passwordLong: "Utilisez au plus {{count}} octets.",
+        .passwordRepetitive: "Utilisez au moins {{count}} caractères différents.",
+        .passwordPersonal:
+            """
+        Le mot de passe contient votre nom, votre adresse e-mail ou le nom de ce site. Choisissez-en un \
+        autre.
+        """,
+        .passwordBreached:
+            "Ce mot de passe est connu publiquement à la suite d’une fuite de données. Choisissez-en un autre.",
+        .credentialsTitle: "Mot de passe et codes",
+        .credentialsChange: "Changer le mot de passe",
+        .credentialsCurrent: "Mot de passe actuel",
+        .credentialsEnds: "Cela vous déconnecte partout ailleurs.",
+        .credentialsWrong: "Le mot de passe actuel est incorrect.",
+        .credentialsConflict: "Le compte a changé entre-temps. Réessayez.",
+        .credentialsDone: "Terminé",
+        .credentialsChanged: "Le mot de passe est changé. Vous êtes déconnecté partout ailleurs.",
+        .factorTitle: "Codes à la connexion",
+        .factorLeft: "Une application d’authentification est configurée. Il vous reste {{left}} codes de secours.",
+        .factorRemove: "Supprimer l’application d’authentification",
+        .factorRemoved: "L’application d’authentification est supprimée. Désormais, le mot de passe suffit.",
+        .factorAddTitle: "Ajouter des codes à la connexion",
+        .factorAddIntro:
+            """
+        Ouvrez le lien sur l’appareil où se trouve votre application d’authentification, ou saisissez-y le \
+        secret.
+        """,
+        .factorOpen: "Ouvrir dans une application d’authentification",
+        .factorDigits: "Les six chiffres affichés par l’application",
+        .factorAdd: "Ajouter l’application d’authentification",
+        .factorLate: "Cela a pris trop de temps. Reprenez le nouveau secret.",
+        .factorWrong: "Le code est incorrect. Vérifiez l’heure de l’appareil.",
+        .recoveryTitle: "Conservez ces codes",
+        .recoveryText:
+            """
+        L’application d’authentification est configurée. Si vous la perdez, chacun de ces codes vous \
+        connecte une fois. Ils ne sont affichés que maintenant.
+        """,
+        .recoveryKept: "Je les ai notés",
     ]
 }

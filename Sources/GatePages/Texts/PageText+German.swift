@@ -118,5 +118,66 @@ extension PageText {
         schließen.
         """,
         .deviceDenied: "Es wurde nichts angemeldet. Wenn Sie dies nicht begonnen haben, müssen Sie nichts weiter tun.",
+        .signInWithPassword: "Mit einem Passwort anmelden",
+        .accountFormName: "E-Mail-Adresse oder Benutzername",
+        .accountFormPassword: "Passwort",
+        .accountFormForgotten:
+            """
+        Wenn Sie das Passwort vergessen haben, bitten Sie den Administrator um einen Link, mit dem Sie ein \
+        neues wählen.
+        """,
+        .accountFormWrong: "Der Name oder das Passwort ist falsch.",
+        .accountFormLate: "Das hat zu lange gedauert. Melden Sie sich noch einmal an.",
+        .accountFormWait: "Zu viele Versuche. Warten Sie {{seconds}} Sekunden und versuchen Sie es dann noch einmal.",
+        .codeTitle: "Code eingeben",
+        .codeLabel: "Die sechs Ziffern aus Ihrer Authenticator-App oder einer Ihrer Wiederherstellungscodes",
+        .codeWrong: "Der Code ist falsch oder wurde schon benutzt.",
+        .chooseTitle: "Wählen Sie ein Passwort",
+        .chooseNew: "Neues Passwort, mindestens 12 Zeichen",
+        .chooseRepeat: "Noch einmal dasselbe",
+        .chooseButton: "Passwort festlegen",
+        .chooseNote: "Mehrere Wörter sind gut, Leerzeichen auch. Sie können aus einem Passwortmanager einfügen.",
+        .chooseDiffer: "Die beiden Passwörter sind verschieden. Geben Sie zweimal dasselbe ein.",
+        .chosenTitle: "Ihr Passwort ist festgelegt",
+        .chosenText: "Der Link ist verbraucht. Ab jetzt melden Sie sich mit diesem Passwort an.",
+        .passwordShort: "Benutzen Sie mindestens {{count}} Zeichen. Mehrere Wörter sind gut.",
+        .passwordLong: "Benutzen Sie höchstens {{count}} Bytes.",
+        .passwordRepetitive: "Benutzen Sie mindestens {{count}} verschiedene Zeichen.",
+        .passwordPersonal:
+            """
+        Das Passwort enthält Ihren Namen, Ihre E-Mail-Adresse oder den Namen dieser Site. Wählen Sie ein \
+        anderes.
+        """,
+        .passwordBreached: "Dieses Passwort ist durch ein Datenleck öffentlich bekannt. Wählen Sie ein anderes.",
+        .credentialsTitle: "Passwort und Codes",
+        .credentialsChange: "Passwort ändern",
+        .credentialsCurrent: "Jetziges Passwort",
+        .credentialsEnds: "Dies meldet Sie überall sonst ab.",
+        .credentialsWrong: "Das jetzige Passwort ist falsch.",
+        .credentialsConflict: "Das Konto hat sich inzwischen geändert. Versuchen Sie es noch einmal.",
+        .credentialsDone: "Erledigt",
+        .credentialsChanged: "Das Passwort ist geändert. Sie sind überall sonst abgemeldet.",
+        .factorTitle: "Codes bei der Anmeldung",
+        .factorLeft: "Eine Authenticator-App ist eingerichtet. Sie haben noch {{left}} Wiederherstellungscodes.",
+        .factorRemove: "Authenticator-App entfernen",
+        .factorRemoved: "Die Authenticator-App ist entfernt. Ab jetzt genügt das Passwort.",
+        .factorAddTitle: "Codes bei der Anmeldung hinzufügen",
+        .factorAddIntro:
+            """
+        Öffnen Sie den Link auf dem Gerät mit Ihrer Authenticator-App, oder geben Sie das Geheimnis dort \
+        ein.
+        """,
+        .factorOpen: "In einer Authenticator-App öffnen",
+        .factorDigits: "Die sechs Ziffern, die die App anzeigt",
+        .factorAdd: "Authenticator-App hinzufügen",
+        .factorLate: "Das hat zu lange gedauert. Übernehmen Sie das neue Geheimnis.",
+        .factorWrong: "Der Code ist falsch. Prüfen Sie die Uhr des Geräts.",
+        .recoveryTitle: "Bewahren Sie diese Codes auf",
+        .recoveryText:
+            """
+        Die Authenticator-App ist eingerichtet. Wenn Sie sie verlieren, meldet Sie jeder dieser Codes einmal \
+        an. Sie werden nur jetzt angezeigt.
+        """,
+        .recoveryKept: "Ich habe sie notiert",
     ]
 }

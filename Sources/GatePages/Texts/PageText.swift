@@ -154,6 +154,96 @@ package enum PageText: String, CaseIterable, Sendable {
     case deviceDone = "device_done"
     /// “Nothing was signed in. If you did not start it, you need not do anything else”.
     case deviceDenied = "device_denied"
+    /// “Sign in with a password”.
+    case signInWithPassword = "sign_in_with_password"
+    /// “Email address or user name”.
+    case accountFormName = "account_form_name"
+    /// “Password”.
+    case accountFormPassword = "account_form_password"
+    /// “If you have forgotten the password, ask the administrator for a link to choose another one”.
+    case accountFormForgotten = "account_form_forgotten"
+    /// “The name or the password is wrong”.
+    case accountFormWrong = "account_form_wrong"
+    /// “That took too long. Sign in once more”.
+    case accountFormLate = "account_form_late"
+    /// “Too many attempts. Wait {{seconds}} seconds, then try once more”.
+    case accountFormWait = "account_form_wait"
+    /// “Type a code”.
+    case codeTitle = "code_title"
+    /// “The six digits that your authenticator app shows, or one of your recovery codes”.
+    case codeLabel = "code_label"
+    /// “The code is wrong, or was used before”.
+    case codeWrong = "code_wrong"
+    /// “Choose a password”.
+    case chooseTitle = "choose_title"
+    /// “New password, at least 12 characters”.
+    case chooseNew = "choose_new"
+    /// “The same once more”.
+    case chooseRepeat = "choose_repeat"
+    /// “Set the password”.
+    case chooseButton = "choose_button"
+    /// “Several words are fine, and so are spaces. You can paste from a password manager”.
+    case chooseNote = "choose_note"
+    /// “The two passwords differ. Type the same one twice”.
+    case chooseDiffer = "choose_differ"
+    /// “Your password is set”.
+    case chosenTitle = "chosen_title"
+    /// “The link is used up. From now on you sign in with this password”.
+    case chosenText = "chosen_text"
+    /// “Use at least {{count}} characters. Several words are fine”.
+    case passwordShort = "password_short"
+    /// “Use at most {{count}} bytes”.
+    case passwordLong = "password_long"
+    /// “Use at least {{count}} different characters”.
+    case passwordRepetitive = "password_repetitive"
+    /// “The password contains your name, your email address or the name of this site. Choose another”.
+    case passwordPersonal = "password_personal"
+    /// “This password is publicly known from a data breach. Choose another”.
+    case passwordBreached = "password_breached"
+    /// “Password and codes”.
+    case credentialsTitle = "credentials_title"
+    /// “Change the password”.
+    case credentialsChange = "credentials_change"
+    /// “Current password”.
+    case credentialsCurrent = "credentials_current"
+    /// “This signs you out everywhere else”.
+    case credentialsEnds = "credentials_ends"
+    /// “The current password is wrong”.
+    case credentialsWrong = "credentials_wrong"
+    /// “The account has changed meanwhile. Try once more”.
+    case credentialsConflict = "credentials_conflict"
+    /// “Done”.
+    case credentialsDone = "credentials_done"
+    /// “The password is changed. You are signed out everywhere else”.
+    case credentialsChanged = "credentials_changed"
+    /// “Codes at sign-in”.
+    case factorTitle = "factor_title"
+    /// “An authenticator app is set up. You have {{left}} recovery codes left”.
+    case factorLeft = "factor_left"
+    /// “Remove the authenticator app”.
+    case factorRemove = "factor_remove"
+    /// “The authenticator app is removed. From now on the password is enough”.
+    case factorRemoved = "factor_removed"
+    /// “Add codes at sign-in”.
+    case factorAddTitle = "factor_add_title"
+    /// “Open the link on the device with your authenticator app, or type the secret there”.
+    case factorAddIntro = "factor_add_intro"
+    /// “Open in an authenticator app”.
+    case factorOpen = "factor_open"
+    /// “The six digits that the app shows”.
+    case factorDigits = "factor_digits"
+    /// “Add the authenticator app”.
+    case factorAdd = "factor_add"
+    /// “That took too long. Take the new secret over”.
+    case factorLate = "factor_late"
+    /// “The code is wrong. Check the clock of the device”.
+    case factorWrong = "factor_wrong"
+    /// “Keep these codes”.
+    case recoveryTitle = "recovery_title"
+    /// “The authenticator app is set up. If you lose it, each of these codes signs you in once. They are …”.
+    case recoveryText = "recovery_text"
+    /// “I have written them down”.
+    case recoveryKept = "recovery_kept"
 }
 
 extension PageText {
@@ -249,5 +339,56 @@ extension PageText {
         .deviceDone:
             "<strong>{{client}}</strong> signs you in on the device within some seconds. You can close this page.",
         .deviceDenied: "Nothing was signed in. If you did not start it, you need not do anything else.",
+        .signInWithPassword: "Sign in with a password",
+        .accountFormName: "Email address or user name",
+        .accountFormPassword: "Password",
+        .accountFormForgotten:
+            "If you have forgotten the password, ask the administrator for a link to choose another one.",
+        .accountFormWrong: "The name or the password is wrong.",
+        .accountFormLate: "That took too long. Sign in once more.",
+        .accountFormWait: "Too many attempts. Wait {{seconds}} seconds, then try once more.",
+        .codeTitle: "Type a code",
+        .codeLabel: "The six digits that your authenticator app shows, or one of your recovery codes",
+        .codeWrong: "The code is wrong, or was used before.",
+        .chooseTitle: "Choose a password",
+        .chooseNew: "New password, at least 12 characters",
+        .chooseRepeat: "The same once more",
+        .chooseButton: "Set the password",
+        .chooseNote: "Several words are fine, and so are spaces. You can paste from a password manager.",
+        .chooseDiffer: "The two passwords differ. Type the same one twice.",
+        .chosenTitle: "Your password is set",
+        .chosenText: "The link is used up. From now on you sign in with this password.",
+        .passwordShort: "Use at least {{count}} characters. Several words are fine.",
+        .passwordLong: "Use at most {{count}} bytes.",
+        .passwordRepetitive: "Use at least {{count}} different characters.",
+        .passwordPersonal:
+            "The password contains your name, your email address or the name of this site. Choose another.",
+        .passwordBreached: "This password is publicly known from a data breach. Choose another.",
+        .credentialsTitle: "Password and codes",
+        .credentialsChange: "Change the password",
+        .credentialsCurrent: "Current password",
+        .credentialsEnds: "This signs you out everywhere else.",
+        .credentialsWrong: "The current password is wrong.",
+        .credentialsConflict: "The account has changed meanwhile. Try once more.",
+        .credentialsDone: "Done",
+        .credentialsChanged: "The password is changed. You are signed out everywhere else.",
+        .factorTitle: "Codes at sign-in",
+        .factorLeft: "An authenticator app is set up. You have {{left}} recovery codes left.",
+        .factorRemove: "Remove the authenticator app",
+        .factorRemoved: "The authenticator app is removed. From now on the password is enough.",
+        .factorAddTitle: "Add codes at sign-in",
+        .factorAddIntro: "Open the link on the device with your authenticator app, or type the secret there.",
+        .factorOpen: "Open in an authenticator app",
+        .factorDigits: "The six digits that the app shows",
+        .factorAdd: "Add the authenticator app",
+        .factorLate: "That took too long. Take the new secret over.",
+        .factorWrong: "The code is wrong. Check the clock of the device.",
+        .recoveryTitle: "Keep these codes",
+        .recoveryText:
+            """
+        The authenticator app is set up. If you lose it, each of these codes signs you in once. They are \
+        shown only now.
+        """,
+        .recoveryKept: "I have written them down",
     ]
 }

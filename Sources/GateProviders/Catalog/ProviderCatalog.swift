@@ -23,12 +23,12 @@ extension ProviderType {
 }
 
 extension ProviderType: RawRepresentable, CaseIterable {
-    /// The whole catalogue.
-    package static var allCases: [ProviderType] { self.all }
+    /// The whole catalogue, and the type without a server.
+    package static var allCases: [ProviderType] { self.all + [.local] }
 
     /// The type of that name, if there is one.
     package init?(rawValue: String) {
-        guard let type = ProviderType.all.first(where: { $0.name == rawValue }) else { return nil }
+        guard let type = ProviderType.allCases.first(where: { $0.name == rawValue }) else { return nil }
         self = type
     }
 
@@ -38,10 +38,10 @@ extension ProviderType: RawRepresentable, CaseIterable {
 
 extension ProviderSetting {
     /// The types that have the setting, in the order of the catalogue.
-    package var types: [ProviderType] { ProviderType.all.filter { $0.settings.contains(self) } }
+    package var types: [ProviderType] { ProviderType.allCases.filter { $0.settings.contains(self) } }
 
     /// The types that require it.
-    package var requiredBy: [ProviderType] { ProviderType.all.filter { $0.required.contains(self) } }
+    package var requiredBy: [ProviderType] { ProviderType.allCases.filter { $0.required.contains(self) } }
 }
 
 extension SignatureAlgorithm {

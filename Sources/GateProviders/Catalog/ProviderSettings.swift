@@ -90,6 +90,8 @@ package struct ProviderSettings: Sendable, Hashable {
     package var pins: PinPolicy?
     /// The HTTP proxy that its hosts are reached through, with a `CONNECT` tunnel; nil for none.
     package var proxy: WebURL?
+    /// `local` only: what other types do not have.
+    package var local = LocalAccountSettings()
     /// Overrides of the profile mapping: a field's name and its chain of sources, as written.
     package var profile: [String: [String]] = [:]
 

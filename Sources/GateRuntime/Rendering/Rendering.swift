@@ -126,6 +126,13 @@ package struct Rendering: Sendable {
         return incident
     }
 
+    /// Logs a failure that the user sees on a page of its own, and returns its incident id.
+    package func logged(_ failure: Failure, at context: PageContext, of clientKind: ClientKind) -> String {
+        let incident = self.random.identifier(9)
+        self.log.refused(failure, incident: incident, isPage: true, of: context.request(named: clientKind.request))
+        return incident
+    }
+
     /// The value of `WWW-Authenticate`.
     package static let authenticationScheme = "Cookie realm=\"gatehouse\""
 

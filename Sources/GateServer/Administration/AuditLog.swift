@@ -43,6 +43,27 @@ struct AuditLog: Sendable {
         }
     }
 
+    /// A change of a local account that has begun.
+    struct AccountChange: Sendable {
+        fileprivate let logger: Logger
+        fileprivate let metadata: Logger.Metadata
+
+        /// It is complete; the user key, as the gateway knows it now.
+        func changed(_ user: String?) {
+            var metadata = self.metadata
+            if let user { metadata["account"] = "\(ServerLog.plain(user))" }
+            self.logger.notice("account changed", metadata: metadata)
+        }
+
+        /// It was not carried out, or only in part.
+        func failed(_ detail: String) {
+            self.logger.error(
+                "account not changed",
+                metadata: self.metadata.merging(["detail": "\(ServerLog.plain(detail))"]) { $1 }
+            )
+        }
+    }
+
     private let logger: Logger
     private let security: Logger
     /// Limits the lines that clients without permission can cause.
@@ -64,6 +85,16 @@ struct AuditLog: Sendable {
             self.logger.notice("revoking sessions", metadata: metadata)
         }
         return Revocation(logger: self.logger, operation: operation, caller: caller)
+    }
+
+    /// An operator begins to change a local account.
+    func changing(account: String, _ change: String, by caller: OperationsCaller) -> AccountChange {
+        let metadata: Logger.Metadata = [
+            "by": "\(caller)", "operation": "\(RandomBytes.system.token(9))", "change": "\(change)",
+            "account": "\(ServerLog.plain(account))",
+        ]
+        self.logger.notice("changing account", metadata: metadata)
+        return AccountChange(logger: self.logger, metadata: metadata)
     }
 
     /// An operator has confirmed a reload that was refused.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateAccounts
 internal import GateConfiguration
 internal import GateCore
 internal import GateHTTP
@@ -37,6 +38,8 @@ struct OperationsAPI: Sendable {
         let clock: WallClock
         /// The user of the gateway, who may use the Unix socket.
         let owner: UInt32
+        /// The providers with local accounts.
+        var accounts: @Sendable () -> [LocalAccounts] = { [] }
     }
 
     /// The number of records that one request reads.
@@ -84,19 +87,25 @@ struct OperationsAPI: Sendable {
         case ("/v1/sessions", .get): try await self.sessions(&parameters)
         case ("/v1/sessions/revoke", .post): try await self.revoke(&parameters, by: caller)
         case ("/v1/users", .get): try await self.users(&parameters)
+        case ("/v1/accounts", .get): try await self.accounts(&parameters)
+        case ("/v1/accounts/add", .post): try await self.addAccount(&parameters, by: caller)
+        case ("/v1/accounts/change", .post): try await self.changeAccount(&parameters, by: caller)
         case ("/v1/incidents", .get): try self.incidents(&parameters)
         case ("/v1/keys", .get): try self.keys(parameters)
         case ("/v1/keys/rotate", .post): try self.rotateKeys(&parameters, by: caller)
         case ("/v1/policy", .get): try self.policy(parameters)
         case ("/v1/policy/users", .get): try await self.policyUsers(&parameters)
         case ("/v1/policy/confirm", .post): try self.confirm(&parameters, by: caller)
-        case ("/v1/policy/confirm", _): throw OperationsRejection(405, "only POST works here")
-        case ("/v1/sessions", _), ("/v1/users", _), ("/v1/incidents", _), ("/v1/keys", _), ("/v1/policy", _),
+        case ("/v1/accounts/add", _), ("/v1/accounts/change", _), ("/v1/policy/confirm", _):
+            throw OperationsRejection(405, "only POST works here")
+        case ("/v1/accounts", _), ("/v1/sessions", _), ("/v1/users", _), ("/v1/incidents", _), ("/v1/keys", _),
+            ("/v1/policy", _),
             ("/v1/policy/users", _):
             throw OperationsRejection(405, "only GET works here")
         case ("/v1/sessions/revoke", _), ("/v1/keys/rotate", _): throw OperationsRejection(405, "only POST works here")
         default:
-            let paths = "/v1/sessions /v1/sessions/revoke /v1/users /v1/incidents /v1/keys /v1/keys/rotate"
+            let paths =
+                "/v1/sessions /v1/sessions/revoke /v1/users /v1/accounts /v1/accounts/add /v1/accounts/change /v1/incidents /v1/keys /v1/keys/rotate"
             throw OperationsRejection(404, "there are \(paths) /v1/policy /v1/policy/users /v1/policy/confirm here")
         }
     }

@@ -70,7 +70,7 @@ package final class Gateway: Sendable {
 
     let options: GatewayOptions
     private let logger: Logger
-    private let log: ServerLog
+    let log: ServerLog
     private let group: SocketLoopGroup
     let operationsGroup: SocketLoopGroup
     let builder: RuntimeBuilder
@@ -291,7 +291,8 @@ package final class Gateway: Sendable {
             },
             logger: self.logger,
             clock: .system,
-            owner: geteuid()
+            owner: geteuid(),
+            accounts: { [unowned self] in self.state.withLock(\.runtime).providers.compactMap(\.accounts) }
         )
         return OperationsAPI(environment: environment)
     }
@@ -357,6 +358,7 @@ extension Gateway {
         let background = [
             Task { await self.watchFiles { reloads.request() } },
             Task { await self.tidyRepeatedly() },
+            Task { await self.sealAccountsRepeatedly() },
             Task { await self.watchStoreRepeatedly() },
             Task { await self.surveyRepeatedly() },
         ]

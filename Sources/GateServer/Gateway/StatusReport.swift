@@ -84,7 +84,7 @@ final class StatusReport: OperationsSource {
     }
 
     private func record(_ provider: RuntimeProvider, _ runtime: RuntimeConfiguration) {
-        let party = provider.relyingParty
+        guard let party = provider.relyingParty else { return }
         let isOpen = runtime.rechecks.pause(of: provider.id) != nil
         ServerMetrics.providerBreaker.gauge(provider.id).record(isOpen ? 1 : 0)
         ServerMetrics.providerSignInsWaiting.gauge(provider.id).record(party.waitingSignIns)
@@ -229,11 +229,11 @@ final class StatusReport: OperationsSource {
     }
 
     private func json(_ provider: RuntimeProvider, _ runtime: RuntimeConfiguration) -> JSON {
-        let keys = provider.relyingParty.keyAge
+        let keys = provider.relyingParty?.keyAge
         var members = self.gateway.builder.providerCalls.json(of: provider.id)
         members["name"] = .string(provider.id)
         members["breaker_open"] = .bool(runtime.rechecks.pause(of: provider.id) != nil)
-        members["sign_ins_waiting"] = .int(Int64(provider.relyingParty.waitingSignIns))
+        members["sign_ins_waiting"] = .int(Int64(provider.relyingParty?.waitingSignIns ?? 0))
         members["keys_age_seconds"] = keys.map { .int($0.age.components.seconds) } ?? .null
         members["keys_stale"] = .bool(keys?.isStale ?? false)
         return .object(members)

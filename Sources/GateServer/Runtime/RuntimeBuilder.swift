@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
+internal import GateAccounts
 internal import GateAppConfiguration
 internal import GateAssertion
 internal import GateClients
@@ -55,6 +56,7 @@ actor RuntimeBuilder {
     private let proofs = ProofReplays()
     private let longPaths = ReturnPathStore()
     private let rechecks = Rechecks()
+    private let accountServices = LocalAccounts.Services()
     /// The admission settings at the start, with which sessions of an earlier version count.
     private var firstAdmissions: [String: String]?
     /// The keys of the latest runtime configuration.
@@ -95,7 +97,7 @@ actor RuntimeBuilder {
         let sealer = Sealer(material.secrets, random: self.random)
         let store = try await self.store(for: configuration.sessions.store)
         let lines = try self.lines(for: configuration.connected)
-        let providers = try self.providers(for: configuration, over: lines)
+        let providers = try self.providers(for: configuration, over: lines, store.store, sealer)
         let admissions = Dictionary(
             configuration.providers.map { ($0.id, AdmissionFingerprints.fingerprint(of: $0.admissionTerms)) }
         ) { first, _ in first }
@@ -286,7 +288,7 @@ actor RuntimeBuilder {
 
     /// Looks at the certificates of the providers whose time has come; called now and then, and after a reload.
     nonisolated func survey(_ runtime: RuntimeConfiguration) async {
-        await self.survey.run(runtime.providers.map(\.relyingParty))
+        await self.survey.run(runtime.providers.compactMap(\.relyingParty))
     }
 
     /// Closes the store and the connections to providers.
@@ -355,19 +357,54 @@ actor RuntimeBuilder {
     /// The providers of a configuration; those whose settings and trust stay keep what they have learned.
     private func providers(
         for configuration: Configuration,
-        over lines: [String: TrustedLine]
+        over lines: [String: TrustedLine],
+        _ store: any SessionStore,
+        _ sealer: Sealer
     ) throws(Failure) -> [(settings: ProviderSettings, provider: RuntimeProvider)] {
         var made: [(settings: ProviderSettings, provider: RuntimeProvider)] = []
         for settings in configuration.providers {
+            guard settings.type != .local else {
+                let host = configuration.gateway.publicURL.host
+                made.append((settings, try self.accounts(settings, host: host, store, sealer)))
+                continue
+            }
             let redirect = configuration.gateway.publicURL.callback(of: settings.id)
             let isSameLine = lines[settings.id]?.line === self.lines[settings.id]?.line
-            if isSameLine, let old = self.providers[settings], old.relyingParty.redirectURI == redirect {
+            if isSameLine, let old = self.providers[settings], old.relyingParty?.redirectURI == redirect {
                 made.append((settings, old))
             } else {
                 made.append((settings, try self.provider(settings, redirectURI: redirect)))
             }
         }
         return made
+    }
+
+    /// A provider with local accounts in the store of the sessions.
+    private func accounts(
+        _ settings: ProviderSettings,
+        host: String,
+        _ store: any SessionStore,
+        _ sealer: Sealer
+    ) throws(Failure) -> RuntimeProvider {
+        if let failure = settings.local.fileFailure { throw failure }
+        let accounts = LocalAccounts(
+            provider: settings.id,
+            settings: settings.local,
+            host: host,
+            store: store,
+            sealer: sealer,
+            services: self.accountServices,
+            clock: self.clock,
+            random: self.random
+        )
+        let text = settings.name ?? LocalAccounts.buttonText
+        return RuntimeProvider(
+            id: settings.id,
+            buttonText: text,
+            accounts: accounts,
+            icon: settings.icon,
+            domains: Set(settings.domains)
+        )
     }
 
     /// The issuers of a configuration; those whose settings and trust stay keep their keys.

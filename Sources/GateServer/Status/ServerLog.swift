@@ -53,6 +53,22 @@ struct ServerLog: Sendable {
         self.logger.notice("session store is in order again")
     }
 
+    /// Local accounts that an earlier gateway secret had sealed are sealed with the present one.
+    func accountsSealed(count: Int) {
+        self.logger.notice("accounts sealed with the present secret", metadata: ["entries": "\(count)"])
+    }
+
+    /// They are not; accounts are lost if the earlier secret is removed.
+    func accountsNotSealed(_ failure: Failure) {
+        self.logger.warning(
+            "accounts not sealed with the present secret",
+            metadata: [
+                "code": "\(failure.code)",
+                "detail": "\(ServerLog.plain(failure.detail)); keep the earlier secret until this has worked",
+            ]
+        )
+    }
+
     /// Lines of some stream were not written; this one may be.
     func dropped(lines count: Int64) {
         self.logger.warning(

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Crypto
+internal import GateCore
 
 /// `Sec-WebSocket-Key` and `Sec-WebSocket-Accept` of the handshake.
 ///
 /// RFC 6455 §1.3. SHA-1 is the protocol's; nothing here is a secret.
-package enum WebSocketKey {
+enum WebSocketKey {
     /// A new random key.
-    package static func fresh(from random: RandomBytes = .system) -> String {
+    static func fresh(from random: RandomBytes = .system) -> String {
         Base64URL.padded(random.bytes(16))
     }
 
     /// Whether the text is the one canonical base64 of 16 bytes.
-    package static func isValid(_ text: String) -> Bool {
+    static func isValid(_ text: String) -> Bool {
         guard text.utf8.count == 24, text.hasSuffix("=="), !text.utf8.contains(where: { "-_".utf8.contains($0) }) else {
             return false
         }
@@ -21,7 +22,7 @@ package enum WebSocketKey {
     }
 
     /// The `Sec-WebSocket-Accept` value for a key.
-    package static func accept(_ key: String) -> String {
+    static func accept(_ key: String) -> String {
         Base64URL.padded(Array(Insecure.SHA1.hash(data: Array("\(key)258EAFA5-E914-47DA-95CA-C5AB0DC85B11".utf8))))
     }
 }

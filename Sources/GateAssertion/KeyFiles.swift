@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
+package import GateCore
 
 /// The key files of a folder, whose modification times are the times of the keys.
 package struct KeyFiles: Sendable {

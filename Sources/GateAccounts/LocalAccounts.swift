@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import GateCore
+package import GateProviders
+package import GateSessions
+
+/// The local accounts of one provider: who signs in with a password, and how accounts change.
+///
+/// What is kept here beside the store outlives a reload.
+package struct LocalAccounts: Sendable {
+    /// What all providers with local accounts share.
+    package struct Services: Sendable {
+        /// Hashes passwords.
+        package let workers: PasswordWorkers
+        /// Slows down guessing.
+        package let throttle: PasswordThrottle
+
+        /// Services that have done nothing yet.
+        package init(workers: PasswordWorkers = PasswordWorkers(), throttle: PasswordThrottle = PasswordThrottle()) {
+            (self.workers, self.throttle) = (workers, throttle)
+        }
+    }
+
+    /// The name of the provider.
+    package let provider: String
+    /// Where the accounts are.
+    package let store: AccountStore
+    let settings: LocalAccountSettings
+    let services: Services
+    let rules: PasswordRules
+    let sealer: Sealer
+    let clock: WallClock
+    let random: RandomBytes
+
+    /// The accounts of a provider.
+    ///
+    /// - Parameters:
+    ///   - provider: The name of the provider.
+    ///   - settings: Its settings.
+    ///   - host: The host of the gateway, which no password may contain.
+    ///   - store: The store of the sessions.
+    ///   - sealer: Seals them.
+    ///   - services: What all such providers share.
+    ///   - clock: The time.
+    ///   - random: The source of ids, links and secrets.
+    package init(
+        provider: String,
+        settings: LocalAccountSettings,
+        host: String,
+        store: any SessionStore,
+        sealer: Sealer,
+        services: Services,
+        clock: WallClock,
+        random: RandomBytes
+    ) {
+        self.provider = provider
+        self.store = AccountStore(of: provider, in: store, sealer: sealer, clock: clock)
+        self.settings = settings
+        self.services = services
+        self.rules = PasswordRules(host: host, breached: settings.breachedPasswords.map(BreachedPasswords.init(path:)))
+        (self.sealer, self.clock, self.random) = (sealer, clock, random)
+    }
+
+    /// The text of the button unless configured.
+    package static let buttonText = "Sign in with a password"
+
+    /// Where a sign-in comes from.
+    package struct Origin: Sendable {
+        /// The IP of the client.
+        package let client: IPAddress?
+        /// The mark of the browser; nil if it has none.
+        package let device: DeviceMark?
+
+        /// A client with a browser.
+        package init(client: IPAddress?, device: DeviceMark?) {
+            (self.client, self.device) = (client, device)
+        }
+
+        /// What the attempts are counted under: the device if the user of the account has signed in from it.
+        fileprivate func source(for account: Account?) -> PasswordThrottle.Source {
+            if let device, let account, device.account == account.id { return .device(device.id) }
+            return self.client.map { .network(ClientNetwork(of: $0)) } ?? .unknown
+        }
+    }
+
+    /// What became of a password.
+    package enum PasswordResult: Sendable {
+        /// It is the right one, and nothing else is asked for.
+        case admitted(Account)
+        /// It is the right one, and a code is asked for.
+        case needsCode(Account)
+        /// There is no such account, or it has another password, or it is disabled; `detail` is for the log only.
+        case rejected(detail: String)
+        /// There were too many attempts; this one was not looked at.
+        case tooMany(Duration)
+    }
+
+    /// Checks a name and a password.
+    ///
+    /// A name without an account takes as long as one with an account: the same calls of the store, and one hash.
+    ///
+    /// - Parameters:
+    ///   - name: What the user typed as email address or user name.
+    ///   - typed: What the user typed as password.
+    ///   - origin: Where it comes from.
+    /// - Returns: What became of it.
+    /// - Throws: `account.busy`, or if the store is unavailable.
+    package func check(
+        _ name: String,
+        _ typed: String,
+        from origin: Origin
+    ) async throws(Failure) -> PasswordResult {
+        let name = AccountName(name)
+        let account = try await self.store.account(named: name)
+        let key = self.throttleKey(account.map(\.id) ?? "name:\(name?.text ?? "")")
+        let source = origin.source(for: account)
+        if let wait = self.services.throttle.admit(key, from: source) { return .tooMany(wait) }
+        let password = Password(typed)
+        let isRight = try await self.services.workers.verify(password?.secret ?? Secret([]), account?.password)
+        guard let account else { return .rejected(detail: "no account of \(self.provider) has the name") }
+        let user = "\(self.provider):\(account.id)"
+        guard account.password != nil else { return .rejected(detail: "\(user) has no password yet") }
+        guard isRight, let password else { return .rejected(detail: "another password than that of \(user)") }
+        guard !account.isDisabled else { return .rejected(detail: "\(user) is disabled") }
+        self.services.throttle.succeeded(key, from: source)
+        await self.renewHash(of: account, password)
+        return account.hasSecondFactor ? .needsCode(account) : .admitted(account)
+    }
+
+    /// Checks a time-based code or a recovery code, once the password was right.
+    ///
+    /// - Parameters:
+    ///   - typed: What the user typed.
+    ///   - step: The proof of the password.
+    ///   - origin: Where it comes from.
+    /// - Returns: What became of it; never that a code is asked for.
+    /// - Throws: If the store is unavailable.
+    package func check(
+        code typed: String,
+        after step: PasswordProof,
+        from origin: Origin
+    ) async throws(Failure) -> PasswordResult {
+        guard let account = try await self.store.account(step.account), !account.isDisabled,
+            account.generation == step.generation
+        else { return .rejected(detail: "\(self.provider):\(step.account) has changed since the password") }
+        let key = self.throttleKey("code:\(account.id)")
+        let source = origin.source(for: account)
+        if let wait = self.services.throttle.admit(key, from: source) { return .tooMany(wait) }
+        guard let changed = try await self.use(typed, of: account.id) else {
+            return .rejected(detail: "a wrong or used code of \(self.provider):\(account.id)")
+        }
+        self.services.throttle.succeeded(key, from: source)
+        return .admitted(changed)
+    }
+
+    /// Uses a code up, so that it works once on all gateways; nil if it is not one of the account.
+    private func use(_ typed: String, of id: String) async throws(Failure) -> Account? {
+        let now = self.clock.now
+        return try await self.store.update(id) { account in
+            guard !account.isDisabled, var codes = account.codes else { return false }
+            if let step = TimeCode.step(of: typed, codes.secret, at: now, after: codes.lastStep) {
+                codes.lastStep = step
+            } else if let hash = RecoveryCode.hash(of: typed, account: id),
+                let index = codes.recovery.firstIndex(where: { constantTimeEquals($0, hash) })
+            {
+                codes.recovery.remove(at: index)
+            } else {
+                return false
+            }
+            account.codes = codes
+            return true
+        }
+    }
+
+    /// Hashes a password again if its hash has another cost than new ones; a failure only means that it stays as it is.
+    private func renewHash(of account: Account, _ password: Password) async {
+        guard let old = account.password, self.services.workers.isOutdated(old) else { return }
+        guard let new = try? await self.services.workers.hash(password.secret) else { return }
+        _ = try? await self.store.update(account.id) { account in
+            guard account.password == old else { return false }
+            account.password = new
+            return true
+        }
+    }
+
+    /// The profile of an account for a session, as of an authentication now.
+    package func profile(of account: Account) -> Profile {
+        var profile = account.profile(at: self.provider)
+        profile.authTime = self.clock.now
+        return profile
+    }
+
+    private func throttleKey(_ text: String) -> [UInt8] { accountDigest("throttle", "\(self.provider):\(text)".utf8) }
+}

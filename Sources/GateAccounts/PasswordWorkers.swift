@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Dispatch
+package import GateCore
+internal import Synchronization
+
+/// The threads that hash passwords, so that no event loop does.
+///
+/// What waits is bounded, and so is the memory: the threads times that of one hash.
+package final class PasswordWorkers: Sendable {
+    /// How many hashes wait at most, in addition to those in progress.
+    package static let maxWaiting = 64
+
+    private let queues: [DispatchQueue]
+    private let next = Atomic<Int>(0)
+    private let limiter: ConcurrencyLimiter
+    private let random: RandomBytes
+    private let cost: PasswordCost
+    /// The hash that is verified where an account has none, so that the response takes as long.
+    private let standIn: PasswordHash?
+
+    /// Workers with `threads` threads.
+    package init(
+        threads: Int = 2,
+        maxWaiting: Int = PasswordWorkers.maxWaiting,
+        cost: PasswordCost = .standard,
+        random: RandomBytes = .system
+    ) {
+        let count = max(1, threads)
+        self.queues = (0..<count).map { DispatchQueue(label: "gatehouse.passwords.\($0)") }
+        self.limiter = ConcurrencyLimiter(limit: count + maxWaiting)
+        self.random = random
+        self.cost = cost
+        self.standIn = PasswordHash(
+            phc: "$argon2id$v=19$m=\(cost.memory),t=\(cost.passes),p=\(cost.lanes)"
+                + "$Z2F0ZWhvdXNlZ2F0ZWhvdQ$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+        )
+    }
+
+    /// How many hashes are in progress or wait.
+    package var count: Int { self.limiter.count }
+
+    /// The hash of a new password.
+    ///
+    /// - Throws: `account.busy` if too many wait.
+    package func hash(_ password: Secret) async throws(Failure) -> PasswordHash {
+        let (salt, cost) = (self.random.bytes(16), self.cost)
+        guard let hash = try await self.run({ Argon2.hash(password, salt: salt, cost: cost) }) else {
+            throw Failure(.accountBusy, "libargon2 has no memory for a hash")
+        }
+        return hash
+    }
+
+    /// Whether a password is the one of a hash; without a hash it is not, which takes as long.
+    ///
+    /// - Throws: `account.busy` if too many wait.
+    package func verify(_ password: Secret, _ hash: PasswordHash?) async throws(Failure) -> Bool {
+        guard let known = hash ?? self.standIn else { return false }
+        guard let isSame = try await self.run({ Argon2.verify(password, known) }) else {
+            throw Failure(.accountBusy, "libargon2 has no memory for a hash")
+        }
+        return isSame && hash != nil
+    }
+
+    /// Whether a hash has another cost than new ones.
+    package func isOutdated(_ hash: PasswordHash) -> Bool { hash.cost != self.cost }
+
+    /// Runs blocking work on one of the threads.
+    ///
+    /// - Throws: `account.busy` if too many wait.
+    func run<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async throws(Failure) -> Value {
+        guard self.limiter.acquire() else {
+            throw Failure(.accountBusy, "\(self.limiter.count) password hashes wait already")
+        }
+        let index = self.next.add(1, ordering: .relaxed).newValue
+        let queue = self.queues[Int(truncatingIfNeeded: UInt(bitPattern: index) % UInt(self.queues.count))]
+        return await withCheckedContinuation { continuation in
+            queue.async {
+                let value = work()
+                self.limiter.release()
+                continuation.resume(returning: value)
+            }
+        }
+    }
+}

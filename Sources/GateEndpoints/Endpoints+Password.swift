@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateAccounts
+internal import GateAppConfiguration
+internal import GateClients
+internal import GateConfiguration
+internal import GateCore
+internal import GateHTTP
+internal import GateIssuer
+internal import GateOpenID
+internal import GateOperations
+internal import GatePages
+internal import GateRuntime
+internal import GateSessions
+internal import HTTPTypes
+
+// Sign-ins with the password of a local account.
+//
+// The form belongs to a sign-in attempt as that of any other provider: its cookie binds the form to the browser, and the
+// attempt ends in `enter`, which spends it.
+extension Endpoints {
+    private static let proofField = "proof"
+    private static let stateField = "state"
+
+    /// Begins an attempt and shows the form for name and password.
+    func start(_ request: EndpointRequest, with provider: RuntimeProvider) throws(Failure) -> Response {
+        let attempt = Attempt(
+            provider: provider.id,
+            returnPath: self.runtime.carried(request.returnPath, on: request.origin.host, for: request.client),
+            replacedTicket: nil,
+            now: request.now,
+            random: self.runtime.random
+        )
+        guard let cookie = self.cookie(of: attempt.id) else {
+            throw Failure(.openIDAttemptID, "an attempt without a proper id")
+        }
+        let hint = self.loginHint(of: request) ?? ""
+        let page = self.passwordPage(attempt, name: hint, request)
+        return self.response(page, beginning: attempt, cookie, request)
+    }
+
+    /// Takes a password or a code from a client whose sign-ins do not fail too often.
+    func password(_ request: EndpointRequest, provider: String) async throws(Failure) -> Response {
+        let (signIns, bounds) = (self.runtime.signIns, self.runtime.limits.signIns)
+        try signIns.refuseIfFailing(request.client, within: bounds)
+        try signIns.acquire(within: bounds)
+        defer { signIns.release() }
+        do throws(Failure) {
+            let response = try await self.response(toPasswordIn: request, provider: provider)
+            if response.rejection?.reason == .accountCredentials { signIns.failed(request.client, within: bounds) }
+            return response
+        } catch {
+            if error.kind == .malformedRequest { signIns.failed(request.client, within: bounds) }
+            throw error
+        }
+    }
+
+    private func response(
+        toPasswordIn request: EndpointRequest,
+        provider id: String
+    ) async throws(Failure) -> Response {
+        guard let provider = self.runtime.provider(id), let accounts = provider.accounts, self.isOnGatewayHost(request)
+        else { throw Failure(.providerNone, "a password for an unknown provider") }
+        guard request.comesFromOurPages else { throw Failure(.requestCrossSite, "another site posted to password") }
+        guard let form = request.form else { throw Failure(.openIDCallback, "the password is not in a form") }
+        guard let attempt = self.attempt(named: form, in: request) else {
+            return try await self.withoutAttempt(request, to: .root)
+        }
+        guard attempt.provider == id else {
+            throw Failure(.openIDProviderMismatch, "the attempt began with \(attempt.provider)")
+        }
+        guard let state = form[Endpoints.stateField], constantTimeEquals(Array(state.utf8), Array(attempt.state.utf8))
+        else { throw Failure(.openIDStateMismatch, "the form does not belong to the attempt") }
+        guard request.now < attempt.expiry else { throw Failure(.openIDAttemptExpired, "the form is too old") }
+        let origin = self.origin(of: request, accounts)
+        let proof = form[Endpoints.proofField]
+        let result: LocalAccounts.PasswordResult
+        if let proof {
+            guard let opened = PasswordProof(proof, attempt: attempt.id, of: accounts) else {
+                return self.passwordPage(attempt, remark: PageRemark(.accountFormLate), request)
+            }
+            let code = form[AccountForm.Field.code] ?? ""
+            result = try await accounts.check(code: code, after: opened, from: origin)
+        } else {
+            let password = form[AccountForm.Field.password] ?? ""
+            result = try await accounts.check(form[AccountForm.Field.username] ?? "", password, from: origin)
+        }
+        switch result {
+        case .admitted(let account):
+            return try await self.enter(account, accounts, attempt, request)
+        case .needsCode(let account):
+            return self.codePage(attempt, PasswordProof.text(for: account, attempt: attempt.id, of: accounts), request)
+        case .rejected(let detail):
+            let failure = Failure(.accountCredentials, detail)
+            return self.page(again: attempt, proof: proof, after: failure, request)
+        case .tooMany(let wait):
+            let failure = Failure(.accountTooMany, "too many attempts for one account", retryAfter: wait)
+            return self.page(again: attempt, proof: proof, after: failure, request)
+        }
+    }
+
+    private func enter(
+        _ account: Account,
+        _ accounts: LocalAccounts,
+        _ attempt: Attempt,
+        _ request: EndpointRequest
+    ) async throws(Failure) -> Response {
+        let signIn = SignIn(profile: accounts.profile(of: account))
+        var response: Response
+        do throws(Failure) {
+            response = try await self.enter(signIn, attempt: attempt, request: request)
+        } catch {
+            guard error.reason == .openIDAttemptSpent else { throw error }
+            return try await self.withoutAttempt(request, to: attempt.returnPath)
+        }
+        let mark = DeviceMark.renewed(self.deviceMark(of: request, accounts), for: account, at: accounts)
+        response.addCookie(self.deviceCookie.setting(mark))
+        return response
+    }
+
+    // MARK: Pages
+
+    private func passwordPage(
+        _ attempt: Attempt,
+        name: String = "",
+        remark: PageRemark? = nil,
+        status: Int = 200,
+        _ request: EndpointRequest
+    ) -> Response {
+        let form = self.form(attempt, [], remark)
+        let pages = self.runtime.rendering.pages
+        let app = self.destination(of: attempt.returnPath, now: request.now).map { route in
+            (name: route.title, icon: pages.address(ofPicture: route.display.icon))
+        }
+        return Rendering.page(
+            status,
+            pages.password(form, name: name, app: app, in: self.language(of: request)),
+            formTargets: self.formTargets(of: attempt.returnPath, now: request.now)
+        )
+    }
+
+    private func codePage(
+        _ attempt: Attempt,
+        _ proof: String,
+        remark: PageRemark? = nil,
+        status: Int = 200,
+        _ request: EndpointRequest
+    ) -> Response {
+        let form = self.form(attempt, [(Endpoints.proofField, proof)], remark)
+        let targets = self.formTargets(of: attempt.returnPath, now: request.now)
+        return Rendering.page(
+            status,
+            self.runtime.rendering.pages.code(form, in: self.language(of: request)),
+            formTargets: targets
+        )
+    }
+
+    private func form(_ attempt: Attempt, _ more: [(name: String, value: String)], _ remark: PageRemark?) -> AccountForm
+    {
+        AccountForm(
+            action: "\(self.runtime.publicOrigin)/oauth2/\(EndpointPath.password.rawValue)/\(attempt.provider)",
+            hidden: [(Endpoints.stateField, attempt.state)] + more,
+            remark: remark
+        )
+    }
+
+    /// The same form after a failure; its text does not depend on whether there is such an account.
+    private func page(
+        again attempt: Attempt,
+        proof: String?,
+        after failure: Failure,
+        _ request: EndpointRequest
+    ) -> Response {
+        let entry = failure.reason.entry
+        let seconds = failure.retryAfter.map { max(1, $0.components.seconds + 1) }
+        let wait = seconds.map { PageRemark(.accountFormWait, ["seconds": "\($0)"]) }
+        let wrong = PageRemark(proof == nil ? .accountFormWrong : .codeWrong)
+        let name = request.form?[AccountForm.Field.username] ?? ""
+        var page: Response
+        if let proof {
+            page = self.codePage(attempt, proof, remark: wait ?? wrong, status: entry.status, request)
+        } else {
+            let shown = name.utf8.count <= 320 ? name : ""
+            page = self.passwordPage(attempt, name: shown, remark: wait ?? wrong, status: entry.status, request)
+        }
+        if let seconds { page.head.headerFields[.retryAfter] = "\(seconds)" }
+        var context = PageContext()
+        context.provider = attempt.provider
+        let incident = self.runtime.rendering.logged(failure, at: context, of: request.clientKind)
+        page.rejection = Response.Rejection(failure.reason, incident: incident)
+        self.runtime.metrics.signIn(provider: attempt.provider, result: failure.code)
+        return page
+    }
+
+    /// Where the form may lead: a sign-in ends with a redirect, which browsers compare with `form-action` as well.
+    private func formTargets(of path: ReturnPath, now: Instant) -> String {
+        if let form = self.authorizationForm(of: path, now: now) {
+            // The redirect URI of a pushed request is not known here; the request is checked before the browser gets there.
+            let client = form["client_id"].flatMap { self.runtime.issuer?.client(named: $0) }
+            let schemes = (client?.redirectURIs ?? []).compactMap { uri -> String? in
+                guard case .customScheme(let scheme) = uri.kind else { return nil }
+                return " \(scheme):"
+            }
+            return "'self' https: http:\(Set(schemes).sorted().joined())"
+        }
+        let host = self.target(of: path).host
+        guard host != self.runtime.publicOrigin.host, let origin = self.runtime.origin(of: host) else {
+            return "'self'"
+        }
+        return "'self' \(origin)"
+    }
+
+    // MARK: Devices
+
+    /// The cookie that marks a browser from which a user has signed in.
+    var deviceCookie: GatewayCookie {
+        GatewayCookie.device(at: self.runtime.publicOrigin, for: DeviceMark.lifetime)
+    }
+
+    /// The mark of the browser; nil if it has none.
+    func deviceMark(of request: EndpointRequest, _ accounts: LocalAccounts) -> DeviceMark? {
+        request.value(of: self.deviceCookie).flatMap {
+            DeviceMark(String(decoding: $0, as: UTF8.self), of: accounts)
+        }
+    }
+
+    /// Where a password comes from.
+    func origin(of request: EndpointRequest, _ accounts: LocalAccounts) -> LocalAccounts.Origin {
+        LocalAccounts.Origin(client: request.client, device: self.deviceMark(of: request, accounts))
+    }
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateAccounts
+internal import GateCore
+internal import GateRuntime
+internal import Synchronization
+
+extension Gateway {
+    /// Seals local accounts with the present gateway secret: soon after each reload, and once an hour.
+    ///
+    /// Unlike sessions, accounts do not end before an earlier secret is removed.
+    func sealAccountsRepeatedly() async {
+        var known: ObjectIdentifier?
+        var looks = 0
+        while !Task.isCancelled {
+            let runtime = self.state.withLock { $0.runtime }
+            if known != ObjectIdentifier(runtime) || looks.isMultiple(of: 360) {
+                known = ObjectIdentifier(runtime)
+                await self.sealAccounts(of: runtime)
+            }
+            looks += 1
+            try? await Task.sleep(for: .seconds(10))
+        }
+    }
+
+    private func sealAccounts(of runtime: RuntimeConfiguration) async {
+        // All providers with accounts share the store and the secrets.
+        guard let accounts = runtime.providers.compactMap(\.accounts).first else { return }
+        let log = self.log
+        do throws(Failure) {
+            let count = try await accounts.store.sealAgain()
+            if count > 0 { log.accountsSealed(count: count) }
+        } catch {
+            log.accountsNotSealed(error)
+        }
+    }
+}

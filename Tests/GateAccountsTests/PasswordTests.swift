@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Crypto
+import Foundation
+import GateCore
+import Testing
+
+@testable import GateAccounts
+
+@Suite struct PasswordTests {
+    private func account() -> Account {
+        var account = Account(id: "1", created: noon)
+        (account.email, account.username, account.name) = (
+            "ada.lovelace@example.com", "countess", "Ada Augusta Lovelace"
+        )
+        return account
+    }
+
+    private func finding(_ typed: String, _ breached: BreachedPasswords? = nil) throws -> PasswordRules.Finding? {
+        let password = try #require(Password(typed))
+        return try PasswordRules(host: "gate.example.com", breached: breached).finding(
+            about: password,
+            of: self.account()
+        )
+    }
+
+    @Test(arguments: [
+        "correct horse battery staple", "alllowercase", "            x1y2z3", "пароль из слов", "密码密码甲乙丙丁戊己庚辛",
+        "ABCDEFGHIJKL",
+        "\u{1F600}\u{1F601}\u{1F602}\u{1F603}\u{1F604} some words", String(repeating: "abcde", count: 200),
+    ])
+    func `any text of twelve characters is accepted, without rules of composition`(typed: String) throws {
+        #expect(try self.finding(typed) == nil)
+    }
+
+    @Test(arguments: ["", "short", "elevenchars", "пароль"])
+    func `fewer than twelve characters are too short`(typed: String) throws {
+        #expect(try self.finding(typed) == .short)
+    }
+
+    @Test func `more than 1024 bytes are rejected, not truncated`() {
+        #expect(Password(String(repeating: "x", count: 1024)) != nil)
+        #expect(Password(String(repeating: "x", count: 1025)) == nil)
+        #expect(Password(String(repeating: "\u{FDFA}", count: 341)) == nil, "eighteen characters in normal form each")
+    }
+
+    @Test(arguments: ["aaaaaaaaaaaa", "121212121212", "abcdabcdabcd"])
+    func `a text of fewer than five different characters is rejected`(typed: String) throws {
+        #expect(try self.finding(typed) == .repetitive)
+    }
+
+    @Test(arguments: [
+        "my ADA.lovelace@example.com", "xx ada.lovelace 12345", "the countess of x", "augusta 1815 1852",
+        "gate.example.com!", "Ada Lovelace 1815",
+    ])
+    func `a password that contains the name of the user or of the gateway is rejected`(typed: String) throws {
+        #expect(try self.finding(typed) == .personal)
+    }
+
+    @Test func `names of three letters occur in other words`() throws {
+        #expect(try self.finding("canada is a country") == nil)
+    }
+
+    @Test func `the same text in another Unicode form is the same password`() async throws {
+        let workers = PasswordWorkers(cost: Fixture.cost)
+        let composed = try #require(Password("caf\u{E9} \u{FB01}nal words"))
+        let decomposed = try #require(Password("cafe\u{301} final words"))
+        let hash = try await workers.hash(composed.secret)
+        #expect(try await workers.verify(decomposed.secret, hash))
+    }
+
+    @Test func `all bytes of a long password count`() async throws {
+        let workers = PasswordWorkers(cost: Fixture.cost)
+        let text = String(repeating: "x", count: 1023)
+        let hash = try await workers.hash(try #require(Password(text + "y")).secret)
+        #expect(try await workers.verify(try #require(Password(text + "y")).secret, hash))
+        #expect(try await !workers.verify(try #require(Password(text + "z")).secret, hash))
+        #expect(try await !workers.verify(try #require(Password(text)).secret, hash))
+    }
+
+    @Test func `a NUL does not end a password`() async throws {
+        let workers = PasswordWorkers(cost: Fixture.cost)
+        let hash = try await workers.hash(try #require(Password("twelve chars\u{0}first")).secret)
+        #expect(try await !workers.verify(try #require(Password("twelve chars\u{0}second")).secret, hash))
+    }
+
+    @Test func `a secret shows in no description`() throws {
+        let password = try #require(Password("correct horse battery"))
+        #expect(!"\(password) \(String(reflecting: password))".contains("horse"))
+    }
+}
+
+@Suite struct PasswordHashTests {
+    private static let good =
+        "$argon2id$v=19$m=19456,t=2,p=1$Z2F0ZWhvdXNlZ2F0ZWhvdQ$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+
+    @Test func `new hashes have at least the cost that OWASP advises`() async throws {
+        let hash = try await PasswordWorkers().hash(Secret(text: "x"))
+        #expect(hash.cost == .standard && hash.cost.memory >= 19 * 1024 && hash.cost.passes >= 2)
+        #expect(hash.text.hasPrefix("$argon2id$v=19$m=19456,t=2,p=1$"))
+    }
+
+    @Test func `two hashes of one password differ`() async throws {
+        let workers = PasswordWorkers(cost: Fixture.cost)
+        let (first, second) = (try await workers.hash(Secret(text: "x")), try await workers.hash(Secret(text: "x")))
+        #expect(first != second)
+    }
+
+    @Test func `a hash of another library is verified`() async throws {
+        // From the test vectors of libargon2: argon2id, version 19.
+        let text = "$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc"
+        let hash = try #require(PasswordHash(phc: text))
+        #expect(try await PasswordWorkers().verify(Secret(text: "password"), hash))
+        #expect(try await !PasswordWorkers().verify(Secret(text: "Password"), hash))
+    }
+
+    @Test func `without a hash no password is right`() async throws {
+        let workers = PasswordWorkers(cost: Fixture.cost)
+        #expect(try await !workers.verify(Secret(text: "gatehouse"), nil))
+    }
+
+    @Test(arguments: [
+        "", "x", "$2b$12$abcdefghijklmnopqrstuuABCDEFGHIJKLMNOPQRSTUVWXYZ01234", good + "$",
+        good.replacing("argon2id", with: "argon2i"),
+        good.replacing("argon2id", with: "argon2d"), good.replacing("v=19", with: "v=16"),
+        good.replacing("m=19456", with: "m=4194304"), good.replacing("m=19456", with: "m=8"),
+        good.replacing("m=19456", with: "m=019456"), good.replacing("t=2", with: "t=0"),
+        good.replacing("t=2", with: "t=11"),
+        good.replacing("p=1", with: "p=255"), good.replacing("m=19456,t=2,p=1", with: "t=2,m=19456,p=1"),
+        good.replacing("AAAA", with: "AA A"), good + String(repeating: "A", count: 200),
+        good.replacing("m=19456", with: "m=+19456"),
+    ])
+    func `what is not an Argon2id hash of bounded cost is rejected`(text: String) {
+        #expect(PasswordHash(phc: Self.good) != nil)
+        #expect(PasswordHash(phc: text) == nil)
+    }
+
+    @Test func `a hash shows in no description`() throws {
+        let hash = try #require(PasswordHash(phc: Self.good))
+        #expect(!"\(hash) \(String(reflecting: hash))".contains("AAAA"))
+    }
+
+    @Test func `more hashes than may wait are refused as overload`() async throws {
+        let workers = PasswordWorkers(threads: 1, maxWaiting: 1, cost: Fixture.cost)
+        let results = await withTaskGroup(of: Failure.Reason?.self) { group in
+            for _ in 0..<16 {
+                group.addTask {
+                    do throws(Failure) {
+                        _ = try await workers.hash(Secret(text: "x"))
+                        return nil
+                    } catch {
+                        return error.reason
+                    }
+                }
+            }
+            return await group.reduce(into: [Failure.Reason?]()) { $0.append($1) }
+        }
+        #expect(results.contains(nil))
+        #expect(results.compactMap(\.self).allSatisfy { $0 == .accountBusy })
+        #expect(workers.count == 0)
+        #expect(Failure.Reason.accountBusy.entry.status == 503)
+    }
+}
+
+@Suite struct BreachedPasswordsTests {
+    /// A list of the hashes of some texts, with counts of very different lengths.
+    private func list(_ texts: [String], lineEnd: String = "\n", isLower: Bool = false) throws -> BreachedPasswords {
+        let lines = texts.map { text in
+            let hash = Insecure.SHA1.hash(data: Array(text.utf8)).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
+                .joined()
+            return (isLower ? hash : hash.uppercased()) + ":\(text.utf8.count % 7 == 0 ? 37_615_252 : 1)"
+        }
+        let path = FileManager.default.temporaryDirectory.appending(path: "breached-\(UUID().uuidString).txt").path
+        let text = lines.sorted().map { $0 + lineEnd }.joined()
+        try text.write(toFile: path, atomically: true, encoding: .utf8)
+        return BreachedPasswords(path: path)
+    }
+
+    @Test(arguments: [("\n", false), ("\r\n", false), ("\n", true)])
+    func `every password of the list is found, and no other one`(lineEnd: String, isLower: Bool) throws {
+        let texts = (0..<500).map { "known password \($0)" }
+        let list = try self.list(texts, lineEnd: lineEnd, isLower: isLower)
+        defer { try? FileManager.default.removeItem(atPath: list.path) }
+        #expect(list.failure == nil)
+        for text in texts { #expect(try list.contain(Secret(text: text))) }
+        for text in texts { #expect(try !list.contain(Secret(text: text + "!"))) }
+    }
+
+    @Test(arguments: 1...3)
+    func `short lists work as well`(count: Int) throws {
+        let texts = (0..<count).map { "known password \($0)" }
+        let list = try self.list(texts)
+        defer { try? FileManager.default.removeItem(atPath: list.path) }
+        for text in texts { #expect(try list.contain(Secret(text: text))) }
+        #expect(try !list.contain(Secret(text: "another one")))
+    }
+
+    @Test func `a file that cannot be read accepts no password`() {
+        let list = BreachedPasswords(path: "/nonexistent/list")
+        #expect(list.failure == "cannot be read")
+        #expect(throws: Failure.self) { try list.contain(Secret(text: "x")) }
+    }
+
+    @Test(arguments: ["", "password1\npassword2\n", "ABC:1\n", String(repeating: "0", count: 64) + ":1\n"])
+    func `a file of something else is reported`(text: String) throws {
+        let path = FileManager.default.temporaryDirectory.appending(path: "other-\(UUID().uuidString).txt").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try text.write(toFile: path, atomically: true, encoding: .utf8)
+        #expect(BreachedPasswords(path: path).failure != nil)
+    }
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GateCore
+import Synchronization
+import Testing
+
+@testable import GateAccounts
+
+@Suite struct PasswordThrottleTests {
+    /// A monotonic clock that tests move.
+    private final class Timer: Sendable {
+        private let start = ContinuousClock.now
+        private let passed = Mutex(Duration.zero)
+
+        var now: ContinuousClock.Instant { self.start + self.passed.withLock { $0 } }
+
+        func move(_ time: Duration) { self.passed.withLock { $0 += time } }
+    }
+
+    private func network(_ number: Int) throws -> PasswordThrottle.Source {
+        .network(ClientNetwork(of: try #require(IPAddress("198.51.\(number / 250).\(number % 250 + 1)"))))
+    }
+
+    private let account: [UInt8] = [1]
+
+    @Test func `five attempts are free, then each waits twice as long as the one before`() throws {
+        let timer = Timer()
+        let throttle = PasswordThrottle { timer.now }
+        let source = try self.network(1)
+        for _ in 0..<5 { #expect(throttle.admit(self.account, from: source) == nil) }
+        for exponent in 0..<8 {
+            let wait = try #require(throttle.admit(self.account, from: source))
+            #expect(wait == .seconds(1 << exponent))
+            timer.move(wait)
+            #expect(throttle.admit(self.account, from: source) == nil)
+        }
+    }
+
+    @Test func `an attempt that has to wait does not count`() throws {
+        let timer = Timer()
+        let throttle = PasswordThrottle { timer.now }
+        let source = try self.network(1)
+        for _ in 0..<5 { _ = throttle.admit(self.account, from: source) }
+        for _ in 0..<1000 { #expect(throttle.admit(self.account, from: source) == .seconds(1)) }
+    }
+
+    @Test func `the right password ends the wait of its source only`() throws {
+        let throttle = PasswordThrottle()
+        let (first, second) = (try self.network(1), try self.network(2))
+        for source in [first, second] { for _ in 0..<5 { _ = throttle.admit(self.account, from: source) } }
+        throttle.succeeded(self.account, from: first)
+        #expect(throttle.admit(self.account, from: first) == nil)
+        #expect(throttle.admit(self.account, from: second) != nil)
+    }
+
+    @Test func `another account waits for nothing`() throws {
+        let throttle = PasswordThrottle()
+        let source = try self.network(1)
+        for _ in 0..<6 { _ = throttle.admit(self.account, from: source) }
+        #expect(throttle.admit([2], from: source) == nil)
+    }
+
+    @Test func `from all networks together there are 20 free attempts, then 20 an hour`() throws {
+        let timer = Timer()
+        let throttle = PasswordThrottle { timer.now }
+        let admitted = try (0..<10_000).count { try throttle.admit(self.account, from: self.network($0)) == nil }
+        #expect(admitted == 20)
+        timer.move(.seconds(3600))
+        let later = try (10_000..<20_000).count { try throttle.admit(self.account, from: self.network($0)) == nil }
+        #expect(later == 20)
+    }
+
+    @Test func `right passwords are not counted`() throws {
+        let throttle = PasswordThrottle()
+        for number in 0..<1000 {
+            let source = try self.network(number)
+            #expect(throttle.admit(self.account, from: source) == nil)
+            throttle.succeeded(self.account, from: source)
+        }
+    }
+
+    @Test func `ten thousand guesses do not stop a device that the user has signed in from`() throws {
+        let timer = Timer()
+        let throttle = PasswordThrottle { timer.now }
+        for number in 0..<10_000 {
+            _ = try throttle.admit(self.account, from: self.network(number))
+            timer.move(.milliseconds(10))
+        }
+        #expect(throttle.admit(self.account, from: .device([7])) == nil)
+        #expect(throttle.admit(self.account, from: try self.network(20_000)) != nil)
+    }
+
+    @Test func `a device waits as well, but never for more than half a minute`() {
+        let timer = Timer()
+        let throttle = PasswordThrottle { timer.now }
+        var longest = Duration.zero
+        for _ in 0..<50 {
+            guard let wait = throttle.admit(self.account, from: .device([7])) else { continue }
+            longest = max(longest, wait)
+            timer.move(wait)
+        }
+        #expect(longest == .seconds(30))
+    }
+
+    @Test func `what is remembered is bounded`() throws {
+        let throttle = PasswordThrottle(capacity: 64)
+        let source = try self.network(1)
+        for _ in 0..<5 { _ = throttle.admit(self.account, from: source) }
+        for number in 0..<10_000 {
+            _ = throttle.admit(accountDigest("test", "\(number)".utf8), from: source)
+        }
+        #expect(throttle.admit(self.account, from: source) == nil, "the oldest one is dropped")
+    }
+}
