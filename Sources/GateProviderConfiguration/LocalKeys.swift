@@ -39,7 +39,7 @@ extension Shape<String> {
 
 extension ProviderDraft {
     /// The keys that every provider has, a local one included.
-    private static let commonKeys: Set<String> = ["type", "name"]
+    private static let commonKeys: Set<String> = ["type", "name", "icon", "domains"]
 
     /// Rejects the keys about a server, which local accounts do not have.
     func checkLocal(

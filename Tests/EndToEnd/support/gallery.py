@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 import html5lib
 
+from .accounts import PASSWORD, add, users
 from .chromium import Chromium
 from .gateway import Gateway, oidc
 from .oauth_client import Client
@@ -56,8 +57,9 @@ class Gallery:
         mapping = {"groups": ["id_token:/groups"]}
         providers = {
             "staff": oidc(staff.issuer, name="Staff directory", domains=["example.com"], profile=mapping),
-            "partner": oidc(partner.issuer, name="Partners"),
+            "partner": oidc(partner.issuer, name="Partners"), "local": {"type": "local"},
         }
+        self.accounts = self.clients = 0
         apps = {name: self.entry(name, *look) for name, look in APPS.items()}
         apps["pay"]["providers"] = ["partner"]
         apps["pay"]["display"]["listed"] = "everyone"
@@ -65,7 +67,7 @@ class Gallery:
         apps["closed"] = self.entry("closed", "Closed shop", None, None, None) | {"maintenance": True}
         apps["down"] = self.entry("down", "Down app", None, None, None) | {"upstream": f"http://127.0.0.1:{free_port()}"}
         apps["closed"]["display"]["listed"] = apps["down"]["display"]["listed"] = "never"
-        self.gateway = Gateway(folder, providers, apps)
+        self.gateway = Gateway(folder, providers, apps, gateway={"trusted_proxies": ["127.0.0.1"]})
         self.gateway.configuration["clients"] = {
             "notes": {"type": "native", "name": "Notes", "redirect_uris": ["com.example.notes:/back"], "allow": "signed_in", "audiences": ["wiki"],
                       "grants": ["authorization_code", "refresh_token", "device_code"]},
@@ -145,6 +147,27 @@ class Gallery:
         yield "sign-out"
         self.click("form button")
         yield "signed-out"
+        yield from self.account_pages()
+
+    def account_pages(self):
+        """The pages of a local account."""
+        self.accounts += 1
+        name = f"grace{self.accounts}@example.com"
+        self.go(users(self.gateway, "add", "--email", f"new{name}")["link"])
+        yield "choose-password"
+        add(self.gateway, name)
+        self.go("/oauth2/start/local?rd=/oauth2/credentials")
+        yield "password"
+        self.fill(username=name, password="wrong")
+        yield "password-wrong"
+        self.fill(username=name, password=PASSWORD)
+        yield "credentials"
+
+    def fill(self, **values):
+        """Fills in the form of the page, and sends it."""
+        for field, value in values.items():
+            self.browser.evaluate(f"document.getElementById({json.dumps(field)}).value = {json.dumps(value)}")
+        self.click("form button")
 
     def picture(self):
         """The whole page as PNG."""
@@ -158,8 +181,13 @@ class Gallery:
             "Emulation.setDeviceMetricsOverride", width=width, height=760, deviceScaleFactor=1, mobile=width < 500
         )
         browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
-        browser.call("Network.setExtraHTTPHeaders", headers={"Accept-Language": language})
+        # A client of its own each time, since codes of devices can be tried ten times a minute.
+        self.clients += 1
+        client = f"198.51.100.{self.clients}"
+        browser.call("Network.setExtraHTTPHeaders", headers={"Accept-Language": language, "X-Forwarded-For": client})
         yield self
+        browser.call("Network.setExtraHTTPHeaders", headers={})
+        browser.call("Emulation.clearDeviceMetricsOverride")
 
 
 def axe():
