@@ -369,7 +369,11 @@ package struct RuntimeProvider: Sendable {
 
     /// The name for users, as its button has it.
     package var name: String {
-        if case .provider(let name) = self.label { name } else { self.buttonText }
+        switch self.label {
+        case .provider(let name): name
+        case .text: self.id
+        case .fixed: self.buttonText
+        }
     }
 
     /// The label of its button: in the language of the user, unless the operator wrote it.
