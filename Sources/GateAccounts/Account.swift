@@ -89,3 +89,13 @@ struct SecondFactor: Sendable, Hashable {
     /// The hashes of the recovery codes that are left.
     var recovery: [[UInt8]]
 }
+
+extension Account {
+    /// How far the clocks of two gateways may differ.
+    private static let leeway = Duration.seconds(60)
+
+    /// Whether the password was changed after a sign-in, which the change should have ended.
+    package func hasChangedPassword(since signIn: Instant) -> Bool {
+        self.passwordChanged.map { signIn.advanced(by: Account.leeway) < $0 } ?? false
+    }
+}

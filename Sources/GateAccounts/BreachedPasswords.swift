@@ -41,7 +41,7 @@ package struct BreachedPasswords: Sendable, Hashable {
 
     /// Whether the list has a password.
     ///
-    /// - Throws: `file.unusable` if the file cannot be read; a password that cannot be checked is not accepted.
+    /// - Throws: `file.unusable` if the file cannot be read or is not sorted lines of hashes; a password that cannot be checked is not accepted.
     package func contain(_ password: Secret) throws(Failure) -> Bool {
         let wanted = password.withBytes { bytes in
             Array(Insecure.SHA1.hash(data: bytes)).flatMap { BreachedPasswords.hexadecimal($0) }
@@ -57,14 +57,22 @@ package struct BreachedPasswords: Sendable, Hashable {
 
     private func search(_ file: FileHandle, for wanted: [UInt8]) throws -> Bool {
         // The line with the hash begins at `low` or after it, and before `high`.
-        var (low, high) = (UInt64(0), try file.seekToEnd())
+        let end = try file.seekToEnd()
+        var (low, high) = (UInt64(0), end)
         while low < high {
             let middle = low + (high - low) / 2
             guard let line = try self.line(of: file, atOrAfter: middle) else {
                 high = middle
                 continue
             }
-            guard line.start < high, let hash = BreachedPasswords.hash(of: line.bytes) else {
+            guard line.start < high else {
+                high = middle
+                continue
+            }
+            guard let hash = BreachedPasswords.hash(of: line.bytes) else {
+                // Empty lines are at the end only: elsewhere half of the list would not be found.
+                let isEnd = line.bytes.allSatisfy { $0 == 0x0D || $0 == 0x20 } && line.start + 2 >= end
+                guard isEnd else { throw MalformedLine() }
                 high = middle
                 continue
             }
@@ -77,6 +85,8 @@ package struct BreachedPasswords: Sendable, Hashable {
         }
         return false
     }
+
+    private struct MalformedLine: Error {}
 
     /// The first line that begins at a place or after it.
     private func line(of file: FileHandle, atOrAfter place: UInt64) throws -> (start: UInt64, bytes: [UInt8])? {

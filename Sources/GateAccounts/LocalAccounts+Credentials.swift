@@ -164,8 +164,9 @@ extension LocalAccounts {
             lastStep: step,
             recovery: recovery.compactMap { RecoveryCode.hash(of: $0, account: id) }
         )
+        let known = account.generation
         let changed = try await self.store.update(id) { account in
-            guard account.codes == nil, !account.isDisabled else { return false }
+            guard account.codes == nil, !account.isDisabled, account.generation == known else { return false }
             account.codes = codes
             account.generation += 1
             return true
@@ -181,12 +182,13 @@ extension LocalAccounts {
     ) async throws(Failure) -> ChangeResult {
         guard let account = try await self.store.account(id), !account.isDisabled else { return .lost }
         if let other = try await self.failure(of: current, account, origin) { return other }
-        return try await self.withoutCodes(id).map { .changed($0) } ?? .lost
+        return try await self.withoutCodes(id, at: account.generation).map { .changed($0) } ?? .lost
     }
 
-    /// Removes the second factor of an account; nil if there is no such account.
-    package func withoutCodes(_ id: String) async throws(Failure) -> Account? {
+    /// Removes the second factor of an account; nil if there is no such account, or not with these credentials any more.
+    package func withoutCodes(_ id: String, at generation: Int64? = nil) async throws(Failure) -> Account? {
         try await self.store.update(id) { account in
+            guard generation ?? account.generation == account.generation else { return false }
             account.codes = nil
             account.generation += 1
             return true

@@ -78,7 +78,9 @@ package struct LocalAccounts: Sendable {
 
         /// What the attempts are counted under: the device if the user of the account has signed in from it.
         fileprivate func source(for account: Account?) -> PasswordThrottle.Source {
-            if let device, let account, device.account == account.id { return .device(device.id) }
+            if let device, let account, device.account == account.id, device.generation == account.generation {
+                return .device(device.id)
+            }
             return self.client.map { .network(ClientNetwork(of: $0)) } ?? .unknown
         }
     }
@@ -116,7 +118,18 @@ package struct LocalAccounts: Sendable {
         let source = origin.source(for: account)
         if let wait = self.services.throttle.admit(key, from: source) { return .tooMany(wait) }
         let password = Password(typed)
-        let isRight = try await self.services.workers.verify(password?.secret ?? Secret([]), account?.password)
+        let isRight: Bool
+        do throws(Failure) {
+            isRight = try await self.services.workers.verify(
+                password?.secret ?? Secret([]),
+                account?.password,
+                from: origin.client
+            )
+        } catch {
+            // No password was looked at, so the attempt does not count.
+            self.services.throttle.succeeded(key, from: source)
+            throw error
+        }
         guard let account else { return .rejected(detail: "no account of \(self.provider) has the name") }
         let user = "\(self.provider):\(account.id)"
         guard account.password != nil else { return .rejected(detail: "\(user) has no password yet") }
@@ -146,7 +159,7 @@ package struct LocalAccounts: Sendable {
         let key = self.throttleKey("code:\(account.id)")
         let source = origin.source(for: account)
         if let wait = self.services.throttle.admit(key, from: source) { return .tooMany(wait) }
-        guard let changed = try await self.use(typed, of: account.id) else {
+        guard let changed = try await self.use(typed, of: account) else {
             return .rejected(detail: "a wrong or used code of \(self.provider):\(account.id)")
         }
         self.services.throttle.succeeded(key, from: source)
@@ -154,10 +167,12 @@ package struct LocalAccounts: Sendable {
     }
 
     /// Uses a code up, so that it works once on all gateways; nil if it is not one of the account.
-    private func use(_ typed: String, of id: String) async throws(Failure) -> Account? {
-        let now = self.clock.now
+    private func use(_ typed: String, of known: Account) async throws(Failure) -> Account? {
+        let (now, id) = (self.clock.now, known.id)
         return try await self.store.update(id) { account in
-            guard !account.isDisabled, var codes = account.codes else { return false }
+            guard !account.isDisabled, account.generation == known.generation, var codes = account.codes else {
+                return false
+            }
             if let step = TimeCode.step(of: typed, codes.secret, at: now, after: codes.lastStep) {
                 codes.lastStep = step
             } else if let hash = RecoveryCode.hash(of: typed, account: id),

@@ -10,10 +10,14 @@ internal import Synchronization
 package final class PasswordWorkers: Sendable {
     /// How many hashes wait at most, in addition to those in progress.
     package static let maxWaiting = 64
+    /// How many of these are for passwords from one client network at most, so that it leaves places for others.
+    package static let maxOfNetwork = 16
 
     private let queues: [DispatchQueue]
     private let next = Atomic<Int>(0)
     private let limiter: ConcurrencyLimiter
+    /// The passwords in progress or waiting, by the client network that they come from.
+    private let networks = Mutex<[ClientNetwork: Int]>([:])
     private let random: RandomBytes
     private let cost: PasswordCost
     /// The hash that is verified where an account has none, so that the response takes as long.
@@ -53,13 +57,40 @@ package final class PasswordWorkers: Sendable {
 
     /// Whether a password is the one of a hash; without a hash it is not, which takes as long.
     ///
-    /// - Throws: `account.busy` if too many wait.
-    package func verify(_ password: Secret, _ hash: PasswordHash?) async throws(Failure) -> Bool {
+    /// - Parameters:
+    ///   - password: The password.
+    ///   - hash: The hash; nil for an account without a password, or none.
+    ///   - client: The IP of the client.
+    /// - Returns: Whether it is.
+    /// - Throws: `account.busy` if too many wait, or too many from there.
+    package func verify(
+        _ password: Secret,
+        _ hash: PasswordHash?,
+        from client: IPAddress? = nil
+    ) async throws(Failure) -> Bool {
         guard let known = hash ?? self.standIn else { return false }
+        let network = client.map { ClientNetwork(of: $0) }
+        if let network {
+            let isAdmitted = self.networks.withLock { networks in
+                let count = networks[network, default: 0]
+                guard count < PasswordWorkers.maxOfNetwork else { return false }
+                networks[network] = count + 1
+                return true
+            }
+            guard isAdmitted else { throw Failure(.accountBusy, "too many passwords from one client network wait") }
+        }
+        defer { if let network { self.release(network) } }
         guard let isSame = try await self.run({ Argon2.verify(password, known) }) else {
             throw Failure(.accountBusy, "libargon2 has no memory for a hash")
         }
         return isSame && hash != nil
+    }
+
+    private func release(_ network: ClientNetwork) {
+        self.networks.withLock { networks in
+            let left = networks[network, default: 1] - 1
+            networks[network] = left == 0 ? nil : left
+        }
     }
 
     /// Whether a hash has another cost than new ones.

@@ -12,23 +12,28 @@ package struct DeviceMark: Sendable, Hashable {
 
     /// The account.
     let account: String
+    /// The generation of its credentials: after a change the browser counts as unknown until the next sign-in.
+    let generation: Int64
     /// Random bytes of the browser.
     let id: [UInt8]
     private let provider: String
     private let expires: Instant
 
-    private init(account: String, id: [UInt8], provider: String, expires: Instant) {
-        (self.account, self.id, self.provider, self.expires) = (account, id, provider, expires)
+    private init(account: String, generation: Int64, id: [UInt8], provider: String, expires: Instant) {
+        (self.account, self.generation, self.id) = (account, generation, id)
+        (self.provider, self.expires) = (provider, expires)
     }
 
     /// Opens the value of the cookie; nil if it is not of this provider, or over.
     package init?(_ text: String, of accounts: LocalAccounts) {
         guard let json = accounts.sealer.openMark(text, for: DeviceMark.purpose),
             json["provider"]?.string == accounts.provider, let account = json["account"]?.string,
-            let id = json["id"]?.string.flatMap({ Base64URL.decode($0) }), let expires = json["expires"]?.integer,
+            let generation = json["generation"]?.integer, let id = json["id"]?.string.flatMap({ Base64URL.decode($0) }),
+            let expires = json["expires"]?.integer,
             accounts.clock.now < Instant(seconds: expires)
         else { return nil }
-        self.init(account: account, id: id, provider: accounts.provider, expires: Instant(seconds: expires))
+        (self.account, self.generation, self.id) = (account, generation, id)
+        (self.provider, self.expires) = (accounts.provider, Instant(seconds: expires))
     }
 
     /// The value of the cookie.
@@ -36,7 +41,8 @@ package struct DeviceMark: Sendable, Hashable {
         sealer.mark(
             [
                 "provider": .string(self.provider), "account": .string(self.account),
-                "id": .string(Base64URL.encode(self.id)), "expires": .int(self.expires.seconds),
+                "generation": .int(self.generation), "id": .string(Base64URL.encode(self.id)),
+                "expires": .int(self.expires.seconds),
             ],
             for: DeviceMark.purpose
         )
@@ -46,8 +52,14 @@ package struct DeviceMark: Sendable, Hashable {
     package static func renewed(_ known: DeviceMark?, for account: Account, at accounts: LocalAccounts) -> String {
         let id = known.flatMap { $0.account == account.id ? $0.id : nil } ?? accounts.random.bytes(16)
         let expires = accounts.clock.now.advanced(by: DeviceMark.lifetime)
-        return DeviceMark(account: account.id, id: id, provider: accounts.provider, expires: expires)
-            .sealed(by: accounts.sealer)
+        let mark = DeviceMark(
+            account: account.id,
+            generation: account.generation,
+            id: id,
+            provider: accounts.provider,
+            expires: expires
+        )
+        return mark.sealed(by: accounts.sealer)
     }
 }
 

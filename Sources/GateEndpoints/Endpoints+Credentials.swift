@@ -125,6 +125,7 @@ extension Endpoints {
         let (id, origin) = (account.id, self.origin(of: request, accounts))
         let current = form[AccountForm.Field.password] ?? ""
         let back = "\(self.runtime.publicOrigin)\(Endpoints.credentialsPath)"
+        let start = "\(self.runtime.publicOrigin)/oauth2/\(EndpointPath.start.rawValue)/\(accounts.provider)"
         let user = session.profile.user
         let (pages, language) = (self.runtime.rendering.pages, self.language(of: request))
         let result: LocalAccounts.ChangeResult
@@ -138,10 +139,11 @@ extension Endpoints {
                 try await accounts.change(id, from: current, to: new, origin: origin)
             }
             guard case .changed = result else { break }
-            let (sessions, profile, kept) = (self.runtime.sessions, session.profile, session.familyKey)
-            _ = try await uncancelled { () throws(Failure) in try await sessions.endAll(of: profile, but: kept) }
+            // This session too: what clients have got in it, or a copy of its cookie, would go on otherwise.
+            let (sessions, profile) = (self.runtime.sessions, session.profile)
+            _ = try await uncancelled { () throws(Failure) in try await sessions.endAll(of: profile) }
             self.runtime.log.credentialsChanged(user, "password changed")
-            return Rendering.page(200, pages.credentialsChanged(.credentialsChanged, back: back, in: language))
+            return Rendering.page(200, pages.credentialsChanged(.credentialsChanged, back: start, in: language))
         case .enrol?:
             guard let secret = EnrolmentSecret(form[Endpoints.enrolmentField] ?? "", for: account, of: accounts) else {
                 let remark = PageRemark(.factorLate)

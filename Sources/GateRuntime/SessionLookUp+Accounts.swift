@@ -12,8 +12,10 @@ extension SessionLookUp {
         with accounts: LocalAccounts
     ) async throws(Failure) -> RecheckOutcome {
         let session = stored.session
-        guard let account = try await accounts.store.account(session.profile.subject), !account.isDisabled else {
-            let detail = "the account was disabled or removed"
+        let account = try await accounts.store.account(session.profile.subject)
+        guard let account, !account.isDisabled, !account.hasChangedPassword(since: session.created) else {
+            let detail =
+                account?.isDisabled == false ? "the password was changed" : "the account was disabled or removed"
             self.runtime.metrics.rechecked(accounts.provider, result: "ended")
             self.runtime.metrics.ended(.recheck)
             let failure = Failure(.accountCredentials, detail)

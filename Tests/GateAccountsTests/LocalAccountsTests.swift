@@ -171,6 +171,36 @@ import Testing
         #expect(DeviceMark(mark, of: fixture.accounts) == nil)
     }
 
+    @Test func `a mark from before a change of the credentials gives no limit of its own`() async throws {
+        let fixture = Fixture()
+        let account = try await fixture.add()
+        let mark = DeviceMark.renewed(nil, for: account, at: fixture.accounts)
+        let device = try #require(DeviceMark(mark, of: fixture.accounts))
+        let own = LocalAccounts.Origin(client: IPAddress("203.0.113.9"), device: device)
+        for number in 0..<60 {
+            let client = IPAddress("198.51.100.\(number + 1)")
+            let origin = LocalAccounts.Origin(client: client, device: nil)
+            _ = try await self.check(fixture, "ada@example.com", "wrong", from: origin)
+        }
+        #expect(try await self.check(fixture, from: own).isAdmitted)
+        _ = try await fixture.accounts.store.update(account.id) { account in
+            account.generation += 1
+            return true
+        }
+        #expect(try await self.check(fixture, from: own).wait != nil)
+    }
+
+    @Test func `a session from before a change of the password is not confirmed`() async throws {
+        let fixture = Fixture()
+        var account = try await fixture.add()
+        let changed = try #require(account.passwordChanged)
+        #expect(!account.hasChangedPassword(since: changed))
+        #expect(!account.hasChangedPassword(since: changed.advanced(by: .seconds(-60))))
+        #expect(account.hasChangedPassword(since: changed.advanced(by: .seconds(-61))))
+        account.passwordChanged = nil
+        #expect(!account.hasChangedPassword(since: changed))
+    }
+
     @Test func `a mark of another account gives no limit of its own`() async throws {
         let fixture = Fixture()
         _ = try await fixture.add()

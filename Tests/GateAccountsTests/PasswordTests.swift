@@ -195,6 +195,25 @@ import Testing
         #expect(try !list.contain(Secret(text: "another one")))
     }
 
+    @Test func `a list with a line without a hash accepts no password`() throws {
+        let texts = (0..<500).map { "known password \($0)" }
+        let list = try self.list(texts)
+        defer { try? FileManager.default.removeItem(atPath: list.path) }
+        var lines = try String(contentsOfFile: list.path, encoding: .utf8).split(separator: "\n").map(String.init)
+        lines.insert("", at: 250)
+        try lines.joined(separator: "\n").write(toFile: list.path, atomically: true, encoding: .utf8)
+        let results = texts.map { text in (try? list.contain(Secret(text: text))) ?? true }
+        #expect(results.allSatisfy { $0 }, "found, or not checked, but never missed")
+    }
+
+    @Test func `empty lines at the end do no harm`() throws {
+        let list = try self.list(["known password"])
+        defer { try? FileManager.default.removeItem(atPath: list.path) }
+        let text = try String(contentsOfFile: list.path, encoding: .utf8)
+        try (text + "\n").write(toFile: list.path, atomically: true, encoding: .utf8)
+        #expect(try list.contain(Secret(text: "known password")) && !list.contain(Secret(text: "another one")))
+    }
+
     @Test func `a file that cannot be read accepts no password`() {
         let list = BreachedPasswords(path: "/nonexistent/list")
         #expect(list.failure == "cannot be read")

@@ -39,7 +39,8 @@ import Testing
     @Test func `schema prints one document at a time`() throws {
         #expect(try self.parsed("schema --errors", as: SchemaCommand.self).errors)
         #expect(
-            self.rejection("schema --errors --metrics") == "use one of --reference, --errors, --metrics, --status and --texts"
+            self.rejection("schema --errors --metrics")
+                == "use one of --reference, --errors, --metrics, --status and --texts"
         )
     }
 

@@ -206,7 +206,7 @@ package enum PageText: String, CaseIterable, Sendable {
     case credentialsChange = "credentials_change"
     /// “Current password”.
     case credentialsCurrent = "credentials_current"
-    /// “This signs you out everywhere else”.
+    /// “This signs you out everywhere”.
     case credentialsEnds = "credentials_ends"
     /// “The current password is wrong”.
     case credentialsWrong = "credentials_wrong"
@@ -214,7 +214,7 @@ package enum PageText: String, CaseIterable, Sendable {
     case credentialsConflict = "credentials_conflict"
     /// “Done”.
     case credentialsDone = "credentials_done"
-    /// “The password is changed. You are signed out everywhere else”.
+    /// “The password is changed, and you are signed out everywhere. Sign in with the new one”.
     case credentialsChanged = "credentials_changed"
     /// “Codes at sign-in”.
     case factorTitle = "factor_title"
@@ -367,11 +367,12 @@ extension PageText {
         .credentialsTitle: "Password and codes",
         .credentialsChange: "Change the password",
         .credentialsCurrent: "Current password",
-        .credentialsEnds: "This signs you out everywhere else.",
+        .credentialsEnds: "This signs you out everywhere.",
         .credentialsWrong: "The current password is wrong.",
         .credentialsConflict: "The account has changed meanwhile. Try once more.",
         .credentialsDone: "Done",
-        .credentialsChanged: "The password is changed. You are signed out everywhere else.",
+        .credentialsChanged:
+            "The password is changed, and you are signed out everywhere. Sign in with the new one.",
         .factorTitle: "Codes at sign-in",
         .factorLeft: "An authenticator app is set up. You have {{left}} recovery codes left.",
         .factorRemove: "Remove the authenticator app",
