@@ -126,8 +126,8 @@ package struct LocalAccounts: Sendable {
                 from: origin.client
             )
         } catch {
-            // No password was looked at, so the attempt does not count.
-            self.services.throttle.succeeded(key, from: source)
+            // No password was looked at, so this attempt does not count.
+            self.services.throttle.withdrawn(key, from: source)
             throw error
         }
         guard let account else { return .rejected(detail: "no account of \(self.provider) has the name") }

@@ -52,6 +52,12 @@ package final class PasswordThrottle: Sendable {
         var attempts: BoundedTable<Key, Attempts>
         /// When all attempts from all networks will be free again.
         var accounts: BoundedTable<[UInt8], Duration>
+
+        /// Takes one attempt off the count of all networks.
+        mutating func refund(_ account: [UInt8], _ source: Source) {
+            guard !source.isDevice, let full = self.accounts[account] else { return }
+            self.accounts[account] = full - PasswordThrottle.step
+        }
     }
 
     private let state: Mutex<State>
@@ -65,7 +71,7 @@ package final class PasswordThrottle: Sendable {
         self.began = clock()
     }
 
-    /// Lets an attempt begin, which counts until ``succeeded(_:from:)``.
+    /// Lets an attempt begin, which counts until ``succeeded(_:from:)`` or ``withdrawn(_:from:)``.
     ///
     /// - Parameters:
     ///   - account: The account, or a hash of a name without an account.
@@ -97,8 +103,20 @@ package final class PasswordThrottle: Sendable {
     package func succeeded(_ account: [UInt8], from source: Source) {
         self.state.withLock { state in
             state.attempts[Key(account: account, source: source)] = nil
-            guard !source.isDevice, let full = state.accounts[account] else { return }
-            state.accounts[account] = full - PasswordThrottle.step
+            state.refund(account, source)
+        }
+    }
+
+    /// Takes back one attempt of a source that led to no look at a password; the others still count.
+    package func withdrawn(_ account: [UInt8], from source: Source) {
+        let key = Key(account: account, source: source)
+        self.state.withLock { state in
+            state.refund(account, source)
+            guard var attempts = state.attempts[key] else { return }
+            attempts.count -= 1
+            // It was admitted, so the wait before it is over.
+            attempts.open = .zero
+            state.attempts[key] = attempts.count > 0 ? attempts : nil
         }
     }
 }

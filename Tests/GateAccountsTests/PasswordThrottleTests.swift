@@ -53,6 +53,26 @@ import Testing
         #expect(throttle.admit(self.account, from: second) != nil)
     }
 
+    @Test func `an attempt that is taken back does not count, and takes no other one back`() throws {
+        let timer = Timer()
+        let throttle = PasswordThrottle { timer.now }
+        let source = try self.network(1)
+        for _ in 0..<4 { #expect(throttle.admit(self.account, from: source) == nil) }
+        for _ in 0..<100 {
+            #expect(throttle.admit(self.account, from: source) == nil)
+            throttle.withdrawn(self.account, from: source)
+        }
+        #expect(throttle.admit(self.account, from: source) == nil)
+        #expect(throttle.admit(self.account, from: source) == .seconds(1))
+        timer.move(.seconds(1))
+        #expect(throttle.admit(self.account, from: source) == nil)
+        throttle.withdrawn(self.account, from: source)
+        #expect(throttle.admit(self.account, from: source) == nil)
+        #expect(throttle.admit(self.account, from: source) == .seconds(2))
+        let others = try (2..<100).count { try throttle.admit(self.account, from: self.network($0)) == nil }
+        #expect(others == 14, "20 from all networks, of which this one has used six")
+    }
+
     @Test func `another account waits for nothing`() throws {
         let throttle = PasswordThrottle()
         let source = try self.network(1)
