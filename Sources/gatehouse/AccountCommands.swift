@@ -15,7 +15,7 @@ enum AccountState {
     }
 }
 
-/// The options with which a command names the provider of an account.
+/// The options of all commands about local accounts.
 struct AccountOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The provider of type local; needed if there are several.", valueName: "name"))
     var provider: String?
@@ -24,22 +24,29 @@ struct AccountOptions: ParsableArguments {
     var json = false
 
     @OptionGroup var gateway: OperationsOption
+}
 
-    /// Changes an account and prints the result.
+/// The account that a command is about, and its options.
+struct NamedAccount: ParsableArguments {
+    @Argument(help: "The id, the user key, the email address or the user name.")
+    var account: String
+
+    @OptionGroup var options: AccountOptions
+
+    /// Changes the account and prints the result.
     func change(
-        _ account: String,
         _ change: String,
         _ more: [String: JSON] = [:],
         done: String
     ) throws {
-        try self.gateway.perform { client throws(Failure) in
+        try self.options.gateway.perform { client throws(Failure) in
             var members = more
-            members["provider"] = self.provider.map(JSON.string)
-            members["account"] = .string(account)
+            members["provider"] = self.options.provider.map(JSON.string)
+            members["account"] = .string(self.account)
             members["change"] = .string(change)
             let result = try client.post("/v1/accounts/change", members)
-            guard !self.json else { return printLine(result.pretty()) }
-            let user = result["account"]?["user"]?.string ?? account
+            guard !self.options.json else { return printLine(result.pretty()) }
+            let user = result["account"]?["user"]?.string ?? self.account
             let ended = result["sign_ins_ended"]?.integer ?? 0
             printError("\(done) \(PrintableText.escaped(user))\(ended > 0 ? "; ended \(ended) sign-ins" : "")")
             if let link = result["link"]?.string { printLine(link) }
@@ -115,16 +122,13 @@ struct ShowAccount: ParsableCommand {
         abstract: "Shows one local account as JSON."
     )
 
-    @Argument(help: "The id, the user key, the email address or the user name.")
-    var account: String
-
-    @OptionGroup var options: AccountOptions
+    @OptionGroup var named: NamedAccount
 
     func run() throws {
-        try self.options.gateway.perform { client throws(Failure) in
-            let query = [("provider", self.options.provider), ("account", self.account)]
+        try self.named.options.gateway.perform { client throws(Failure) in
+            let query = [("provider", self.named.options.provider), ("account", self.named.account)]
             guard let found = try client.get("/v1/accounts", query)["accounts"]?.array?.first else {
-                let shown = PrintableText.escaped(self.account)
+                let shown = PrintableText.escaped(self.named.account)
                 throw Failure(.operationsRejected, "there is no account '\(shown)'")
             }
             printLine(found.pretty())
@@ -140,9 +144,6 @@ struct SetAccount: ParsableCommand {
         discussion: "Sessions have the change after their next re-check; 'gatehouse sessions revoke' is faster."
     )
 
-    @Argument(help: "The id, the user key, the email address or the user name.")
-    var account: String
-
     @Option(help: "The full name.")
     var name: String?
 
@@ -152,7 +153,7 @@ struct SetAccount: ParsableCommand {
     @Flag(help: "No groups.")
     var noGroups = false
 
-    @OptionGroup var options: AccountOptions
+    @OptionGroup var named: NamedAccount
 
     func validate() throws {
         guard self.name != nil || !self.group.isEmpty || self.noGroups else {
@@ -167,7 +168,7 @@ struct SetAccount: ParsableCommand {
         var members: [String: JSON] = ["no_groups": .bool(self.noGroups)]
         members["name"] = self.name.map(JSON.string)
         if !self.group.isEmpty { members["groups"] = .array(self.group.map(JSON.string)) }
-        try self.options.change(self.account, "set", members, done: "changed")
+        try self.named.change("set", members, done: "changed")
     }
 }
 
@@ -178,12 +179,9 @@ struct DisableAccount: ParsableCommand {
         abstract: "Disables a local account and ends its sessions on all gateways."
     )
 
-    @Argument(help: "The id, the user key, the email address or the user name.")
-    var account: String
+    @OptionGroup var named: NamedAccount
 
-    @OptionGroup var options: AccountOptions
-
-    func run() throws { try self.options.change(self.account, "disable", done: "disabled") }
+    func run() throws { try self.named.change("disable", done: "disabled") }
 }
 
 /// The command `gatehouse users enable`.
@@ -193,12 +191,9 @@ struct EnableAccount: ParsableCommand {
         abstract: "Enables a local account again, with the password that it had."
     )
 
-    @Argument(help: "The id, the user key, the email address or the user name.")
-    var account: String
+    @OptionGroup var named: NamedAccount
 
-    @OptionGroup var options: AccountOptions
-
-    func run() throws { try self.options.change(self.account, "enable", done: "enabled") }
+    func run() throws { try self.named.change("enable", done: "enabled") }
 }
 
 /// The command `gatehouse users reset`.
@@ -212,20 +207,17 @@ struct ResetAccount: ParsableCommand {
             """
     )
 
-    @Argument(help: "The id, the user key, the email address or the user name.")
-    var account: String
-
     @Flag(help: "Remove the authenticator app and the recovery codes as well.")
     var removeCodes = false
 
     @OptionGroup var link: LinkOptions
-    @OptionGroup var options: AccountOptions
+    @OptionGroup var named: NamedAccount
 
     func run() throws {
         let members: [String: JSON] = [
             "link_elsewhere": .bool(self.link.linkElsewhere), "remove_codes": .bool(self.removeCodes),
         ]
-        try self.options.change(self.account, "reset", members, done: "reset")
+        try self.named.change("reset", members, done: "reset")
     }
 }
 
@@ -237,10 +229,7 @@ struct RemoveAccount: ParsableCommand {
         discussion: "A later account with the same email address is another user: it gets another id."
     )
 
-    @Argument(help: "The id, the user key, the email address or the user name.")
-    var account: String
+    @OptionGroup var named: NamedAccount
 
-    @OptionGroup var options: AccountOptions
-
-    func run() throws { try self.options.change(self.account, "remove", done: "removed") }
+    func run() throws { try self.named.change("remove", done: "removed") }
 }
