@@ -174,14 +174,21 @@ extension LocalAccounts {
         return changed.map { (.changed($0), recovery) } ?? (.lost, [])
     }
 
-    /// Removes the second factor, once the user has typed the password.
+    /// Removes the second factor, once the user has typed the password and a code: who has only a session and the password
+    /// does not have the factor.
     package func removeCodes(
         _ id: String,
         password current: String,
+        code: String,
         origin: Origin
     ) async throws(Failure) -> ChangeResult {
         guard let account = try await self.store.account(id), !account.isDisabled else { return .lost }
         if let other = try await self.failure(of: current, account, origin) { return other }
+        switch try await self.check(code: code, of: account, from: origin) {
+        case .admitted: break
+        case .tooMany(let wait): return .tooMany(wait)
+        case .needsCode, .rejected: return .wrongCode
+        }
         return try await self.withoutCodes(id, at: account.generation).map { .changed($0) } ?? .lost
     }
 

@@ -156,6 +156,15 @@ package struct LocalAccounts: Sendable {
         guard let account = try await self.store.account(step.account), !account.isDisabled,
             account.generation == step.generation
         else { return .rejected(detail: "\(self.provider):\(step.account) has changed since the password") }
+        return try await self.check(code: typed, of: account, from: origin)
+    }
+
+    /// The same for an account whose password was right.
+    func check(
+        code typed: String,
+        of account: Account,
+        from origin: Origin
+    ) async throws(Failure) -> PasswordResult {
         let key = self.throttleKey("code:\(account.id)")
         let source = origin.source(for: account)
         if let wait = self.services.throttle.admit(key, from: source) { return .tooMany(wait) }

@@ -26,17 +26,12 @@ extension Endpoints {
         guard let accounts = self.runtime.provider(id)?.accounts, self.isOnGatewayHost(request) else {
             throw Failure(.providerNone, "a link of an unknown provider")
         }
-        let (signIns, bounds) = (self.runtime.signIns, self.runtime.limits.signIns)
-        try signIns.refuseIfFailing(request.client, within: bounds)
-        try signIns.acquire(within: bounds)
-        defer { signIns.release() }
         let isPost = request.method == .post
         guard !isPost || request.comesFromOurPages else {
             throw Failure(.requestCrossSite, "another site posted to link")
         }
         let token = (isPost ? request.form : request.query)?[Endpoints.tokenField] ?? ""
         guard let account = try await accounts.account(ofLink: token) else {
-            signIns.failed(request.client, within: bounds)
             throw Failure(.accountLink, "the link is unknown, used or over")
         }
         guard isPost else { return self.linkPage(account, token, accounts, request) }
@@ -105,7 +100,9 @@ extension Endpoints {
             let consent = Consent(sealed: text, by: self.runtime.sealer, now: request.now), consent.isOf(session),
             consent.form == Endpoints.credentialsForm
         else { throw Failure(.requestCrossSite, "a change of credentials that is not from our page") }
-        return try await self.change(account, accounts, session, request)
+        return try await self.limited(request) { () throws(Failure) in
+            try await self.change(account, accounts, session, request)
+        }
     }
 
     /// What the sealed field of the page is for.
@@ -117,13 +114,10 @@ extension Endpoints {
         _ session: Session,
         _ request: EndpointRequest
     ) async throws(Failure) -> Response {
-        let (signIns, bounds) = (self.runtime.signIns, self.runtime.limits.signIns)
-        try signIns.refuseIfFailing(request.client, within: bounds)
-        try signIns.acquire(within: bounds)
-        defer { signIns.release() }
         let form = request.form ?? Form()
         let (id, origin) = (account.id, self.origin(of: request, accounts))
         let current = form[AccountForm.Field.password] ?? ""
+        let code = form[AccountForm.Field.code] ?? ""
         let back = "\(self.runtime.publicOrigin)\(Endpoints.credentialsPath)"
         let start = "\(self.runtime.publicOrigin)/oauth2/\(EndpointPath.start.rawValue)/\(accounts.provider)"
         let user = session.profile.user
@@ -149,7 +143,6 @@ extension Endpoints {
                 let remark = PageRemark(.factorLate)
                 return self.credentialsPage(account, accounts, session, remark: remark, status: 400, request)
             }
-            let code = form[AccountForm.Field.code] ?? ""
             let added = try await uncancelled { () throws(Failure) in
                 try await accounts.addCodes(id, secret, password: current, code: code, origin: origin)
             }
@@ -159,7 +152,7 @@ extension Endpoints {
             return Rendering.page(200, pages.recoveryCodes(added.recovery, back: back, in: language))
         case .remove?:
             result = try await uncancelled { () throws(Failure) in
-                try await accounts.removeCodes(id, password: current, origin: origin)
+                try await accounts.removeCodes(id, password: current, code: code, origin: origin)
             }
             guard case .changed = result else { break }
             self.runtime.log.credentialsChanged(user, "second factor removed")
@@ -193,9 +186,6 @@ extension Endpoints {
         let status = failure?.reason.entry.status ?? 400
         var page = self.credentialsPage(account, accounts, session, remark: remark, status: status, request)
         guard let failure else { return page }
-        if failure.reason == .accountCredentials {
-            self.runtime.signIns.failed(request.client, within: self.runtime.limits.signIns)
-        }
         if let wait = failure.retryAfter {
             page.head.headerFields[.retryAfter] = "\(max(1, wait.components.seconds + 1))"
         }

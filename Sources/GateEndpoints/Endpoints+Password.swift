@@ -39,26 +39,8 @@ extension Endpoints {
         return self.response(page, beginning: attempt, cookie, request)
     }
 
-    /// Takes a password or a code from a client whose sign-ins do not fail too often.
-    func password(_ request: EndpointRequest, provider: String) async throws(Failure) -> Response {
-        let (signIns, bounds) = (self.runtime.signIns, self.runtime.limits.signIns)
-        try signIns.refuseIfFailing(request.client, within: bounds)
-        try signIns.acquire(within: bounds)
-        defer { signIns.release() }
-        do throws(Failure) {
-            let response = try await self.response(toPasswordIn: request, provider: provider)
-            if response.rejection?.reason == .accountCredentials { signIns.failed(request.client, within: bounds) }
-            return response
-        } catch {
-            if error.kind == .malformedRequest { signIns.failed(request.client, within: bounds) }
-            throw error
-        }
-    }
-
-    private func response(
-        toPasswordIn request: EndpointRequest,
-        provider id: String
-    ) async throws(Failure) -> Response {
+    /// Takes a password or a code.
+    func password(_ request: EndpointRequest, provider id: String) async throws(Failure) -> Response {
         guard let provider = self.runtime.provider(id), let accounts = provider.accounts, self.isOnGatewayHost(request)
         else { throw Failure(.providerNone, "a password for an unknown provider") }
         guard request.comesFromOurPages else { throw Failure(.requestCrossSite, "another site posted to password") }

@@ -6,6 +6,7 @@ internal import GateIssuer
 internal import GateOpenID
 internal import GatePages
 internal import GatePolicy
+internal import GateProviders
 internal import GateRuntime
 internal import GateSessions
 
@@ -110,13 +111,15 @@ extension Endpoints {
         return self.runtime.accepted(by: self.destination(of: path, now: now))
     }
 
-    /// The account that a client expects where a sign-in leads, or whose email address the user has typed.
+    /// The account that a client expects where a sign-in leads, or whose email address the user has typed, which never replaces
+    /// that of the file.
     ///
     /// OpenID Connect Core §3.1.2.1.
-    func loginHint(of request: EndpointRequest) -> String? {
+    func loginHint(of request: EndpointRequest, for party: RelyingParty? = nil) -> String? {
+        let isFixed = party?.definition.authorizationParameters.contains { $0.name == Endpoints.hint } ?? false
         let typed = request.query?[Endpoints.hint].flatMap { EmailAddress($0) }?.description
         let asked = self.authorizationForm(of: request.returnPath, now: request.now)?[Endpoints.hint]
-        return (asked ?? typed).flatMap { $0.utf8.count <= Endpoints.maxHint ? $0 : nil }
+        return (asked ?? (isFixed ? nil : typed)).flatMap { $0.utf8.count <= Endpoints.maxHint ? $0 : nil }
     }
 
     static let maxHint = 256

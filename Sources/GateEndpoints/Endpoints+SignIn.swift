@@ -141,7 +141,7 @@ extension Endpoints {
                 offersOtherAccounts: request.wantsOtherAccount,
                 silent: silent,
                 maxAge: self.maxAuthenticationAge(of: request.returnPath, now: request.now),
-                loginHint: self.loginHint(of: request)
+                loginHint: self.loginHint(of: request, for: party)
             )
         } catch {
             if silent != nil { self.silentSignInFailed(with: id, error) }
@@ -408,17 +408,22 @@ extension Endpoints {
 // MARK: Rates
 
 extension Endpoints {
-    /// A callback from a client whose sign-ins do not fail too often.
+    /// Carries out a step of a sign-in for a client whose sign-ins do not fail too often.
     ///
-    /// Only a wrong request of the browser counts as a failure: neither a provider that is down nor a denied user is a
-    /// sign of guessing.
-    func guardedCallback(_ request: EndpointRequest, provider: String) async throws(Failure) -> Response {
+    /// Only a wrong request of the browser and wrong credentials count as failures: neither a provider that is down nor a denied
+    /// user is a sign of guessing.
+    func limited(
+        _ request: EndpointRequest,
+        _ step: () async throws(Failure) -> Response
+    ) async throws(Failure) -> Response {
         let (signIns, bounds) = (self.runtime.signIns, self.runtime.limits.signIns)
         try signIns.refuseIfFailing(request.client, within: bounds)
         try signIns.acquire(within: bounds)
         defer { signIns.release() }
         do throws(Failure) {
-            return try await self.callback(request, provider: provider, response: request.callbackParameters)
+            let response = try await step()
+            if response.rejection?.reason == .accountCredentials { signIns.failed(request.client, within: bounds) }
+            return response
         } catch {
             if error.kind == .malformedRequest { signIns.failed(request.client, within: bounds) }
             throw error

@@ -69,13 +69,26 @@ extension Pages {
         .credentialsChanged: changedTemplate,
     ]
 
+    /// The beginning of each form, with its hidden fields.
+    private static let beginning = """
+        <form method="post" action="{{action}}">
+        {{#hidden}}<input type="hidden" name="{{field}}" value="{{sealed}}">{{/hidden}}
+        """
+
+    /// The fields for a new password.
+    private static let newPassword = """
+        <label for="new_password">{{t.choose_new}}</label>
+        <input class="field" type="password" id="new_password" name="new_password" required autocomplete="new-password">
+        <label for="repeat_password">{{t.choose_repeat}}</label>
+        <input class="field" type="password" id="repeat_password" name="repeat_password" required autocomplete="new-password">
+        """
+
     private static let passwordTemplate = PageTemplate(
         """
         {{#hasApp}}<p class="target">{{#hasAppIcon}}<img src="{{appIcon}}" alt="" width="24" height="24"> {{/hasAppIcon}}\
         <span>{{t.chooser_intro}}</span></p>{{/hasApp}}
         {{#hasRemark}}<p role="alert"><strong>{{remark}}</strong></p>{{/hasRemark}}
-        <form method="post" action="{{action}}">
-        {{#hidden}}<input type="hidden" name="{{field}}" value="{{sealed}}">{{/hidden}}
+        \(beginning)
         <label for="username">{{t.account_form_name}}</label>
         <input class="field" id="username" name="username" value="{{name}}" required maxlength="320" \
         autocomplete="username" autocapitalize="none" spellcheck="false">
@@ -91,8 +104,7 @@ extension Pages {
     private static let codeTemplate = PageTemplate(
         """
         {{#hasRemark}}<p role="alert"><strong>{{remark}}</strong></p>{{/hasRemark}}
-        <form method="post" action="{{action}}">
-        {{#hidden}}<input type="hidden" name="{{field}}" value="{{sealed}}">{{/hidden}}
+        \(beginning)
         <label for="code">{{t.code_label}}</label>
         <input class="field" id="code" name="code" required maxlength="32" autocomplete="one-time-code" \
         autocapitalize="characters" spellcheck="false">
@@ -105,14 +117,10 @@ extension Pages {
     private static let chooseTemplate = PageTemplate(
         """
         {{#hasRemark}}<p role="alert"><strong>{{remark}}</strong></p>{{/hasRemark}}
-        <form method="post" action="{{action}}">
-        {{#hidden}}<input type="hidden" name="{{field}}" value="{{sealed}}">{{/hidden}}
+        \(beginning)
         <label for="username">{{t.show_account}}</label>
         <input class="field" id="username" name="username" value="{{name}}" readonly autocomplete="username">
-        <label for="new_password">{{t.choose_new}}</label>
-        <input class="field" type="password" id="new_password" name="new_password" required autocomplete="new-password">
-        <label for="repeat_password">{{t.choose_repeat}}</label>
-        <input class="field" type="password" id="repeat_password" name="repeat_password" required autocomplete="new-password">
+        \(newPassword)
         <button class="button primary">{{t.choose_button}}</button>
         </form>
         <p class="fine">{{t.choose_note}}</p>
@@ -134,14 +142,10 @@ extension Pages {
         {{#hasRemark}}<p role="alert"><strong>{{remark}}</strong></p>{{/hasRemark}}
         <section>
         <h2>{{t.credentials_change}}</h2>
-        <form method="post" action="{{action}}">
-        {{#hidden}}<input type="hidden" name="{{field}}" value="{{sealed}}">{{/hidden}}
+        \(beginning)
         <label for="password">{{t.credentials_current}}</label>
         <input class="field" type="password" id="password" name="password" required autocomplete="current-password">
-        <label for="new_password">{{t.choose_new}}</label>
-        <input class="field" type="password" id="new_password" name="new_password" required autocomplete="new-password">
-        <label for="repeat_password">{{t.choose_repeat}}</label>
-        <input class="field" type="password" id="repeat_password" name="repeat_password" required autocomplete="new-password">
+        \(newPassword)
         <button class="button primary" name="action" value="password">{{t.credentials_change}}</button>
         </form>
         <p class="fine">{{t.credentials_ends}}</p>
@@ -150,10 +154,12 @@ extension Pages {
         {{#isOn}}
         <h2>{{t.factor_title}}</h2>
         <p>{{t.factor_left}}</p>
-        <form method="post" action="{{action}}">
-        {{#hidden}}<input type="hidden" name="{{field}}" value="{{sealed}}">{{/hidden}}
+        \(beginning)
         <label for="password_remove">{{t.credentials_current}}</label>
         <input class="field" type="password" id="password_remove" name="password" required autocomplete="current-password">
+        <label for="code_remove">{{t.code_label}}</label>
+        <input class="field" id="code_remove" name="code" required maxlength="32" autocomplete="one-time-code" \
+        autocapitalize="characters" spellcheck="false">
         <button class="button" name="action" value="remove">{{t.factor_remove}}</button>
         </form>
         {{/isOn}}
@@ -162,8 +168,7 @@ extension Pages {
         <p>{{t.factor_add_intro}}</p>
         <p><a href="{{link}}">{{t.factor_open}}</a></p>
         <p><code>{{secret}}</code></p>
-        <form method="post" action="{{action}}">
-        {{#hidden}}<input type="hidden" name="{{field}}" value="{{sealed}}">{{/hidden}}
+        \(beginning)
         <input type="hidden" name="enrolment" value="{{enrolment}}">
         <label for="code">{{t.factor_digits}}</label>
         <input class="field" id="code" name="code" required maxlength="16" inputmode="numeric" autocomplete="one-time-code">

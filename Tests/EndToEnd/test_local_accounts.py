@@ -636,15 +636,17 @@ def test_the_form_for_the_code_is_of_one_attempt_and_one_account(gateway):
     assert skipped.status in (400, 403)
 
 
-def test_codes_are_removed_with_the_password_or_by_the_operator(gateway):
+def test_codes_are_removed_with_password_and_code_or_by_the_operator(gateway):
     add(gateway, "remove-codes@example.com")
-    secret, _ = enrol(gateway, "remove-codes@example.com")
+    secret, recovery = enrol(gateway, "remove-codes@example.com")
     browser = Browser(gateway)
     follow(browser, fill(browser, attempt(browser, "remove-codes@example.com"), {"code": code(secret)}))
     page = browser.visit("/oauth2/credentials")
     assert "10 recovery codes left" in page.text
-    assert fill(browser, page, {"password": "wrong"}, form=1).status == 403
-    assert fill(browser, page, {"password": PASSWORD}, form=1).status == 200
+    assert fill(browser, page, {"password": "wrong", "code": recovery[0]}, form=1).status == 403
+    for wrong in ("", "000000", "AAAAA-AAAAA"):
+        assert fill(browser, page, {"password": PASSWORD, "code": wrong}, form=1).status == 400
+    assert fill(browser, page, {"password": PASSWORD, "code": recovery[0]}, form=1).status == 200
     signed_in(gateway, "remove-codes@example.com")
     enrol(gateway, "remove-codes@example.com")
     link = users(gateway, "reset", "remove-codes@example.com", "--remove-codes")["link"]

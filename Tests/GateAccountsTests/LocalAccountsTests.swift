@@ -139,8 +139,8 @@ import Testing
         let fixture = Fixture()
         let account = try await fixture.add()
         let mark = DeviceMark.renewed(nil, for: account, at: fixture.accounts)
-        for number in 0..<300 {
-            let client = IPAddress("198.51.100.\(number % 250 + 1)")
+        for number in 0..<10_000 {
+            let client = IPAddress("198.51.\(number / 250).\(number % 250 + 1)")
             let origin = LocalAccounts.Origin(client: client, device: nil)
             _ = try await self.check(fixture, "ada@example.com", "wrong", from: origin)
         }
@@ -490,17 +490,21 @@ import Testing
         )
     }
 
-    @Test func `the user removes codes with the password, the operator without`() async throws {
+    @Test func `the user removes codes with password and code, the operator without`() async throws {
         let fixture = Fixture()
-        let account = try await fixture.addCodes(to: try await fixture.add()).account
-        let wrong = try await fixture.accounts.removeCodes(account.id, password: "wrong", origin: fixture.network)
-        #expect(wrong.isWrongPassword)
-        let right = try await fixture.accounts.removeCodes(
-            account.id,
-            password: Fixture.password,
-            origin: fixture.network
-        )
-        #expect(right.isChanged)
+        let (account, recovery) = try await fixture.addCodes(to: try await fixture.add())
+        func remove(_ password: String, _ code: String) async throws -> LocalAccounts.ChangeResult {
+            try await fixture.accounts.removeCodes(
+                account.id,
+                password: password,
+                code: code,
+                origin: fixture.network
+            )
+        }
+        #expect(try await remove("wrong", recovery[0]).isWrongPassword)
+        #expect(try await !remove(Fixture.password, "000000").isChanged)
+        #expect(try await fixture.accounts.store.account(account.id)?.hasSecondFactor == true)
+        #expect(try await remove(Fixture.password, recovery[0]).isChanged)
         #expect(try await self.check(fixture).isAdmitted)
         _ = try await fixture.addCodes(to: account)
         #expect(try await fixture.accounts.withoutCodes(account.id)?.hasSecondFactor == false)
