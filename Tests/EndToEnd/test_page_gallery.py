@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each page that a user can see, in a real browser: accessibility, HTML, width, keyboard, languages, the brand of the operator."""
 
+import hashlib
 import re
+import secrets
+import subprocess
 from urllib.parse import urlsplit
 
 import pytest
@@ -10,8 +13,11 @@ from support.accounts import PASSWORD, add, follow
 from support.browser import Browser, forms
 from support.chromium import CHROMIUM
 from support.gallery import Gallery, axe, html_errors, violations
+from support.gateway import Gateway, oidc, run
+from support.processes import free_port
 from support.raw import request
 
+PNG = b"\x89PNG\r\n\x1a\n"
 pytestmark = pytest.mark.skipif(not CHROMIUM, reason="chromium is not installed")
 
 
@@ -155,10 +161,67 @@ def test_an_email_address_without_a_provider_stays_on_the_page(gateway, email):
     assert "<script" not in page.text
 
 
+def test_a_typed_email_address_does_not_replace_the_hint_of_the_file(gallery, gateway):
+    """The provider `partner` has `login_hint` among its parameters."""
+    for name, hint in (("partner", "all@partner.example"), ("staff", "bob@example.com")):
+        Browser(gateway).visit(f"/oauth2/start/{name}?rd=/wiki/&login_hint=bob%40example.com")
+        asked = [query for query in gallery.provider.realm(name).requests if query["path"] == "authorize"][-1]["query"]
+        assert asked["login_hint"] == hint
+
+
 def test_a_hint_in_a_link_must_be_an_email_address(gallery, gateway):
     Browser(gateway).visit("/oauth2/start/staff?rd=/wiki/&login_hint=%0d%0aset-cookie:x")
     asked = [query for query in gallery.provider.realm("staff").requests if query["path"] == "authorize"][-1]["query"]
     assert "login_hint" not in asked
+
+
+# Pictures and styles
+
+
+def served(tmp_path, provider_server, certificates, picture, style=b""):
+    """A gateway over TLS with one picture and a style sheet of the operator."""
+    (tmp_path / "logo.png").write_bytes(picture)
+    (tmp_path / "own.css").write_bytes(style)
+    certificate, key = certificates["gate"]
+    port = free_port()
+    tls = [{"certificate": certificate, "private_key": key}]
+    gateway = Gateway(
+        tmp_path, {"mock": oidc(provider_server.realm("mock").issuer)}, {"a": {"upstream": "http://127.0.0.1:9", "allow": "signed_in"}},
+        listeners=[{"address": f"127.0.0.1:{port}", "tls": tls}],
+    )
+    gateway.configuration["pages"] = {"logo": "logo.png", "style": "own.css"}
+    return gateway, port
+
+
+def test_a_large_picture_is_whole_over_http_1_and_http_2(tmp_path, provider_server, certificates):
+    """Its bytes are shared between responses: each gets all of them, a HEAD request none."""
+    picture = PNG + secrets.token_bytes((256 << 10) - len(PNG))
+    style = b"/*" + b"x" * 60_000 + b"*/"
+    gateway, port = served(tmp_path, provider_server, certificates, picture, style)
+    path = f"/oauth2/pictures/{hashlib.sha256(picture).hexdigest()[:12]}.png"
+    with gateway:
+        for version in ("--http1.1", "--http2"):
+            def curl(*arguments, version=version):
+                command = ["curl", "-sk", version, "--resolve", f"gate.localhost:{port}:127.0.0.1", "-m", "20", *arguments]
+                return subprocess.run(command, capture_output=True, timeout=30, check=True).stdout
+
+            origin = f"https://gate.localhost:{port}"
+            assert curl(origin + path, origin + path) == picture * 2
+            assert curl(origin + "/oauth2/style.css").endswith(style)
+            head = curl("-I", origin + path).decode().lower()
+            assert " 200" in head and f"content-length: {len(picture)}" in head and "content-type: image/png" in head
+        assert request(gateway.port, path[:-4] + ".svg", host=gateway.host).status == 404
+
+
+@pytest.mark.parametrize("picture, style, message", [
+    (PNG + b"x" * (256 << 10), b"", "logo.png' is larger than 256 KiB"), (b"GIF89a", b"", "logo.png' is not SVG, PNG, JPEG or WebP"),
+    (PNG, b"x" * (64 << 10) + b"x", "own.css' is larger than 64 KiB"), (PNG, b"\xff", "own.css' is not UTF-8"),
+], ids=["large picture", "other format", "large style", "no text"])
+def test_check_rejects_what_serve_would(tmp_path, provider_server, certificates, picture, style, message):
+    gateway, _ = served(tmp_path, provider_server, certificates, picture, style)
+    gateway.write()
+    result = run("check", "--config", gateway.path, cwd=tmp_path)
+    assert result.returncode == 1 and message in result.stderr, result.stderr
 
 
 # The apps and the account

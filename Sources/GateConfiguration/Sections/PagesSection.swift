@@ -134,7 +134,9 @@ extension Shape<String> {
     /// The tag of a language, RFC 5646.
     fileprivate static let language = single("a language", pattern: "^[a-z]{2,3}(-[a-z0-9]{2,8})*$") {
         text throws(InvalidValue) in
-        if let reason = NameRule.languageTag.reason(text) { throw InvalidValue(reason) }
+        guard NameRule.languageTag.reason(text) == nil else {
+            throw InvalidValue("is not the tag of a language in lower case, such as de or pt-br")
+        }
         return text
     }
 

@@ -57,7 +57,9 @@ class Gallery:
         mapping = {"groups": ["id_token:/groups"]}
         providers = {
             "staff": oidc(staff.issuer, name="Staff directory", domains=["example.com"], profile=mapping),
-            "partner": oidc(partner.issuer, name="Partners"), "local": {"type": "local"},
+            "partner": oidc(
+                partner.issuer, name="Partners", authorization_parameters={"login_hint": "all@partner.example"}
+            ), "local": {"type": "local"},
         }
         self.accounts = self.clients = 0
         apps = {name: self.entry(name, *look) for name, look in APPS.items()}
