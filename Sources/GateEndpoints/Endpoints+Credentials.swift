@@ -100,7 +100,7 @@ extension Endpoints {
             let consent = Consent(sealed: text, by: self.runtime.sealer, now: request.now), consent.isOf(session),
             consent.form == Endpoints.credentialsForm
         else { throw Failure(.requestCrossSite, "a change of credentials that is not from our page") }
-        return try await self.limited(request) { () throws(Failure) in
+        return try await self.withSignInLimits(request) { () throws(Failure) in
             try await self.change(account, accounts, session, request)
         }
     }

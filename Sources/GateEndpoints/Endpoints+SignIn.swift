@@ -412,7 +412,7 @@ extension Endpoints {
     ///
     /// Only a wrong request of the browser and wrong credentials count as failures: neither a provider that is down nor a denied
     /// user is a sign of guessing.
-    func limited(
+    func withSignInLimits(
         _ request: EndpointRequest,
         _ step: () async throws(Failure) -> Response
     ) async throws(Failure) -> Response {

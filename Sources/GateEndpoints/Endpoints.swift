@@ -93,18 +93,18 @@ package struct Endpoints: Sendable {
             }
         case .callback:
             return try await self.counted(.callback, provider) { () throws(Failure) in
-                try await self.limited(request) { () throws(Failure) in
+                try await self.withSignInLimits(request) { () throws(Failure) in
                     try await self.callback(request, provider: provider, response: request.callbackParameters)
                 }
             }
         case .password:
             return try await self.counted(.callback, provider) { () throws(Failure) in
-                try await self.limited(request) { () throws(Failure) in
+                try await self.withSignInLimits(request) { () throws(Failure) in
                     try await self.password(request, provider: provider)
                 }
             }
         case .accountLink:
-            return try await self.limited(request) { () throws(Failure) in
+            return try await self.withSignInLimits(request) { () throws(Failure) in
                 try await self.accountLink(request, provider: provider)
             }
         case .credentials: return try await self.credentials(request)

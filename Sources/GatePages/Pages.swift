@@ -13,8 +13,8 @@ package struct Pages: Sendable {
     package let style: String
     private let settings: PageSettings
     private let templates: [PageName: PageTemplate]
-    /// The pictures by the paths of their files.
-    private let files: [String: PagePicture]
+    /// The pictures, by the paths of their files.
+    private let picturesByPath: [String: PagePicture]
     /// The name of the style sheet's version, so that browsers may keep it.
     package let styleVersion: String
 
@@ -23,7 +23,7 @@ package struct Pages: Sendable {
         self.settings = PageSettings()
         self.languages = PageLanguage.builtIn
         self.templates = Pages.builtIn
-        self.files = [:]
+        self.picturesByPath = [:]
         self.style = Pages.sheet
         self.styleVersion = Pages.version(of: Pages.sheet)
     }
@@ -51,17 +51,17 @@ package struct Pages: Sendable {
         for path in icons + [settings.logo].compactMap(\.self) where pictures[path] == nil {
             pictures[path] = try PagePicture(at: path, by: files)
         }
-        self.files = pictures
+        self.picturesByPath = pictures
         self.style = try Pages.sheet(for: settings, by: files)
         self.styleVersion = Pages.version(of: self.style)
     }
 
     /// The operator's pictures.
-    package var pictures: [PagePicture] { Array(self.files.values) }
+    package var pictures: [PagePicture] { Array(self.picturesByPath.values) }
 
     /// The path of the URL of a file's picture; nil if the configuration does not have it.
     package func address(ofPicture path: String?) -> String? {
-        path.flatMap { self.files[$0] }.map { "/oauth2/pictures/\($0.name)" }
+        path.flatMap { self.picturesByPath[$0] }.map { "/oauth2/pictures/\($0.name)" }
     }
 
     /// The language for a browser that sent this `Accept-Language`.

@@ -295,7 +295,7 @@ package struct RuntimeProvider: Sendable {
     package let id: String
     /// The text of its button.
     package let buttonText: String
-    private let means: Means
+    private let method: SignInMethod
     /// The path of the file with the mark on its button.
     package let icon: String?
     /// The domains of email addresses whose users sign in here.
@@ -308,7 +308,7 @@ package struct RuntimeProvider: Sendable {
     package let logouts = ConcurrencyLimiter(limit: 100)
 
     /// How its users sign in.
-    private enum Means: Sendable {
+    private enum SignInMethod: Sendable {
         /// At a server, with the code flow.
         case server(RelyingParty, ProviderReachability)
         /// Here, with a password.
@@ -330,7 +330,7 @@ package struct RuntimeProvider: Sendable {
         self.icon = icon
         self.domains = domains
         self.buttonText = buttonText
-        self.means = .server(relyingParty, reach)
+        self.method = .server(relyingParty, reach)
     }
 
     /// A provider of the configuration with local accounts.
@@ -346,24 +346,24 @@ package struct RuntimeProvider: Sendable {
         self.domains = domains
         self.isFailing = { false }
         self.buttonText = buttonText
-        self.means = .accounts(accounts)
+        self.method = .accounts(accounts)
     }
 
     /// The code flow with it; nil for local accounts.
     package var relyingParty: RelyingParty? {
-        guard case .server(let party, _) = self.means else { return nil }
+        guard case .server(let party, _) = self.method else { return nil }
         return party
     }
 
     /// Whether its hosts may be called; nil for local accounts.
     package var reach: ProviderReachability? {
-        guard case .server(_, let reach) = self.means else { return nil }
+        guard case .server(_, let reach) = self.method else { return nil }
         return reach
     }
 
     /// The local accounts; nil for a server.
     package var accounts: LocalAccounts? {
-        guard case .accounts(let accounts) = self.means else { return nil }
+        guard case .accounts(let accounts) = self.method else { return nil }
         return accounts
     }
 

@@ -14,7 +14,7 @@ from support.browser import Browser, forms
 from support.chromium import CHROMIUM
 from support.gallery import Gallery, axe, html_errors, violations
 from support.gateway import Gateway, oidc, run
-from support.processes import free_port
+from support.processes import eventually, free_port
 from support.raw import request
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -222,6 +222,48 @@ def test_check_rejects_what_serve_would(tmp_path, provider_server, certificates,
     gateway.write()
     result = run("check", "--config", gateway.path, cwd=tmp_path)
     assert result.returncode == 1 and message in result.stderr, result.stderr
+
+
+def test_a_changed_picture_is_served_and_a_broken_one_is_not(tmp_path, provider_server, certificates):
+    """Files that the configuration names are watched, and read again at a reload; a failed one changes nothing."""
+    gateway, _ = served(tmp_path, provider_server, certificates, PNG + b"first")
+
+    def logo():
+        page = request(gateway.port, "/oauth2/nothing", host=gateway.host, fields=[("Accept", "text/html")])
+        return re.search(r'<img src="([^"]+)"', page.text)[1]
+
+    def address(picture):
+        return f"/oauth2/pictures/{hashlib.sha256(picture).hexdigest()[:12]}.png"
+
+    with gateway:
+        assert logo() == address(PNG + b"first")
+        (tmp_path / "logo.png").write_bytes(PNG + b"second")
+        eventually(lambda: logo() == address(PNG + b"second"), "the new logo is served")
+        (tmp_path / "logo.png").write_bytes(b"no picture")
+        eventually(lambda: gateway.metric('gatehouse_reloads_total{result="failed"}') == 1, "the reload failed")
+        assert logo() == address(PNG + b"second")
+        (tmp_path / "logo.png").write_bytes(PNG + b"third")
+        eventually(lambda: logo() == address(PNG + b"third"), "the corrected logo is served")
+
+
+def test_a_corrected_template_is_used(tmp_path, provider_server, certificates):
+    gateway, _ = served(tmp_path, provider_server, certificates, PNG)
+    template = tmp_path / "templates" / "error.mustache"
+    template.parent.mkdir()
+    template.write_text("<p>one</p>")
+    gateway.configuration["pages"]["templates"] = "templates"
+
+    def shows(text):
+        page = request(gateway.port, "/oauth2/nothing", host=gateway.host, fields=[("Accept", "text/html")])
+        return f"<p>{text}</p>" in page.text
+
+    with gateway:
+        assert shows("one")
+        template.write_text("<p>{{{text}}}</p>")
+        eventually(lambda: gateway.metric('gatehouse_reloads_total{result="failed"}') == 1, "the reload failed")
+        assert shows("one") and "error.mustache:1:4: '{{{text}}' would insert bytes unescaped" in gateway.log
+        template.write_text("<p>two</p>")
+        eventually(lambda: shows("two"), "the corrected template is used")
 
 
 # The apps and the account
