@@ -60,7 +60,10 @@ let moduleGraph: [(target: String, imports: [String])] = [
     ("GateProviders", ["GateCore"]),
     ("GateOpenID", ["GateProviders", "GateCore", "Crypto", "CryptoExtras"]),
     ("GateSessions", ["GateCore", "Crypto"]),
-    ("GateAccounts", ["GateProviders", "GateSessions", "GateCore", "CArgon2", "Crypto"]),
+    ("GatePasskeys", ["GateCore", "Crypto", "CryptoExtras", "SwiftASN1", "X509"]),
+    (
+        "GateAccounts", ["GatePasskeys", "GateProviders", "GateSessions", "GateCore", "CArgon2", "Crypto"]
+    ),
     ("GateAssertion", ["GateCore", "Crypto"]),
     (
         "GateIssuer",
@@ -97,8 +100,8 @@ let moduleGraph: [(target: String, imports: [String])] = [
         "GateConfiguration",
         [
             "GateAppConfiguration", "GateProviderConfiguration", "GateYAML", "GateRedis", "GateProxy", "GateHTTP",
-            "GateClients", "GateSessions", "GatePages", "GateProviders", "GatePolicy", "GateWire", "GateCore",
-            "NIOCore",
+            "GateClients", "GateSessions", "GatePasskeys", "GatePages", "GateProviders", "GatePolicy", "GateWire",
+            "GateCore", "NIOCore",
         ]
     ),
     (
@@ -118,6 +121,7 @@ let moduleGraph: [(target: String, imports: [String])] = [
             "GateNet", "GateCore", "Crypto", "HTTPTypes", "NIOCore",
         ]
     ),
+    ("GateOverload", ["GateConfiguration", "GateNet", "GateCore", "NIOCore"]),
     (
         "GateHeaders",
         [
@@ -140,7 +144,7 @@ let moduleGraph: [(target: String, imports: [String])] = [
         [
             "GateRuntime", "GateOperations", "GateHeaders", "GateConfiguration", "GateAppConfiguration", "GateIssuer",
             "GateClients",
-            "GateAccounts", "GateOpenID",
+            "GateAccounts", "GatePasskeys", "GateOpenID",
             "GateSessions", "GateAssertion", "GateHTTP", "GateProviders", "GatePages", "GatePolicy", "GateWire",
             "GateCore",
             "HTTPTypes",
@@ -159,11 +163,10 @@ let moduleGraph: [(target: String, imports: [String])] = [
     (
         "GateServer",
         [
-            "GateIngress", "GateRuntime", "GateOperations", "GateConfiguration", "GateAppConfiguration", "GateTracing",
-            "GateProviderHTTP",
-            "GateSessionStores", "GateRedis",
-            "GateIssuer", "GateClients", "GateAccounts", "GateProxy", "GateOpenID", "GateSessions", "GateAssertion",
-            "GateHTTP", "GateProviders", "GatePages",
+            "GateIngress", "GateOverload", "GateRuntime", "GateOperations", "GateConfiguration", "GateAppConfiguration",
+            "GateTracing", "GateProviderHTTP", "GateSessionStores", "GateRedis",
+            "GateIssuer", "GateClients", "GateAccounts", "GatePasskeys", "GateProxy", "GateOpenID", "GateSessions",
+            "GateAssertion", "GateHTTP", "GateProviders", "GatePages",
             "GatePolicy", "GateNet", "GateYAML", "GateWire", "GateCore",
             "HTTPTypes", "Logging",
             "Metrics", "NIOCore", "UnixSignals",

@@ -49,7 +49,7 @@ UNSAFE = {
     "Sources/GateOperations/Logs/DatagramSocket.swift": "sends datagrams to the sockets of systemd and syslog",
     "Sources/GateOperations/Logs/LogLine.swift": "stores eight bytes of a line at once, with its bounds checked",
     "Sources/GateOperations/Logs/OutputDescriptor.swift": "hands bytes to write, whose failure has to be known to the byte",
-    "Sources/GateServer/Overload/MachineResourceUsage+Start.swift": "reads and raises the limit of file descriptors",
+    "Sources/GateOverload/MachineResourceUsage+Start.swift": "reads and raises the limit of file descriptors",
     "Sources/GateNet/LoopServices/LoopExecutor.swift": "runs what the runtime hands over, which names its executor unowned",
     "Sources/gatehouse/DemoCommand.swift": "calls execv",
     "Sources/GateWire/ByteBuffer+Literals.swift": "copies literals into a buffer in one step",

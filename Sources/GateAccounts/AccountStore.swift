@@ -9,33 +9,33 @@ package import GateSessions
 /// An account is one entry, and each of its names is another one that leads to it. Entries do not expire. Their keys are
 /// hashes of the id and of the names: a copy of the store shows whether a known name has an account, and nothing else.
 package struct AccountStore: Sendable {
-    /// How often a change is tried while others change the same account.
-    private static let maxTries = 8
     /// How long a name without its account is kept for the gateway that is creating it.
     private static let creationTime = Duration.seconds(60)
 
     let provider: String
-    private let store: any SessionStore
-    private let sealer: Sealer
+    private let entries: SealedEntries
     private let clock: WallClock
 
     /// The accounts of a provider.
     package init(of provider: String, in store: any SessionStore, sealer: Sealer, clock: WallClock) {
-        (self.provider, self.store, self.sealer, self.clock) = (provider, store, sealer, clock)
+        (self.provider, self.clock) = (provider, clock)
+        self.entries = SealedEntries(in: store, sealer: sealer, clock: clock)
     }
 
-    /// The account with an id; nil if it does not exist, or if no secret of the gateway opens it.
+    /// The account with an id; nil if it does not exist.
+    ///
+    /// - Throws: `account.unreadable` if no secret of the gateway opens it, or if the store is unavailable.
     package func account(_ id: String) async throws(Failure) -> Account? {
-        try await self.store.entry(.account, self.key(of: id), at: self.clock.now).flatMap(self.account)
+        guard let found = try await self.entries.entry(.account, self.key(of: id)) else { return nil }
+        return try self.account(in: found)
     }
 
     /// The account of a name; nil if it does not exist.
     ///
     /// Makes the same number of calls in both cases.
     package func account(named name: AccountName?) async throws(Failure) -> Account? {
-        let key = self.key(of: name)
-        let entry = try await self.store.entry(.accountName, key, at: self.clock.now)
-        let id = entry.flatMap { self.owner($0) }?.id
+        let found = try await self.entries.entry(.accountName, self.key(of: name))
+        let id = try found.map { found throws(Failure) in try self.owner(in: found).id }
         guard let account = try await self.account(id ?? ""), let name, account.names.contains(name) else { return nil }
         return account
     }
@@ -45,7 +45,7 @@ package struct AccountStore: Sendable {
     /// - Throws: `account.name_taken` if another account has one of the names, or if the store is unavailable.
     package func add(_ account: Account) async throws(Failure) {
         for name in account.names { try await self.reserve(name, for: account.id) }
-        guard try await self.store.replace(nil, by: self.entry(of: account), at: self.clock.now) else {
+        guard try await self.entries.replace(nil, .account, self.key(of: account.id), by: account.encoded) else {
             throw Failure(.accountNameTaken, "there is an account \(account.id) already")
         }
     }
@@ -61,31 +61,30 @@ package struct AccountStore: Sendable {
         _ id: String,
         _ change: @Sendable (inout Account) -> Bool
     ) async throws(Failure) -> Account? {
-        for _ in 0..<AccountStore.maxTries {
-            let now = self.clock.now
-            guard let entry = try await self.store.entry(.account, self.key(of: id), at: now),
-                var account = self.account(of: entry), change(&account)
-            else { return nil }
-            if try await self.store.replace(entry, by: self.entry(of: account), at: now) { return account }
+        let key = self.key(of: id)
+        for _ in 0..<SealedEntries.maxTries {
+            guard let found = try await self.entries.entry(.account, key) else { return nil }
+            var account = try self.account(in: found)
+            guard change(&account) else { return nil }
+            if try await self.entries.replace(found, .account, key, by: account.encoded) { return account }
         }
-        throw Failure(.sessionStoreUnavailable, "other requests change the account all the time")
+        throw SealedEntries.busy
     }
 
     /// Removes an account and its names; false if it does not exist.
     package func remove(_ id: String) async throws(Failure) -> Bool {
-        for _ in 0..<AccountStore.maxTries {
-            let now = self.clock.now
-            guard let entry = try await self.store.entry(.account, self.key(of: id), at: now) else { return false }
-            guard try await self.store.replace(entry, by: AccountStore.ended(entry, at: now), at: now) else { continue }
-            for name in self.account(of: entry)?.names ?? [] {
-                guard let known = try await self.store.entry(.accountName, self.key(of: name), at: now),
-                    self.owner(known)?.id == id
+        for _ in 0..<SealedEntries.maxTries {
+            guard let found = try await self.entries.entry(.account, self.key(of: id)) else { return false }
+            guard try await self.entries.remove(found) else { continue }
+            for name in try self.account(in: found).names {
+                guard let known = try await self.entries.entry(.accountName, self.key(of: name)),
+                    try self.owner(in: known).id == id
                 else { continue }
-                _ = try await self.store.replace(known, by: AccountStore.ended(known, at: now), at: now)
+                _ = try await self.entries.remove(known)
             }
             return true
         }
-        throw Failure(.sessionStoreUnavailable, "other requests change the account all the time")
+        throw SealedEntries.busy
     }
 
     /// Some accounts of the provider, from a cursor on; an empty cursor is the start.
@@ -95,93 +94,46 @@ package struct AccountStore: Sendable {
         from cursor: [UInt8],
         limit: Int
     ) async throws(Failure) -> (page: StorePage<Account>, unreadable: Int) {
-        let page = try await self.store.entries(.account, from: cursor, limit: limit, at: self.clock.now)
-        var (accounts, unreadable) = ([Account](), 0)
-        for entry in page.items {
-            guard let plain = self.sealer.open(entry.value, for: AccountStore.purpose(entry.key)) else {
-                unreadable += 1
-                continue
-            }
-            guard let account = Account(encoded: plain), entry.key == self.key(of: account.id) else { continue }
-            accounts.append(account)
+        let (page, unreadable) = try await self.entries.page(.account, from: cursor, limit: limit)
+        let accounts = page.items.compactMap { found -> Account? in
+            guard let account = Account(encoded: found.plain) else { return nil }
+            return found.entry.key == self.key(of: account.id) ? account : nil
         }
         return (StorePage(items: accounts, next: page.next), unreadable)
     }
 
-    /// Seals with the present gateway secret what is sealed with an earlier one, so that this can be removed.
-    ///
-    /// - Returns: The number of entries that were sealed again.
-    package func sealAgain() async throws(Failure) -> Int {
-        var count = 0
-        for kind in [StoreEntry.Kind.account, .accountName] {
-            var cursor: [UInt8]? = []
-            while let from = cursor {
-                let now = self.clock.now
-                let page = try await self.store.entries(kind, from: from, limit: 200, at: now)
-                for entry in page.items where !self.sealer.sealsWithSecret(of: entry.value) {
-                    let purpose = AccountStore.purpose(entry.key)
-                    guard let plain = self.sealer.open(entry.value, for: purpose) else { continue }
-                    var next = entry
-                    next.value = self.sealer.seal(plain, for: purpose)
-                    if try await self.store.replace(entry, by: next, at: now) { count += 1 }
-                }
-                cursor = page.next
-            }
-        }
-        return count
-    }
-
     /// Takes a name for an account: a new one, or one whose account was never written.
     private func reserve(_ name: AccountName, for id: String) async throws(Failure) {
-        let (key, now) = (self.key(of: name), self.clock.now)
-        let known = try await self.store.entry(.accountName, key, at: now)
-        if let known, try await self.isTaken(known, name, at: now) { throw self.taken(name) }
-        let members: JSON = ["v": 1, "id": .string(id), "since": .int(now.seconds)]
-        let entry = StoreEntry(
-            kind: .accountName,
-            key: key,
-            value: self.sealer.seal(members.encoded, for: AccountStore.purpose(key)),
-            expires: StoreEntry.never
-        )
-        guard try await self.store.replace(known, by: entry, at: now) else { throw self.taken(name) }
+        let key = self.key(of: name)
+        let known = try await self.entries.entry(.accountName, key)
+        if let known, try await self.isTaken(known, name) { throw self.taken(name) }
+        let members: JSON = ["v": 1, "id": .string(id), "since": .int(self.clock.now.seconds)]
+        guard try await self.entries.replace(known, .accountName, key, by: members.encoded) else {
+            throw self.taken(name)
+        }
     }
 
-    /// Whether the owner of a name may have an account with it: also one that is just being written, or cannot be read.
-    private func isTaken(_ entry: StoreEntry, _ name: AccountName, at now: Instant) async throws(Failure) -> Bool {
-        guard let owner = self.owner(entry), now.since(owner.since) >= AccountStore.creationTime else { return true }
-        guard let found = try await self.store.entry(.account, self.key(of: owner.id), at: now) else { return false }
-        return self.account(of: found)?.names.contains(name) ?? true
+    /// Whether the owner of a name may have an account with it: also one that is just being written.
+    private func isTaken(_ known: SealedEntries.Opened, _ name: AccountName) async throws(Failure) -> Bool {
+        let owner = try self.owner(in: known)
+        guard self.clock.now.since(owner.since) >= AccountStore.creationTime else { return true }
+        return try await self.account(owner.id)?.names.contains(name) ?? false
     }
 
     private func taken(_ name: AccountName) -> Failure {
         Failure(.accountNameTaken, "another account has \(PrintableText.escaped(name.text, limit: 100))")
     }
 
-    private func owner(_ entry: StoreEntry) -> (id: String, since: Instant)? {
-        guard let plain = self.sealer.open(entry.value, for: AccountStore.purpose(entry.key)),
-            let json = try? JSON(parsing: plain, depth: 1), json["v"]?.integer == 1, let id = json["id"]?.string,
-            let since = json["since"]?.integer
-        else { return nil }
+    private func owner(in found: SealedEntries.Opened) throws(Failure) -> (id: String, since: Instant) {
+        guard let json = try? JSON(parsing: found.plain, depth: 1), json["v"]?.integer == 1,
+            let id = json["id"]?.string, let since = json["since"]?.integer
+        else { throw SealedEntries.unreadable(.accountName) }
         return (id, Instant(seconds: since))
     }
 
-    private func account(of entry: StoreEntry) -> Account? {
-        self.sealer.open(entry.value, for: AccountStore.purpose(entry.key)).flatMap { Account(encoded: $0) }
-    }
-
-    private func entry(of account: Account) -> StoreEntry {
-        let key = self.key(of: account.id)
-        return StoreEntry(
-            kind: .account,
-            key: key,
-            value: self.sealer.seal(account.encoded, for: AccountStore.purpose(key)),
-            expires: StoreEntry.never
-        )
-    }
-
-    /// What replaces an entry that is removed.
-    private static func ended(_ entry: StoreEntry, at now: Instant) -> StoreEntry {
-        StoreEntry(kind: entry.kind, key: entry.key, value: [], expires: now)
+    private func account(in found: SealedEntries.Opened) throws(Failure) -> Account {
+        guard let account = Account(encoded: found.plain) else { throw SealedEntries.unreadable(.account) }
+        return account
     }
 
     private func key(of id: String) -> [UInt8] { accountDigest("account", "\(self.provider):\(id)".utf8) }
@@ -189,9 +141,6 @@ package struct AccountStore: Sendable {
     private func key(of name: AccountName?) -> [UInt8] {
         accountDigest("account-name", "\(self.provider):\(name?.text ?? "")".utf8)
     }
-
-    /// The purpose of seals; it has the key, so that entries cannot be swapped in the store.
-    private static func purpose(_ key: [UInt8]) -> String { "account/\(Base64URL.encode(key))" }
 }
 
 /// SHA-256 of bytes for one use, so that hashes of different uses never coincide.

@@ -27,7 +27,7 @@ package struct EntryDraft: Sendable {
     var method: [String]?
     var path: Located<[PathPattern]>?
     var time: TimeWindow?
-    var authenticated: Duration?
+    var authenticated: RequestCondition?
     var mcpMethod: Located<[String]>?
     var mcpTool: Located<[String]>?
     var not: Located<[EntryDraft]>?
@@ -51,8 +51,7 @@ package struct EntryDraft: Sendable {
         [
             self.network.map(RequestCondition.network), self.method.map(RequestCondition.method),
             self.path.map { .path($0.value) }, self.time.map(RequestCondition.time),
-            self.authenticated.map(RequestCondition.authenticated(within:)),
-            self.mcpMethod.map { .mcpMethod($0.value) }, self.mcpTool.map { .mcpTool($0.value) },
+            self.authenticated, self.mcpMethod.map { .mcpMethod($0.value) }, self.mcpTool.map { .mcpTool($0.value) },
         ].compactMap(\.self)
     }
 

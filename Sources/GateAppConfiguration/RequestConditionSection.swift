@@ -42,9 +42,10 @@ extension Mapping<EntryDraft> {
         Key(
             "authenticated",
             \.authenticated,
-            .recentAuthentication,
+            .authentication,
             .init(example: "within 1h"),
-            "How long ago the user may have authenticated; otherwise a new sign-in is required. See "
+            "How long ago the user may have authenticated (`within 1h`); otherwise a new sign-in is required. `passkey` asks for "
+                + "a passkey of the user in this sign-in, `passkey within 15m` for one so long ago at most. See "
                 + "[policy.md](policy.md#authenticated)."
         ),
         Key(
@@ -112,18 +113,23 @@ extension Shape<String> {
     }
 }
 
-extension Shape<Duration> {
-    /// How long ago a user may have authenticated: `within 1h`.
-    fileprivate static let recentAuthentication = single("'within' and a duration", pattern: "^within [0-9a-z]+$") {
-        text throws(InvalidValue) in
-        let parts = text.split(separator: " ").map(String.init)
+extension Shape<RequestCondition> {
+    /// How a user must have authenticated: `within 1h`, `passkey` or `passkey within 15m`.
+    fileprivate static let authentication = single(
+        "'within' and a duration, or 'passkey'",
+        pattern: "^(within [0-9a-z]+|passkey( within [0-9a-z]+)?)$"
+    ) { text throws(InvalidValue) in
+        guard text != "passkey" else { return .passkey(within: nil) }
+        var parts = text.split(separator: " ").map(String.init)
+        let isPasskey = parts.first == "passkey"
+        if isPasskey { parts.removeFirst() }
         guard parts.count == 2, parts[0] == "within", let limit = Duration(yamlText: parts[1]) else {
-            throw InvalidValue("is not a limit such as 'within 1h'")
+            throw InvalidValue("is not a limit such as 'within 1h', 'passkey' or 'passkey within 15m'")
         }
         guard (.seconds(60)...(.seconds(366 * 86_400))).contains(limit) else {
             throw InvalidValue("is out of range; it must be within 60s to 366d")
         }
-        return limit
+        return isPasskey ? .passkey(within: limit) : .authenticated(within: limit)
     }
 }
 

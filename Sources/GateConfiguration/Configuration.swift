@@ -4,6 +4,7 @@ package import GateAppConfiguration
 package import GateClients
 package import GateCore
 package import GatePages
+package import GatePasskeys
 package import GateProviders
 
 /// The content of `providers.yaml`, validated and with every default filled in.
@@ -18,6 +19,8 @@ package struct Configuration: Sendable, Hashable {
     package var logs = LogSettings()
     /// How the gateway's own pages look and speak.
     package var pages = PageSettings()
+    /// For whom passkeys are; nil if they are off.
+    package var passkeys: RelyingParty?
     /// The providers, in the order of the file.
     package var providers: [ProviderSettings]
     /// The issuers whose tokens machines bring, in the order of the file.

@@ -40,6 +40,11 @@ struct ConfigurationBuilder {
             LocalAccountsCheck(draft: self.draft).check(&reading)
         }
         guard let gateway = self.gateway else { return nil }
+        let passkeys = PasskeysCheck(
+            draft: self.draft,
+            publicURL: gateway.publicURL,
+            routes: apps.map(\.route) + clients.map(\.route)
+        ).relyingParty(&reading)
         var sessions = SessionSettings(
             store: self.draft.sessions?.store
                 ?? .sqlite(path: FileAccess.resolve("sessions.db", in: gateway.stateFolder))
@@ -65,6 +70,7 @@ struct ConfigurationBuilder {
             apps: apps
         )
         configuration.clients = clients
+        configuration.passkeys = passkeys
         configuration.pages = self.draft.pages?.settings ?? configuration.pages
         configuration.logs = self.draft.logs ?? configuration.logs
         configuration.issuers = (self.draft.issuers ?? []).compactMap { $0.value.settings(id: $0.name) }

@@ -16,6 +16,12 @@ package enum EndpointPath: String, CaseIterable {
     case accountLink = "link"
     /// The page on which a user of a local account changes the password and the second factor.
     case credentials
+    /// Asks a signed-in user for a passkey.
+    case passkey
+    /// The passkeys of a signed-in user.
+    case passkeys
+    /// The script of the pages with passkeys.
+    case passkeyScript = "passkey.js"
     /// Ends the session.
     case signOut = "sign_out"
     /// Takes the logout tokens of a provider, whose name follows.
@@ -74,10 +80,10 @@ package enum EndpointPath: String, CaseIterable {
     /// The methods it takes.
     var methods: [RequestMethod] {
         switch self {
-        case .signIn, .apps, .keys, .style, .icon, .pictures: [.get, .head]
+        case .signIn, .apps, .keys, .style, .passkeyScript, .icon, .pictures: [.get, .head]
         case .userinfo: [.get, .head, .post, .options]
         case .tokenKeys: [.get, .head, .options]
-        case .authorize, .endSession, .device, .accountLink, .credentials: [.get, .post]
+        case .authorize, .endSession, .device, .accountLink, .credentials, .passkey, .passkeys: [.get, .post]
         case .token, .register, .introspect, .revoke, .pushedRequests, .deviceAuthorization: [.post, .options]
         case .start: [.get]
         case .signOut, .account: [.get, .head, .post]
@@ -91,10 +97,11 @@ package enum EndpointPath: String, CaseIterable {
     /// Whether the response needs no provider and no store, so that it does not count as waiting.
     var isImmediate: Bool {
         switch self {
-        case .signIn, .resume, .auth, .keys, .tokenKeys, .register, .style, .icon, .pictures: true
+        case .signIn, .resume, .auth, .keys, .tokenKeys, .register, .style, .passkeyScript, .icon, .pictures: true
         case .authorize, .token, .introspect, .revoke, .pushedRequests, .deviceAuthorization, .device, .endSession,
             .start,
-            .callback, .password, .accountLink, .credentials, .signOut, .backChannelLogout, .frontChannelLogout,
+            .callback, .password, .accountLink, .credentials, .passkey, .passkeys, .signOut, .backChannelLogout,
+            .frontChannelLogout,
             .userinfo, .apps, .account, .sessionTransfer:
             false
         }
@@ -104,7 +111,8 @@ package enum EndpointPath: String, CaseIterable {
     var takesProvider: Bool {
         switch self {
         case .start, .callback, .password, .accountLink, .backChannelLogout, .frontChannelLogout: true
-        case .credentials, .signIn, .signOut, .userinfo, .apps, .account, .pictures, .sessionTransfer, .resume, .auth,
+        case .credentials, .passkey, .passkeys, .passkeyScript, .signIn, .signOut, .userinfo, .apps, .account,
+            .pictures, .sessionTransfer, .resume, .auth,
             .keys, .style,
             .icon, .authorize,
             .token,

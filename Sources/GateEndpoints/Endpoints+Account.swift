@@ -49,6 +49,7 @@ extension Endpoints {
             apps: "\(origin)/oauth2/apps",
             credentials: self.runtime.provider(session.provider)?.accounts == nil
                 ? nil : "\(origin)/oauth2/credentials",
+            passkeys: self.runtime.passkeys.map { _ in "\(origin)\(Endpoints.passkeysPath)" },
             in: self.language(of: request)
         )
         return Rendering.page(200, html, formTargets: self.signOutTargets(of: session, request))

@@ -66,6 +66,7 @@ extension Endpoints {
         switch self.runtime.decision(about: session, at: asked.client, from: request.client, now: request.now) {
         case .admitted: break
         case .signInNeeded, .authenticationNeeded: return try step.signIn(since: request.now)
+        case .passkeyNeeded: return try step.passkey()
         case .denied(let denial):
             let failure = denial.failure(of: session.profile, app: asked.client.id)
             return try self.reject(
@@ -212,15 +213,9 @@ private struct NextStep {
             let error = OAuthError(.loginRequired, "the user has to sign in")
             return try self.endpoints.reject(error, to: self.asked.target)
         }
-        guard let whole = AuthorizationSteps.returnPath(self.form, self.asked, since: since, now: self.request.now)
-        else {
-            return try self.endpoints.reject(
-                OAuthError(.invalidRequest, "the request is too long"),
-                to: self.asked.target
-            )
-        }
         let runtime = self.endpoints.runtime
-        let path = runtime.carried(whole, on: runtime.publicOrigin.host, for: self.request.client)
+        let whole = AuthorizationSteps.returnPath(self.form, self.asked, since: since, now: self.request.now)
+        guard let path = self.carried(whole) else { return try self.tooLong() }
         if let provider {
             return Rendering.redirect(to: SignInRedirect(runtime: runtime).silentAddress(path, provider: provider))
         }
@@ -229,6 +224,26 @@ private struct NextStep {
         let named = accepted.first { $0.id == self.asked.provider } ?? (accepted.count == 1 ? accepted.first : nil)
         let next = named.map { "start/\($0.id)" } ?? "sign_in"
         return Rendering.redirect(to: "\(runtime.publicOrigin)/oauth2/\(next)?\(query)")
+    }
+
+    /// The page that asks for a passkey, and then the same request.
+    func passkey() throws(Failure) -> Response {
+        guard !self.asked.prompt.none else {
+            let error = OAuthError(.interactionRequired, "the user has to use a passkey")
+            return try self.endpoints.reject(error, to: self.asked.target)
+        }
+        let whole = ReturnPath("\(AuthorizationSteps.path)?\(self.form.encoded)")
+        guard let path = self.carried(whole) else { return try self.tooLong() }
+        return Rendering.redirect(to: SignInRedirect(runtime: self.endpoints.runtime).passkeyAddress(path))
+    }
+
+    private func carried(_ path: ReturnPath?) -> ReturnPath? {
+        let runtime = self.endpoints.runtime
+        return path.map { runtime.carried($0, on: runtime.publicOrigin.host, for: self.request.client) }
+    }
+
+    private func tooLong() throws(Failure) -> Response {
+        try self.endpoints.reject(OAuthError(.invalidRequest, "the request is too long"), to: self.asked.target)
     }
 }
 

@@ -122,6 +122,9 @@ extension Endpoints {
         case .denied(let denial): throw denial.failure(of: session.profile, app: client.id)
         case .signInNeeded, .authenticationNeeded:
             throw Failure(.policyRefused, "\(session.profile.user) has to sign in again for '\(client.id)'")
+        case .passkeyNeeded:
+            let help = "the rules of '\(client.id)' ask for a passkey"
+            throw Failure(.policyRefused, "\(session.profile.user): \(help)")
         case .openToAll, .openToNetwork:
             throw Failure(.clientRequest, "'\(client.id)' has public rules, which admit no user")
         }

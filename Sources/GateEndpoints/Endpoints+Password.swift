@@ -10,6 +10,7 @@ internal import GateIssuer
 internal import GateOpenID
 internal import GateOperations
 internal import GatePages
+internal import GatePasskeys
 internal import GateRuntime
 internal import GateSessions
 internal import HTTPTypes
@@ -54,6 +55,7 @@ extension Endpoints {
         guard let state = form[Endpoints.stateField], constantTimeEquals(Array(state.utf8), Array(attempt.state.utf8))
         else { throw Failure(.openIDStateMismatch, "the form does not belong to the attempt") }
         guard request.now < attempt.expiry else { throw Failure(.openIDAttemptExpired, "the form is too old") }
+        if form[PasskeyForm.credential] != nil { return try await self.passkey(of: attempt, accounts, request) }
         let origin = self.origin(of: request, accounts)
         let proof = form[Endpoints.proofField]
         let result: LocalAccounts.PasswordResult
@@ -81,13 +83,43 @@ extension Endpoints {
         }
     }
 
+    /// Signs the user of a passkey in; its challenge is that of the attempt, which is spent with it.
+    private func passkey(
+        of attempt: Attempt,
+        _ accounts: LocalAccounts,
+        _ request: EndpointRequest
+    ) async throws(Failure) -> Response {
+        guard let passkeys = self.runtime.passkeys, let challenge = attempt.challenge else {
+            throw Failure(.passkeyRejected, "the file has no 'passkeys'")
+        }
+        let found: (account: Account, passkey: SavedPasskey)
+        do throws(Failure) {
+            let response = try request.passkeyAssertion()
+            found = try await uncancelled { () throws(Failure) in
+                try await accounts.account(ofPasskey: response, in: passkeys, challenge: challenge)
+            }
+        } catch {
+            guard let remark = error.passkeyRemark else { throw error }
+            let page = self.passwordPage(
+                attempt,
+                remark: PageRemark(remark),
+                status: error.reason.entry.status,
+                request
+            )
+            return self.noted(error, on: page, attempt, request)
+        }
+        return try await self.enter(found.account, accounts, attempt, passkeyUsed: request.now, request)
+    }
+
     private func enter(
         _ account: Account,
         _ accounts: LocalAccounts,
         _ attempt: Attempt,
+        passkeyUsed: Instant? = nil,
         _ request: EndpointRequest
     ) async throws(Failure) -> Response {
-        let signIn = SignIn(profile: accounts.profile(of: account))
+        var signIn = SignIn(profile: accounts.profile(of: account))
+        signIn.passkeyUsed = passkeyUsed
         var response: Response
         do throws(Failure) {
             response = try await self.enter(signIn, attempt: attempt, request: request)
@@ -114,10 +146,16 @@ extension Endpoints {
         let app = self.destination(of: attempt.returnPath, now: request.now).map { route in
             (name: route.title, icon: pages.address(ofPicture: route.display.icon))
         }
+        var passkey: PasskeyForm?
+        if let passkeys = self.runtime.passkeys, let challenge = attempt.challenge {
+            let assertion = PasskeyAssertion(passkeys.relyingParty, challenge: challenge)
+            passkey = PasskeyForm(self.form(attempt, [], nil), .autofill, options: assertion.options)
+        }
         return Rendering.page(
             status,
-            pages.password(form, name: name, app: app, in: self.language(of: request)),
-            formTargets: self.formTargets(of: attempt.returnPath, now: request.now)
+            pages.password(form, name: name, app: app, passkey: passkey, in: self.language(of: request)),
+            formTargets: self.formTargets(of: attempt.returnPath, now: request.now),
+            runsScript: passkey != nil
         )
     }
 
@@ -166,30 +204,23 @@ extension Endpoints {
             page = self.passwordPage(attempt, name: shown, remark: wait ?? wrong, status: entry.status, request)
         }
         if let seconds { page.head.headerFields[.retryAfter] = "\(seconds)" }
+        return self.noted(failure, on: page, attempt, request)
+    }
+
+    /// A page after a failure, which is logged and counted.
+    private func noted(
+        _ failure: Failure,
+        on page: Response,
+        _ attempt: Attempt,
+        _ request: EndpointRequest
+    ) -> Response {
+        var page = page
         var context = PageContext()
         context.provider = attempt.provider
         let incident = self.runtime.rendering.logged(failure, at: context, of: request.clientKind)
         page.rejection = Response.Rejection(failure.reason, incident: incident)
         self.runtime.metrics.signIn(provider: attempt.provider, result: failure.code)
         return page
-    }
-
-    /// Where the form may lead: a sign-in ends with a redirect, which browsers compare with `form-action` as well.
-    private func formTargets(of path: ReturnPath, now: Instant) -> String {
-        if let form = self.authorizationForm(of: path, now: now) {
-            // The redirect URI of a pushed request is not known here; the request is checked before the browser gets there.
-            let client = form["client_id"].flatMap { self.runtime.issuer?.client(named: $0) }
-            let schemes = (client?.redirectURIs ?? []).compactMap { uri -> String? in
-                guard case .customScheme(let scheme) = uri.kind else { return nil }
-                return " \(scheme):"
-            }
-            return "'self' https: http:\(Set(schemes).sorted().joined())"
-        }
-        let host = self.target(of: path).host
-        guard host != self.runtime.publicOrigin.host, let origin = self.runtime.origin(of: host) else {
-            return "'self'"
-        }
-        return "'self' \(origin)"
     }
 
     // MARK: Devices
@@ -209,5 +240,12 @@ extension Endpoints {
     /// Where a password comes from.
     func origin(of request: EndpointRequest, _ accounts: LocalAccounts) -> LocalAccounts.Origin {
         LocalAccounts.Origin(client: request.client, device: self.deviceMark(of: request, accounts))
+    }
+}
+
+extension Attempt {
+    /// The challenge for a passkey: the random part of the state, which only this browser knows and which is spent with the attempt.
+    fileprivate var challenge: PasskeyChallenge? {
+        self.state.split(separator: ".").last.flatMap { try? PasskeyChallenge(Array($0.utf8)) }
     }
 }

@@ -11,6 +11,11 @@ internal import GateRuntime
 internal import GateSessions
 
 extension Endpoints {
+    /// The page on which users add and remove passkeys.
+    static let passkeysPath = "/oauth2/passkeys"
+    /// How recently a user must have signed in, or used a passkey, to change passkeys.
+    static let recentEnough = Duration.seconds(600)
+
     /// Where the user was going when a request for an endpoint failed; nil if the request does not name it.
     func place(of request: EndpointRequest) -> PageContext.Place? {
         let origin = request.origin
@@ -34,7 +39,10 @@ extension Endpoints {
             }
         case .password:
             return request.form.flatMap { self.attempt(named: $0, in: request) }.map { self.place(of: $0.returnPath) }
-        case .account, .pictures, .accountLink, .credentials, .signOut, .backChannelLogout, .frontChannelLogout,
+        case .passkey, .passkeys:
+            return request.statedPath.map { PageContext.Place(origin: origin, path: $0) }
+        case .account, .passkeyScript, .pictures, .accountLink, .credentials, .signOut, .backChannelLogout,
+            .frontChannelLogout,
             .userinfo, .apps, .auth,
             .keys, .style, .icon,
             .authorize,
@@ -78,12 +86,32 @@ extension Endpoints {
         self.transferRequest(in: path).map { ($0.origin.host, $0.path) } ?? (self.runtime.publicOrigin.host, path)
     }
 
+    /// Where the form may lead: a sign-in ends with a redirect, which browsers compare with `form-action` as well.
+    func formTargets(of path: ReturnPath, now: Instant) -> String {
+        if let form = self.authorizationForm(of: path, now: now) {
+            // The redirect URI of a pushed request is not known here; the request is checked before the browser gets there.
+            let client = form["client_id"].flatMap { self.runtime.issuer?.client(named: $0) }
+            let schemes = (client?.redirectURIs ?? []).compactMap { uri -> String? in
+                guard case .customScheme(let scheme) = uri.kind else { return nil }
+                return " \(scheme):"
+            }
+            return "'self' https: http:\(Set(schemes).sorted().joined())"
+        }
+        let host = self.target(of: path).host
+        guard host != self.runtime.publicOrigin.host, let origin = self.runtime.origin(of: host) else {
+            return "'self'"
+        }
+        return "'self' \(origin)"
+    }
+
     /// How recent the authentication of a user must be where a return path leads; nil if that does not matter.
     func maxAuthenticationAge(of path: ReturnPath, now: Instant) -> Duration? {
         if let form = self.authorizationForm(of: path, now: now) {
             return AuthorizationSteps.since(in: form).map { max(.zero, now.since($0)) }
         }
         let (host, path) = self.target(of: path)
+        let page = path.value.prefix { $0 != "?" }
+        if host == self.runtime.publicOrigin.host, page == Endpoints.passkeysPath { return Endpoints.recentEnough }
         return self.route(host: host, path: path, now: now)
             .flatMap { $0.maxAuthenticationAge(at: self.whole(path, on: host, now: now)) }
     }

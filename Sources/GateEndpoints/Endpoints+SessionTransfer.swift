@@ -40,6 +40,9 @@ extension Endpoints {
             )
             return Rendering.redirect(to: address)
         }
+        guard !self.needsPasskey(session, on: route, wanted.path, request) else {
+            return Rendering.redirect(to: SignInRedirect(runtime: self.runtime).passkeyAddress(here))
+        }
         try self.runtime.transfers.admit(session.familyKey)
         let code = SessionTransferCode(for: wanted, ticket: ticket, random: self.runtime.random, now: request.now)
         let query = Form([Form.Field("code", code.sealed(by: self.runtime.sealer))]).encoded

@@ -353,7 +353,7 @@ extension Endpoints {
     }
 
     /// Sends the browser on to where the return path of an attempt leads.
-    private func redirect(to path: ReturnPath) -> Response {
+    func redirect(to path: ReturnPath) -> Response {
         let place = self.place(of: path)
         return Rendering.redirect(to: "\(place.origin)\(place.path)")
     }

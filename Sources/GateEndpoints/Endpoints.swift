@@ -108,6 +108,9 @@ package struct Endpoints: Sendable {
                 try await self.accountLink(request, provider: provider)
             }
         case .credentials: return try await self.credentials(request)
+        case .passkey: return try await self.passkey(request)
+        case .passkeys: return try await self.passkeys(request)
+        case .passkeyScript: return self.runtime.rendering.script(version: request.query?["v"])
         case .signOut where request.method == .post: return try await self.signOut(request)
         case .signOut: return try await self.signOutPage(request)
         case .backChannelLogout:

@@ -10,7 +10,8 @@ extension RuntimeConfiguration {
     /// The decision about a user at a client, by the client's own rules.
     func decision(about session: Session, at client: ClientSettings, from address: IPAddress?, now: Instant) -> Decision
     {
-        let facts = RequestFacts(method: "GET", client: address, time: now, authenticated: session.authenticated)
+        var facts = RequestFacts(method: "GET", client: address, time: now, authenticated: session.authenticated)
+        facts.passkeyUsed = session.passkeyUsed
         return client.route.decision(for: facts, path: Array("/".utf8), profile: session.profile)
     }
 

@@ -10,6 +10,22 @@ package import GateSessions
 package import GateWire
 internal import HTTPTypes
 
+/// What a user has to do before a request is admitted.
+package enum SignInStep: Sendable, Hashable {
+    /// Sign in.
+    case signIn
+    /// Have the session confirmed by its provider, without a page of the provider if possible.
+    case recheck(with: String)
+    /// Use a passkey.
+    case passkey
+
+    /// Whether a public rule for the client's network makes it unnecessary.
+    package var opensToNetworks: Bool {
+        if case .recheck = self { return false }
+        return true
+    }
+}
+
 /// The response to a request without an accepted session: browsers are redirected to the sign-in, scripts get 401.
 package struct SignInRedirect {
     let runtime: RuntimeConfiguration
@@ -24,22 +40,27 @@ package struct SignInRedirect {
     /// - Parameters:
     ///   - request: The request; one that revalidates what a cache has is redirected as any other.
     ///   - route: The route.
-    ///   - provider: The provider to ask without a page, if the user's session is due for a re-check.
+    ///   - step: What the user has to do.
     ///   - client: The client, asked for only when something has to be kept for it.
     /// - Returns: A redirect for a browser's navigation, else 401.
     package func response(
         for request: RequestHead,
         route: RuntimeRoute,
-        silentlyWith provider: String? = nil,
+        step: SignInStep = .signIn,
         client: @autoclosure () -> IPAddress? = nil
     ) -> Response {
         guard ClientKind(request).wantsPage, self.hasSignIn(route) else {
-            return self.challenge(request, route: route)
+            return self.challenge(request, route: route, step: step)
         }
         let path = self.runtime.returnPath(of: request, on: route, client: client())
         let origin = self.runtime.origin(of: request)
-        if let provider, origin.host == self.runtime.publicOrigin.host {
-            return Rendering.redirect(to: self.silentAddress(path, provider: provider))
+        if origin.host == self.runtime.publicOrigin.host {
+            switch step {
+            case .recheck(let provider):
+                return Rendering.redirect(to: self.silentAddress(path, provider: provider))
+            case .passkey: return Rendering.redirect(to: self.passkeyAddress(path))
+            case .signIn: break
+            }
         }
         return self.redirect(to: path, on: origin, route: route, cookies: CookieHeader(of: request))
     }
@@ -82,6 +103,12 @@ package struct SignInRedirect {
         return "\(self.runtime.publicOrigin)/oauth2/start/\(provider)?\(query)"
     }
 
+    /// The page that asks a signed-in user for a passkey.
+    func passkeyAddress(_ path: ReturnPath) -> String {
+        let query = Form([Form.Field("rd", path.value)]).encoded
+        return "\(self.runtime.publicOrigin)/oauth2/\(EndpointPath.passkey.rawValue)?\(query)"
+    }
+
     /// Redirects a browser from an app's host to the gateway's; the cookie binds the session transfer to this browser.
     private func transferSession(
         _ path: ReturnPath,
@@ -107,36 +134,38 @@ package struct SignInRedirect {
     private func hasSignIn(_ route: RuntimeRoute) -> Bool { route.takesSessions && !route.route.providers.isEmpty }
 
     /// The response for a proxy that shows its client at most the URL of the sign-in, which is in `Location`.
-    package func status(for request: RequestHead, route: RuntimeRoute) -> Response {
-        guard self.hasSignIn(route) else { return self.challenge(request, route: route) }
-        var response = Response(401, fields: [.location: self.address(for: request, route: route)])
+    package func status(for request: RequestHead, route: RuntimeRoute, step: SignInStep) -> Response {
+        guard self.hasSignIn(route) else { return self.challenge(request, route: route, step: step) }
+        var response = Response(401, fields: [.location: self.address(for: request, route: route, step: step)])
         response.head.headerFields[.wwwAuthenticate] = Rendering.authenticationScheme
         response.rejection = Response.Rejection(.signInRequired)
         return response
     }
 
     /// The response for scripts, with the URL that a user would have to open.
-    private func challenge(_ request: RequestHead, route: RuntimeRoute) -> Response {
+    private func challenge(_ request: RequestHead, route: RuntimeRoute, step: SignInStep) -> Response {
         let resource = self.runtime.resourceMetadata(of: route).map { (name: route.route.audience, metadata: $0) }
         guard self.hasSignIn(route) else {
             let failure = Failure(.signInRequired, "\(route.name) accepts tokens only, and the request has none")
             return self.runtime.rendering.challenge(failure, resource: resource)
         }
-        let failure = Failure(.signInRequired, "\(route.name) needs a session that it accepts")
-        let address = self.address(for: request, route: route)
+        let wanted = step == .passkey ? "asks for a passkey" : "needs a session that it accepts"
+        let failure = Failure(.signInRequired, "\(route.name) \(wanted)")
+        let address = self.address(for: request, route: route, step: step)
         return self.runtime.rendering.challenge(failure, signIn: address, resource: resource)
     }
 
     /// The URL that a user would have to open, which leads back to what a request is for.
-    private func address(for request: RequestHead, route: RuntimeRoute) -> String {
+    private func address(for request: RequestHead, route: RuntimeRoute, step: SignInStep) -> String {
         let isRead = request.method == .get || request.method == .head
         let asked = isRead ? ReturnPath(request.target) : nil
         let isShort = asked.map { $0.value.utf8.count <= ReturnPath.maxLengthOnGatewayHost } ?? false
         let path = (isShort ? asked : nil) ?? ReturnPath(route.route.path) ?? .root
         let origin = self.runtime.origin(of: request)
-        return origin.host == self.runtime.publicOrigin.host
-            ? self.signInAddress(path, route: route)
-            : "\(origin)/oauth2/sign_in?\(Form([Form.Field("rd", path.value)]).encoded)"
+        guard origin.host == self.runtime.publicOrigin.host else {
+            return "\(origin)/oauth2/sign_in?\(Form([Form.Field("rd", path.value)]).encoded)"
+        }
+        return step == .passkey ? self.passkeyAddress(path) : self.signInAddress(path, route: route)
     }
 }
 

@@ -205,6 +205,8 @@ extension TokenEndpoints {
             throw OAuthError(.invalidGrant, "the rules of the client do not admit the user; incident \(incident)")
         case .signInNeeded, .authenticationNeeded:
             throw OAuthError(.invalidGrant, "the user has to sign in again for this client")
+        case .passkeyNeeded:
+            throw OAuthError(.invalidGrant, "the user has to use a passkey in the browser, and sign in again here")
         case .openToAll, .openToNetwork: throw OAuthError(.serverError, "the client has public rules")
         }
     }

@@ -95,7 +95,7 @@ extension RequestPath {
                 client
             )
             guard case .signInNeeded = verdict else { return verdict }
-            let help = "a rule needs a later authentication, which no token proves"
+            let help = "a rule needs a later authentication or a passkey, which no token proves"
             return .refused(Failure(.policyRefused, "\(session.session.profile.user) is not admitted: \(help)"))
         }
     }

@@ -26,6 +26,7 @@ extension RequestPath {
             authenticated: session.authenticated
         )
         facts.message = message
+        facts.passkeyUsed = session.passkeyUsed
         let decision = request.path.withSpan(of: request.message) { path in
             rules.decision(for: facts, path, guardsSpellings: route.guardsSpellings)
         }

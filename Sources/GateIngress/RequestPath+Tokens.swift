@@ -98,8 +98,12 @@ extension RequestPath {
         case .denied(let denial): return denial.failure(of: session.session.profile, app: token.client.id)
         case .signInNeeded, .authenticationNeeded, .openToAll, .openToNetwork:
             return Failure(.tokenRejected, "the user has to sign in again for the client '\(token.client.id)'")
+        case .passkeyNeeded:
+            return Failure(.tokenRejected, "\(session.session.profile.user): \(RequestPath.passkeyHelp)")
         }
     }
+
+    private static let passkeyHelp = "a rule asks for a passkey; the user has to open /oauth2/passkey in a browser"
 
     /// The verdict on a request by its access token; nil if it has none, so that its session decides.
     func tokenVerdict(
@@ -120,8 +124,9 @@ extension RequestPath {
             if self.loop.access != nil { self.loop.found = session }
             if isRetry { session.dropAuthorization(on: route) }
             let verdict = self.verdict(for: request, on: route, session: session, isAmbient: false, client)
-            guard case .signInNeeded = verdict else { return verdict }
-            let help = "the app needs a sign-in with another provider, or a later one"
+            guard case .signInNeeded(_, let step) = verdict else { return verdict }
+            let signIn = "the app needs a sign-in with another provider, or a later one"
+            let help = step == .passkey ? RequestPath.passkeyHelp : signIn
             return .refused(Failure(.tokenRejected, "\(session.session.profile.user): \(help)"))
         }
     }

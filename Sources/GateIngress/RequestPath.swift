@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateCore
+internal import GateEndpoints
 internal import GateHTTP
 internal import GateHeaders
 internal import GateOpenID
@@ -27,10 +28,8 @@ enum Verdict {
     case needsVerification(MachineCredential, TokenIssuer, RuntimeRoute)
     /// The body has to be read first, since a rule is about the messages in it.
     case needsMessages(RuntimeRoute)
-    /// The route needs a session that the request does not have.
-    case signInNeeded(RuntimeRoute)
-    /// The session has to be confirmed by a sign-in with this provider, without a page of the provider if possible.
-    case recheckNeeded(RuntimeRoute, provider: String)
+    /// The route needs something of the user that the request does not have.
+    case signInNeeded(RuntimeRoute, SignInStep)
     /// It goes to the app, with these identity lines; none on what is open to all.
     case forwarded(RuntimeRoute, identity: ByteBuffer?)
 }
@@ -40,7 +39,7 @@ extension Verdict {
     var route: RuntimeRoute? {
         switch self {
         case .wrongMethod(let route), .needsSession(_, let route), .needsVerification(_, _, let route),
-            .needsMessages(let route), .signInNeeded(let route), .recheckNeeded(let route, _), .forwarded(let route, _):
+            .needsMessages(let route), .signInNeeded(let route, _), .forwarded(let route, _):
             route
         case .refused, .endpoint, .respond: nil
         }
@@ -112,7 +111,8 @@ struct RequestPath {
         }
         guard !isOpen, !self.isAdmittedPreflight(request, on: route) else { return .forwarded(route, identity: nil) }
         let verdict = self.protectedVerdict(for: request, on: route, lookup: lookup, isRetry: isRetry, client)
-        guard case .signInNeeded = verdict, route.opensToNetworks, admitsNetworks else { return verdict }
+        guard case .signInNeeded(_, let step) = verdict, step.opensToNetworks, route.opensToNetworks, admitsNetworks
+        else { return verdict }
         return self.networkVerdict(for: request, on: route, client()) ?? verdict
     }
 
@@ -129,19 +129,19 @@ struct RequestPath {
         }
         let verdict = self.machineVerdict(for: request, on: route, lookup: lookup, isRetry: isRetry, client)
         if let verdict { return verdict }
-        guard route.takesSessions else { return .signInNeeded(route) }
+        guard route.takesSessions else { return .signInNeeded(route, .signIn) }
         switch self.session(of: request, on: route, lookup: lookup) {
         case .unknown(let ticket):
             return .needsSession(SoughtSession(ticket, host: request.authority.host), route)
         case .unavailable(let failure): return .refused(failure)
-        case .none: return .signInNeeded(route)
+        case .none: return .signInNeeded(route, .signIn)
         case .needsUser(let provider):
             let isAccepted = self.runtime.accepts(provider, on: route)
-            return isAccepted ? .recheckNeeded(route, provider: provider) : .signInNeeded(route)
+            return isAccepted ? .signInNeeded(route, .recheck(with: provider)) : .signInNeeded(route, .signIn)
         case .found(let session):
             if self.loop.access != nil { self.loop.found = session }
             let isCurrent = route.sessionLimits == nil || route.isCurrent(session.session, now: self.loop.now)
-            guard isCurrent else { return .signInNeeded(route) }
+            guard isCurrent else { return .signInNeeded(route, .signIn) }
             if isRetry { session.dropAuthorization(on: route) }
             return self.verdict(for: request, on: route, session: session, client)
         }
@@ -164,7 +164,7 @@ struct RequestPath {
         }
         switch authorization {
         case .signInNeeded:
-            return .signInNeeded(route)
+            return .signInNeeded(route, .signIn)
         case .refused(let failure):
             return .refused(failure)
         case .admitted(let identity):
@@ -182,7 +182,8 @@ struct RequestPath {
             }
             session.note(rule: decision.place)
             switch decision {
-            case .signInNeeded, .authenticationNeeded: return .signInNeeded(route)
+            case .signInNeeded, .authenticationNeeded: return .signInNeeded(route, .signIn)
+            case .passkeyNeeded: return .signInNeeded(route, .passkey)
             case .denied(let denial): return .refused(denial.failure(of: session.session.profile, app: route.name))
             case .openToAll, .openToNetwork, .admitted:
                 return self.verdict(for: request, on: route, admittedAs: identity, isAmbient: isAmbient)

@@ -31,6 +31,8 @@ package struct OAuthError: Error, Sendable, Equatable {
         case temporarilyUnavailable = "temporarily_unavailable"
         /// The user has to sign in.
         case loginRequired = "login_required"
+        /// The user has to do something beside the sign-in.
+        case interactionRequired = "interaction_required"
         /// The user has to be asked.
         case consentRequired = "consent_required"
         /// Request objects are not supported.

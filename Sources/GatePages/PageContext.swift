@@ -79,11 +79,15 @@ extension PageContext {
 }
 
 extension Failure.Page {
-    /// The heading, with the name of the app if it is known.
-    package func title(for app: String?) -> String { self.title.replacing("{app}", with: app ?? "this app") }
+    /// The heading in English, with the name of the app if it is known.
+    package func title(for app: String?) -> String { self.plain(\.title, app) }
 
-    /// The text, with the name of the app if it is known.
-    package func text(for app: String?) -> String { self.text.replacing("{app}", with: app ?? "this app") }
+    /// The text in English, with the name of the app if it is known.
+    package func text(for app: String?) -> String { self.plain(\.text, app) }
+
+    private func plain(_ part: KeyPath<(title: String, text: String), String>, _ app: String?) -> String {
+        (Failure.Page.english[self.name]?[keyPath: part] ?? "").replacing("{{app}}", with: app ?? "this app")
+    }
 }
 
 extension Form.Field {

@@ -66,6 +66,10 @@ package enum PageName: String, CaseIterable, Sendable {
     case recoveryCodes = "recovery_codes"
     /// What follows a change of credentials.
     case credentialsChanged = "credentials_changed"
+    /// The request for a passkey.
+    case passkey
+    /// The passkeys of a user.
+    case passkeys
 
     /// The name of the file in `pages.templates`.
     package var file: String { "\(self.rawValue).mustache" }

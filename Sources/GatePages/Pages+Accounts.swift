@@ -7,13 +7,15 @@ extension Pages {
         _ form: AccountForm,
         name: String,
         app: (name: String, icon: String?)?,
+        passkey: PasskeyForm? = nil,
         in language: PageLanguage
     ) -> String {
         let values: [String: Any] = [
             "name": name, "app": app?.name ?? "", "hasApp": app != nil, "appIcon": app?.icon ?? "",
-            "hasAppIcon": app?.icon != nil,
+            "hasAppIcon": app?.icon != nil, "offersPasskey": passkey != nil,
         ]
-        let all = form.values(in: language).merging(values) { $1 }
+        let forms = (passkey?.values(in: language) ?? [:]).merging(form.values(in: language)) { $1 }
+        let all = forms.merging(values) { $1 }
         return self.render(.password, title: language.template(.signIn), all, in: language)
     }
 
@@ -91,11 +93,20 @@ extension Pages {
         \(beginning)
         <label for="username">{{t.account_form_name}}</label>
         <input class="field" id="username" name="username" value="{{name}}" required maxlength="320" \
-        autocomplete="username" autocapitalize="none" spellcheck="false">
+        autocomplete="username{{#offersPasskey}} webauthn{{/offersPasskey}}" autocapitalize="none" spellcheck="false">
         <label for="password">{{t.account_form_password}}</label>
         <input class="field" type="password" id="password" name="password" required autocomplete="current-password">
         <button class="button primary">{{t.sign_in}}</button>
         </form>
+        {{#offersPasskey}}
+        <form class="more" method="post" action="{{action}}" data-passkey="{{request}}" data-options="{{options}}" hidden>
+        {{#hidden}}<input type="hidden" name="{{field}}" value="{{sealed}}">{{/hidden}}
+        <input type="hidden" name="{{credentialField}}">
+        <button class="button">{{t.passkey_sign_in}}</button>
+        \(passkeyErrors)
+        </form>
+        <script src="{{script}}" defer></script>
+        {{/offersPasskey}}
         <p class="fine">{{t.account_form_forgotten}}</p>
 
         """

@@ -36,11 +36,13 @@ extension Pages {
         provider: String,
         apps: String,
         credentials: String? = nil,
+        passkeys: String? = nil,
         in language: PageLanguage
     ) -> String {
         var values = view.values(of: profile, provider: provider, in: language)
         values["appsAddress"] = apps
         (values["credentialsAddress"], values["hasCredentials"]) = (credentials ?? "", credentials != nil)
+        (values["passkeysAddress"], values["hasPasskeyPage"]) = (passkeys ?? "", passkeys != nil)
         return self.render(.account, title: language.template(.accountTitle), values, in: language, isWide: true)
     }
 }

@@ -92,6 +92,7 @@ package struct Pages: Sendable {
         all["direction"] = language.isRightToLeft ? "rtl" : "ltr"
         all["isWide"] = isWide
         all["style"] = "/oauth2/style.css?v=\(self.styleVersion)"
+        all["script"] = "/oauth2/passkey.js?v=\(Pages.scriptVersion)"
         all["icon"] = "/oauth2/icon.svg"
         all["organization"] = self.settings.organization ?? ""
         all["hasOrganization"] = self.settings.organization != nil
@@ -112,7 +113,7 @@ package struct Pages: Sendable {
         func child(named name: String) -> Any? { self.language.texts[name]?.value }
     }
 
-    private static func version(of style: String) -> String {
+    static func version(of style: String) -> String {
         ContentDigest.name(of: Array(style.utf8))
     }
 

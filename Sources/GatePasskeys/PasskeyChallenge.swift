@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateCore
+package import GateCore
 
 /// The random bytes that make a response useless for any other ceremony.
 ///
@@ -11,6 +11,11 @@ package struct PasskeyChallenge: Sendable, Hashable {
 
     /// The challenge as options and client data have it, base64url.
     package let text: String
+
+    /// A new challenge of 32 bytes.
+    package init(from random: RandomBytes) {
+        self.text = Base64URL.encode(random.bytes(32))
+    }
 
     /// Takes random bytes.
     ///

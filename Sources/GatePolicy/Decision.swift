@@ -14,6 +14,8 @@ package enum Decision: Sendable, Hashable {
     case signInNeeded
     /// The user must authenticate again, since the rule there asks for a later authentication.
     case authenticationNeeded(at: RulePlace?)
+    /// The user must use a passkey, since the rule there asks for one.
+    case passkeyNeeded(at: RulePlace?)
     /// The user is signed in and may not access the app.
     case denied(Denial)
 
@@ -37,7 +39,8 @@ extension Decision {
     package var place: RulePlace? {
         switch self {
         case .admitted(let place), .openToNetwork(let place), .authenticationNeeded(let place),
-            .denied(.emailNotAuthoritative(let place)), .denied(.denyEntry(let place)), .denied(.unknown(_, let place)):
+            .passkeyNeeded(let place), .denied(.emailNotAuthoritative(let place)), .denied(.denyEntry(let place)),
+            .denied(.unknown(_, let place)):
             place
         case .openToAll, .signInNeeded, .denied(.notAllowed), .denied(.ambiguousPath): nil
         }
@@ -47,7 +50,7 @@ extension Decision {
     package var isAdmission: Bool {
         switch self {
         case .openToAll, .openToNetwork, .admitted: true
-        case .signInNeeded, .authenticationNeeded, .denied: false
+        case .signInNeeded, .authenticationNeeded, .passkeyNeeded, .denied: false
         }
     }
 }
@@ -116,7 +119,7 @@ extension Route {
             decision = rules.decision(for: request, path.span, guardsSpellings: guardsSpellings)
         }
         switch decision {
-        case .signInNeeded, .authenticationNeeded: break
+        case .signInNeeded, .authenticationNeeded, .passkeyNeeded: break
         case .openToAll, .openToNetwork, .admitted, .denied: return decision
         }
         guard let client = request.client else { return decision }
@@ -171,7 +174,7 @@ extension Route {
                 entry.request.allSatisfy { condition in
                     switch condition {
                     // The time and the client are left aside: a preflight is not worth more.
-                    case .time, .network, .authenticated: true
+                    case .time, .network, .authenticated, .passkey: true
                     // A preflight has no message; the request after it is decided by its own.
                     case .mcpMethod, .mcpTool: false
                     case .path, .method:

@@ -6,7 +6,7 @@ package enum PolicyWord: String, Sendable, CaseIterable {
     case open = "public"
     /// Forwarded for the user.
     case allowed
-    /// The user must sign in, or authenticate again.
+    /// The user must sign in, authenticate again or use a passkey.
     case signIn = "sign_in"
     /// The user may not access the app.
     case denied
@@ -16,7 +16,7 @@ package enum PolicyWord: String, Sendable, CaseIterable {
         switch decision {
         case .openToAll, .openToNetwork: self = .open
         case .admitted: self = .allowed
-        case .signInNeeded, .authenticationNeeded: self = .signIn
+        case .signInNeeded, .authenticationNeeded, .passkeyNeeded: self = .signIn
         case .denied: self = .denied
         }
     }
@@ -34,6 +34,7 @@ extension Decision {
         case .signInNeeded:
             "the app needs a new sign-in, with a provider that it accepts or for a group that was not kept"
         case .authenticationNeeded: "the rule asks for a more recent authentication"
+        case .passkeyNeeded: "the rule asks for a passkey"
         case .denied(.notAllowed): "no entry of 'allow' matches"
         case .denied(.emailNotAuthoritative): "'allow' asks for a provider that is the authority for the email address"
         case .denied(.denyEntry): "an entry of 'deny' matches"

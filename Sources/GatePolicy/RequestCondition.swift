@@ -12,6 +12,8 @@ package struct RequestFacts: Sendable, Hashable {
     package var time: Instant
     /// When the user last authenticated; nil if that is not known.
     package var authenticated: Instant?
+    /// When the user last used a passkey at the gateway; nil if never in this sign-in.
+    package var passkeyUsed: Instant?
     /// The message to an MCP server; nil if it is not known.
     package var message: MCPMessage?
 
@@ -36,6 +38,8 @@ package enum RequestCondition: Sendable, Hashable {
     case time(TimeWindow)
     /// The user authenticated at most so long ago.
     case authenticated(within: Duration)
+    /// The user used a passkey in this sign-in, at most so long ago; nil for no limit.
+    case passkey(within: Duration?)
     /// The message has one of these methods, or belongs to a session that one of them begins.
     case mcpMethod([String])
     /// The message calls one of these tools.
@@ -59,6 +63,9 @@ package enum RequestCondition: Sendable, Hashable {
         case .authenticated(let limit):
             guard let time = request.authenticated else { return .unknown(.authentication) }
             return MatchResult(request.time.since(time) <= limit)
+        case .passkey(let limit):
+            guard let time = request.passkeyUsed else { return .no }
+            return MatchResult(limit.map { request.time.since(time) <= $0 } ?? true)
         case .mcpMethod(let methods):
             guard let message = request.message else { return .unknown(.message) }
             return MatchResult(methods.contains { message.isNamed($0) })

@@ -27,6 +27,8 @@ package struct RequestRules: Sendable, Hashable {
     private let hasCapitals: Bool
     /// Whether a condition asks for the time of the authentication.
     private let needsAuthentication: Bool
+    /// Whether a condition asks for a passkey.
+    private let needsPasskey: Bool
 
     /// The rules of a route for a user of a provider that it accepts.
     init(of route: Route, for profile: Profile) {
@@ -37,7 +39,7 @@ package struct RequestRules: Sendable, Hashable {
         }
         self.denied = denied
         let conditions = (denied + (self.allowed ?? [])).flatMap(\.condition.requestConditions)
-        var (client, path, capitals, authentication, message) = (false, false, false, false, false)
+        var (client, path, capitals, authentication, passkey, message) = (false, false, false, false, false, false)
         for condition in conditions {
             switch condition {
             case .network: client = true
@@ -45,12 +47,13 @@ package struct RequestRules: Sendable, Hashable {
                 path = true
                 capitals = capitals || patterns.contains(where: \.hasCapitals)
             case .authenticated: authentication = true
+            case .passkey: passkey = true
             case .mcpMethod, .mcpTool: message = true
             case .method, .time: break
             }
         }
         (self.needsClient, self.needsPath, self.hasCapitals) = (client, path, capitals)
-        (self.needsAuthentication, self.needsMessage) = (authentication, message)
+        (self.needsAuthentication, self.needsPasskey, self.needsMessage) = (authentication, passkey, message)
     }
 
     /// What is left of entries: those that cannot match are dropped, and those after one that decides in any case.
@@ -110,19 +113,29 @@ extension RequestRules {
         return isSame ? decision : .denied(.ambiguousPath)
     }
 
-    /// The decision, which is to authenticate again where that would admit the user.
+    /// The decision, which is to use a passkey or to authenticate again where that would admit the user.
+    ///
+    /// Where both are needed, the sign-in comes first: it begins a session, in which the passkey then counts.
     private func renewable(
         for request: RequestFacts,
         _ path: Span<UInt8>,
         as spelling: PathPattern.Spelling
     ) -> Decision {
         let decision = self.decided(for: request, path, as: spelling)
-        guard self.needsAuthentication, case .denied = decision else { return decision }
+        guard self.needsAuthentication || self.needsPasskey, case .denied = decision else { return decision }
         var renewed = request
-        renewed.authenticated = request.time
-        let later = self.decided(for: renewed, path, as: spelling)
-        guard later.isAdmission else { return decision }
-        return .authenticationNeeded(at: decision.place ?? later.place)
+        if self.needsPasskey {
+            renewed.passkeyUsed = request.time
+            let later = self.decided(for: renewed, path, as: spelling)
+            if later.isAdmission { return .passkeyNeeded(at: decision.place ?? later.place) }
+        }
+        guard self.needsAuthentication else { return decision }
+        for passkeyUsed in self.needsPasskey ? [request.passkeyUsed, request.time] : [request.passkeyUsed] {
+            (renewed.authenticated, renewed.passkeyUsed) = (request.time, passkeyUsed)
+            let later = self.decided(for: renewed, path, as: spelling)
+            if later.isAdmission { return .authenticationNeeded(at: decision.place ?? later.place) }
+        }
+        return decision
     }
 
     private func decided(for request: RequestFacts, _ path: Span<UInt8>, as spelling: PathPattern.Spelling) -> Decision

@@ -40,6 +40,8 @@ package final class RuntimeConfiguration: Sendable {
     package let providers: [RuntimeProvider]
     /// The sessions.
     package let sessions: SessionManager
+    /// The passkeys of the users; nil if they are off.
+    package let passkeys: Passkeys?
     /// Seals cookies and codes.
     package let sealer: Sealer
     /// Writes the identity lines of a user.
@@ -120,6 +122,7 @@ package final class RuntimeConfiguration: Sendable {
             $0.formUnion($1.route.providers)
         }
         self.sessions = parts.sessions
+        self.passkeys = parts.passkeys
         self.sealer = parts.sealer
         self.identity = IdentityLines(signer: parts.signer)
         self.keys = parts.keys
@@ -446,6 +449,8 @@ package struct RuntimeParts {
     package var issuer: Issuer?
     /// The gateway's own pages.
     package var pages = Pages()
+    /// The passkeys of the users; nil if they are off.
+    package var passkeys: Passkeys?
 
     /// Parts with default limits.
     package init(

@@ -22,6 +22,7 @@ extension Session {
         members["sub"] = self.subjectClaim.map(JSON.string)
         members["sid"] = self.providerSession.map(JSON.string)
         members["client"] = self.client?.json
+        members["passkey"] = self.passkeyUsed.map { .int($0.seconds) }
         return JSON.object(members).encoded
     }
 
@@ -53,6 +54,7 @@ extension Session {
         )
         guard json["client"] == nil || host.hasPrefix("client:") else { return nil }
         self.client = json["client"].flatMap(ClientGrant.init(json:))
+        self.passkeyUsed = json["passkey"]?.integer.map(Instant.init(seconds:))
     }
 }
 

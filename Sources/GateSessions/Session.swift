@@ -41,6 +41,8 @@ package struct Session: Sendable, Hashable {
     var device: String?
     /// What the user granted to the client whose session this is; nil for the session of a browser.
     package internal(set) var client: ClientGrant?
+    /// When the user last used a passkey at the gateway, verified by the device; nil if never in this sign-in.
+    package internal(set) var passkeyUsed: Instant?
 
     /// The name of the provider that the user signed in with.
     package var provider: String { self.profile.provider }
@@ -86,6 +88,8 @@ package struct SignIn: Sendable {
     package var providerSession: String?
     /// The summary of the browser that ``DeviceSummary/text(of:)`` returns.
     package var device: String?
+    /// When the user used a passkey; nil for a sign-in without one.
+    package var passkeyUsed: Instant?
     /// When the callback arrived, by `WallClock.milliseconds`: a sign-out since then ends this sign-in; nil for no check.
     package var began: Int64?
 

@@ -150,12 +150,35 @@ extension SessionManager {
         session.grant = signIn.grant
         if let idToken = signIn.idToken, idToken.count <= Session.maxIDTokenBytes { session.idToken = idToken }
         if let confirmed { session.confirmed = confirmed }
+        guard try await self.replace(stored, by: session) else { return false }
+        if let confirmed { self.register.note(session.profile, at: confirmed, signedInAt: session.created) }
+        return true
+    }
+
+    /// Records in the first session of a family that its user has used a passkey, so that it counts on all hosts.
+    ///
+    /// - Parameters:
+    ///   - ticket: The ticket of a session of the family.
+    ///   - now: The time.
+    /// - Returns: Whether it is recorded; false if the session has ended.
+    /// - Throws: If the store is unavailable.
+    package func notePasskey(in ticket: Ticket, at now: Instant) async throws(Failure) -> Bool {
+        for _ in 0..<SessionManager.maxReplacements {
+            guard let stored = try await self.stored(ticket) else { return false }
+            var session = stored.session
+            session.passkeyUsed = now
+            if try await self.replace(stored, by: session) { return true }
+        }
+        throw SessionManager.busy
+    }
+
+    /// Writes a stored session, unless it has ended or changed meanwhile.
+    private func replace(_ stored: StoredSession, by session: Session) async throws(Failure) -> Bool {
         let record = try self.sealed(session, as: stored.ticket).record
         guard
             try await self.store.replace(record.key, ifSealed: stored.sealed, by: record.sealed, card: record.card)
         else { return false }
         self.feed.publishChange(session.familyKey)
-        if let confirmed { self.register.note(session.profile, at: confirmed, signedInAt: session.created) }
         // The other gateways read the record again within the time that they cache it.
         try? await self.store.reportChange(ofFamily: session.familyKey)
         return true

@@ -149,7 +149,8 @@ package struct SessionManager: Sendable {
             confirmed: now,
             subjectClaim: signIn.subjectClaim,
             providerSession: signIn.providerSession,
-            device: signIn.device
+            device: signIn.device,
+            passkeyUsed: signIn.passkeyUsed
         )
     }
 
@@ -229,6 +230,7 @@ package struct SessionManager: Sendable {
         session.confirmed = first.confirmed
         session.grant = first.grant
         session.idToken = first.idToken
+        session.passkeyUsed = first.passkeyUsed
         return true
     }
 
@@ -391,7 +393,8 @@ extension SessionManager {
             confirmed: first.confirmed ?? first.created,
             subjectClaim: first.subjectClaim,
             providerSession: first.providerSession,
-            device: first.device
+            device: first.device,
+            passkeyUsed: first.passkeyUsed
         )
         let issued: IssuedSession
         do throws(Failure) {

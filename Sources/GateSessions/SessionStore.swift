@@ -116,6 +116,8 @@ package struct StoreEntry: Sendable, Hashable {
         case account
         /// A name of a local account.
         case accountName = "account_name"
+        /// The passkeys of a user.
+        case passkeys
     }
 
     /// The end of an entry that does not expire.

@@ -13,6 +13,7 @@ struct GatehouseCommand: AsyncParsableCommand {
         subcommands: [
             ServeCommand.self, CheckCommand.self, DemoCommand.self, SimulateCommand.self, SchemaCommand.self,
             TryCommand.self, PinsCommand.self, ProfileCommand.self, SessionsCommand.self, UsersCommand.self,
+            PasskeysCommand.self,
             KeysCommand.self, ExplainCommand.self, PolicyCommand.self, TokensCommand.self, ProbeCommand.self,
             ImportCommand.self,
             HealthCommand.self,

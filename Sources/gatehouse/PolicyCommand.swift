@@ -52,6 +52,9 @@ struct ExplainPolicy: ParsableCommand {
     @Option(help: ArgumentHelp("When the user last authenticated. (default: the profile's)", valueName: "time"))
     var authenticated: TimeArgument?
 
+    @Option(help: ArgumentHelp("When the user last used a passkey. (default: never)", valueName: "time"))
+    var passkey: TimeArgument?
+
     @Option(help: ArgumentHelp("The method of the message to an MCP server.", valueName: "method"))
     var mcpMethod: String?
 
@@ -81,6 +84,7 @@ struct ExplainPolicy: ParsableCommand {
         question.method = self.method
         question.client = self.network.flatMap { IPAddress($0) }
         question.authenticated = self.authenticated?.instant
+        question.passkeyUsed = self.passkey?.instant
         (question.mcpMethod, question.mcpTool) = (self.mcpMethod, self.mcpTool)
         try reportingFailure { () throws(Failure) in
             let response = try question.response(of: configuration)
@@ -147,7 +151,7 @@ struct TestPolicy: ParsableCommand {
                 - { app: wiki, as: ann, path: /admin, method: POST, expect: denied }
 
             'expect' is one of allowed, denied, sign_in and public. A case may also have client, time, mcp_method, mcp_tool, \
-            authenticated (how long ago) and rule (the line, or the file and line, of the rule that decides). Without 'as' there is no session.
+            authenticated and passkey (how long ago) and rule (the line, or the file and line, of the rule that decides). Without 'as' there is no session.
             """
     )
 

@@ -27,6 +27,8 @@ struct Fixture {
     let clock = MovedClock()
     let store: any SessionStore
     let accounts: LocalAccounts
+    /// The entries in which they are.
+    let entries: SealedEntries
     /// No time passes for it, however slow the machine is.
     let throttle: PasswordThrottle
 
@@ -40,6 +42,7 @@ struct Fixture {
         let start = ContinuousClock.now
         self.throttle = PasswordThrottle { start }
         self.store = store
+        self.entries = SealedEntries(in: store, sealer: Fixture.sealer(secrets), clock: self.clock.clock)
         self.accounts = LocalAccounts(
             provider: provider,
             settings: settings,

@@ -29,9 +29,7 @@ import Testing
         #expect(
             keys == [
                 "apps", "assertion", "clients", "defaults", "gateway", "include", "issuers", "logs", "pages",
-                "providers",
-                "rules",
-                "service_tokens", "sessions",
+                "passkeys", "providers", "rules", "service_tokens", "sessions",
             ]
         )
         let provider = schema["properties"]?["providers"]?["patternProperties"]?.object?.values.first

@@ -15,7 +15,7 @@ import Testing
     func `each failure has a code and a page`(reason: Failure.Reason) {
         let entry = reason.entry
         #expect(entry.code.wholeMatch(of: /[a-z_]+(\.[a-z][a-z0-9_]*)?/) != nil)
-        #expect(!entry.page.title.isEmpty && !entry.page.text.isEmpty)
+        #expect(!entry.page.name.isEmpty)
         #expect((400...599).contains(entry.status))
         #expect(Failure(reason, "why").description == "\(entry.kind.rawValue) \(entry.code): why")
     }

@@ -2,7 +2,7 @@
 
 import Testing
 
-/// Responses for the challenge 0, 1, … 31 that Tests/make_vectors.py made and an independent implementation verified.
+/// Responses for the challenge 0, 1, … 31 that Tests/EndToEnd/support/passkey_vectors.py made and an independent implementation verified.
 enum Vectors {
     static let es256Registration = """
         {"id":"DCQCYj1EYAhLk2ZNbOnn7TnQjVi4F9yBWgfUXRf20yo","rawId":"DCQCYj1EYAhLk2ZNbOnn7TnQjVi4F9yBWgfUXRf20yo","t\

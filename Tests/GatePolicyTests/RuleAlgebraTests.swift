@@ -50,6 +50,7 @@ private struct Generator {
             authenticated: authenticated
         )
         facts.message = message
+        facts.passkeyUsed = self.chance(2) ? nil : Instant(seconds: time.seconds - Int64(self.number(7200)))
         return (
             facts,
             self.pick(["/", "/a", "/a/b", "/admin", "/admin/x", "/admin/x/y"])
@@ -57,7 +58,7 @@ private struct Generator {
     }
 
     mutating func condition() -> RequestCondition {
-        switch self.number(7) {
+        switch self.number(8) {
         case 0: .network([CIDRRange("10.0.0.0/8")].compactMap(\.self))
         case 1: .method([self.pick(["GET", "POST"])])
         case 2: .path([PathPattern(self.pick(["/a", "/a/", "/admin/**", "/*/x", "/**/b"]))])
@@ -72,6 +73,7 @@ private struct Generator {
             )
         case 4: .mcpMethod([self.pick(["ping", "initialize"])])
         case 5: .mcpTool([self.pick(["rm", "dd"])])
+        case 6: .passkey(within: self.pick([nil, .seconds(3600)]))
         default: .authenticated(within: .seconds(3600))
         }
     }
@@ -163,15 +165,20 @@ private struct Definition {
         return .denied(unproven.map { .emailNotAuthoritative(at: entries[$0].place) } ?? .notAllowed)
     }
 
-    /// The decision, with a new authentication where that would admit the user.
+    /// The decision, with a passkey, a new authentication or both where that would admit the user.
     func renewableDecision(of route: Route) -> Decision {
         let decision = self.decision(of: route)
         guard case .denied = decision else { return decision }
-        var renewed = self.request
-        renewed.authenticated = self.request.time
-        let later = Definition(profile: self.profile, request: renewed, path: self.path).decision(of: route)
-        guard case .admitted(let place) = later else { return decision }
-        return .authenticationNeeded(at: decision.place ?? place)
+        for (usesPasskey, authenticates) in [(true, false), (false, true), (true, true)] {
+            var renewed = self.request
+            if usesPasskey { renewed.passkeyUsed = self.request.time }
+            if authenticates { renewed.authenticated = self.request.time }
+            let later = Definition(profile: self.profile, request: renewed, path: self.path).decision(of: route)
+            guard case .admitted(let place) = later else { continue }
+            let rule = decision.place ?? place
+            return authenticates ? .authenticationNeeded(at: rule) : .passkeyNeeded(at: rule)
+        }
+        return decision
     }
 }
 
@@ -190,7 +197,7 @@ private struct Definition {
             if case .depends = route.userDecision(for: profile) { kinds["depends", default: 0] += 1 }
         }
         // The generator reaches every kind of decision.
-        for kind in ["admitted", "denied", "signInNeeded", "authenticationNeeded", "depends"] {
+        for kind in ["admitted", "denied", "signInNeeded", "authenticationNeeded", "passkeyNeeded", "depends"] {
             #expect(kinds[kind, default: 0] > 100, "\(kinds)")
         }
     }

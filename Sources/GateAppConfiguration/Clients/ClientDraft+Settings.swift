@@ -72,7 +72,7 @@ extension ClientDraft {
                 case .method: key = "method"
                 case .mcpMethod: key = "mcp_method"
                 case .mcpTool: key = "mcp_tool"
-                case .network, .time, .authenticated: continue
+                case .network, .time, .authenticated, .passkey: continue
                 }
                 guard let place = entry.place, let mark = reading.mark(of: place) else { continue }
                 let reason = "'\(key)' is about requests to an app, and a sign-in at the client '\(client)' has none"

@@ -12,6 +12,7 @@ struct FileDraft: Sendable {
     var assertion: AssertionDraft?
     var logs: LogSettings?
     var pages: PagesDraft?
+    var passkeys: PasskeysDraft?
     var include: [String]?
     var providers: [Named<ProviderDraft>]?
     var issuers: [Named<IssuerDraft>]?
@@ -64,6 +65,13 @@ extension Mapping<FileDraft> {
                 Mapping<PagesDraft>.pages.shape,
                 .init(),
                 "How the gateway's own pages look and speak."
+            ),
+            Key(
+                "passkeys",
+                \.passkeys,
+                Mapping<PasskeysDraft>.passkeys.shape,
+                .init(default: .words("off")),
+                "Passkeys of users, to sign in with local accounts and for `authenticated: passkey`."
             ),
             Key(
                 "include",

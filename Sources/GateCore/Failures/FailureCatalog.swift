@@ -54,6 +54,10 @@ extension Failure {
         case accountBusy
         case accountLink
         case accountNameTaken
+        case accountUnreadable
+        case passkeyRejected
+        case passkeyCloned
+        case passkeyConflict
         case clientRequest
         case clientRejected
 
@@ -786,6 +790,59 @@ extension Failure.Reason {
                 status: 409,
                 shown: "`gatehouse users`",
                 documentation: "An account with this email address or user name exists already."
+            )
+        case .accountUnreadable:
+            Entry(
+                "account.unreadable",
+                .internalError,
+                .signIn,
+                advice: """
+                    restore the gateway secret that sealed the entry, as an earlier one in `gateway.secrets` or in the state \
+                    folder; entries are sealed again with the present secret within the hour
+                    """,
+                documentation: """
+                    A local account or the passkeys of a user cannot be opened with any secret of the gateway: a secret was \
+                    removed, or the store is a copy from another gateway. Nothing is overwritten. See [keys.md](keys.md).
+                    """
+            )
+        case .passkeyRejected:
+            Entry(
+                "passkey.rejected",
+                .forbidden,
+                .signIn,
+                page: .passkeyNotAccepted,
+                documentation: """
+                    The response to a request for a passkey breaks a rule of WebAuthn: it is of another origin or challenge, \
+                    its signature is wrong, the device did not verify the user, or the passkey was removed. The log line \
+                    names the rule. See [passkeys.md](passkeys.md).
+                    """
+            )
+        case .passkeyCloned:
+            Entry(
+                "passkey.cloned",
+                .forbidden,
+                .signIn,
+                page: .passkeyNotAccepted,
+                advice: """
+                    talk to the user, then remove the passkey with `gatehouse passkeys remove`; if it was copied, end the \
+                    user's sessions with `gatehouse sessions revoke`
+                    """,
+                documentation: """
+                    The signature counter of a passkey did not grow, so a copy of the authenticator may be in use \
+                    (WebAuthn §6.1.1). The passkey is not accepted as long as its counter is behind.
+                    """
+            )
+        case .passkeyConflict:
+            Entry(
+                "passkey.conflict",
+                .forbidden,
+                .signIn,
+                status: 409,
+                page: .passkeyNotAccepted,
+                documentation: """
+                    A passkey was not added: the user has as many as are allowed, has added this one before, or has added \
+                    the first one in another window at the same time.
+                    """
             )
         case .clientRequest:
             Entry(

@@ -84,23 +84,17 @@ extension Failure {
         case within(ClosedRange<Int>)
     }
 
-    /// What an error page shows.
+    /// An error page; its texts are those of ``name`` in each language.
     package struct Page: Sendable {
-        /// Its name, for the texts of other languages, such as `access_denied`.
+        /// Its name, such as `access_denied`.
         package let name: String
-        /// The heading.
-        package let title: String
-        /// What happened and what the user can do; `{app}` is replaced by the name of the app.
-        package let text: String
         /// What the page offers, the most likely step first; steps that the request does not permit are left out.
         package let steps: [Step]
         /// Whether the page shows which user is signed in.
         package let namesUser: Bool
 
-        init(_ name: String, _ title: String, _ text: String, _ steps: [Step] = [], namesUser: Bool = false) {
+        init(_ name: String, _ steps: [Step] = [], namesUser: Bool = false) {
             self.name = name
-            self.title = title
-            self.text = text
             self.steps = steps
             self.namesUser = namesUser
         }

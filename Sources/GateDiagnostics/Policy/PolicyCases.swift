@@ -85,6 +85,7 @@ package struct PolicyCases: Sendable {
             question.client = one.draft.client
             (question.mcpMethod, question.mcpTool) = (one.draft.mcpMethod, one.draft.mcpTool)
             question.authenticated = one.draft.authenticated.map { question.time.advanced(by: .zero - $0) }
+            question.passkeyUsed = one.draft.passkey.map { question.time.advanced(by: .zero - $0) }
             do throws(Failure) {
                 let response = try question.response(of: configuration)
                 return Result(
@@ -115,6 +116,7 @@ private struct CaseDraft: Sendable {
     var client: IPAddress?
     var time: Instant?
     var authenticated: Duration?
+    var passkey: Duration?
     var mcpMethod: String?
     var mcpTool: String?
     var expect: PolicyWord?
@@ -231,6 +233,13 @@ extension Mapping<CaseDraft> {
                 .duration(.zero...(.seconds(3650 * 86_400))),
                 .init(),
                 "How long ago the user authenticated."
+            ),
+            Key(
+                "passkey",
+                \.passkey,
+                .duration(.zero...(.seconds(3650 * 86_400))),
+                .init(),
+                "How long ago the user used a passkey; without it, never."
             ),
             Key("mcp_method", \.mcpMethod, .text, .init(), "The method of the message to an MCP server."),
             Key("mcp_tool", \.mcpTool, .text, .init(), "The tool that the message calls."),

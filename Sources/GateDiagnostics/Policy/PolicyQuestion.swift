@@ -22,6 +22,8 @@ package struct PolicyQuestion: Sendable {
     package var time: Instant
     /// When the user last authenticated; nil for what the profile has, else the time of the request.
     package var authenticated: Instant?
+    /// When the user last used a passkey; nil for never.
+    package var passkeyUsed: Instant?
     /// The method of the message to an MCP server; nil without one.
     package var mcpMethod: String?
     /// The tool that the message calls; nil for none.
@@ -64,6 +66,7 @@ package struct PolicyQuestion: Sendable {
             authenticated: self.authenticated ?? self.profile?.authTime ?? self.time
         )
         facts.message = self.message
+        facts.passkeyUsed = self.passkeyUsed
         let decision = app.route.decision(
             for: facts,
             path: path,

@@ -110,7 +110,7 @@ extension GatewayResponder {
         }
         switch verdict {
         case .needsSession, .needsVerification, .needsMessages: return false
-        case .refused, .endpoint, .respond, .wrongMethod, .signInNeeded, .recheckNeeded, .forwarded: break
+        case .refused, .endpoint, .respond, .wrongMethod, .signInNeeded, .forwarded: break
         }
         let failure = asked.failure(of: verdict)
         let route = RequestPath(runtime: self.runtime, loop: self.loop).route(of: request)
@@ -125,9 +125,9 @@ extension GatewayResponder {
             if let failure { self.refuse(failure, request) } else { self.admit(request, to: route, identity, asked) }
         case .endpoint, .respond:
             if let failure { self.refuse(failure, request) }
-        case .signInNeeded(let route), .recheckNeeded(let route, _):
+        case .signInNeeded(let route, let step):
             guard asked.use == .status else { return false }
-            self.respond(SignInRedirect(runtime: self.runtime).status(for: request, route: route))
+            self.respond(SignInRedirect(runtime: self.runtime).status(for: request, route: route, step: step))
         case .refused, .wrongMethod, .needsSession, .needsVerification, .needsMessages:
             return false
         }

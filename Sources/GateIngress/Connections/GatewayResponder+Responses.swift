@@ -95,11 +95,11 @@ extension GatewayResponder {
     }
 
     /// Redirects a browser without an accepted session to the sign-in; a script gets 401.
-    func invite(_ request: RequestHead, to route: RuntimeRoute, silentlyWith provider: String? = nil) {
+    func invite(_ request: RequestHead, to route: RuntimeRoute, _ step: SignInStep) {
         var response = SignInRedirect(runtime: self.runtime).response(
             for: request,
             route: route,
-            silentlyWith: provider,
+            step: step,
             client: self.client(of: request)
         )
         // A script gets JSON with an incident; a redirect shows none.

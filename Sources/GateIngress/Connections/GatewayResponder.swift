@@ -147,10 +147,9 @@ extension GatewayResponder {
         case .refused(let failure): self.refuse(failure, request)
         case .wrongMethod(let route): self.refuseMethod(of: request, on: route)
         case .respond(let status): self.respond(Response(status))
-        case .signInNeeded(let route):
-            guard !self.beginsSignIn(request, on: route) else { return }
-            self.invite(request, to: route)
-        case .recheckNeeded(let route, let provider): self.invite(request, to: route, silentlyWith: provider)
+        case .signInNeeded(let route, let step):
+            guard step != .signIn || !self.beginsSignIn(request, on: route) else { return }
+            self.invite(request, to: route, step)
         case .needsSession(let sought, let route):
             self.holdBody()
             self.lookUp(sought, for: route)
@@ -440,7 +439,7 @@ extension GatewayResponder {
         case .forwarded(let found, let identity):
             route = found
             self.record.decision = identity == nil ? .open : .allowed
-        case .signInNeeded(let found), .recheckNeeded(let found, _):
+        case .signInNeeded(let found, _):
             route = found
             self.record.decision = .signIn
         case .wrongMethod(let found):

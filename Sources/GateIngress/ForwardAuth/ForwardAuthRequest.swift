@@ -115,7 +115,7 @@ struct ForwardAuthRequest {
                 .routeMethod,
                 "\(self.original.method.rawValue) is not one of the 'methods' of \(route.name)"
             )
-        case .signInNeeded(let route), .recheckNeeded(let route, _):
+        case .signInNeeded(let route, _):
             return Failure(.signInRequired, "\(route.name) needs a session that it accepts")
         case .needsSession, .needsVerification, .needsMessages: return nil
         case .forwarded(let route, _):

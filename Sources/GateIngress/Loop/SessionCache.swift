@@ -196,7 +196,7 @@ final class CachedSession {
         case .final(let decision):
             rule = decision.place
             switch decision {
-            case .signInNeeded, .authenticationNeeded: authorization = .signInNeeded
+            case .signInNeeded, .authenticationNeeded, .passkeyNeeded: authorization = .signInNeeded
             case .denied(let denial):
                 authorization = .refused(denial.failure(of: self.session.profile, app: route.name))
             case .openToAll, .openToNetwork, .admitted:
@@ -221,7 +221,8 @@ final class CachedSession {
         self.atClient = (token, decision)
         guard case .final(let final) = decision else {
             let time = self.session.authenticated
-            let facts = RequestFacts(method: "GET", client: address(), time: now, authenticated: time)
+            var facts = RequestFacts(method: "GET", client: address(), time: now, authenticated: time)
+            facts.passkeyUsed = self.session.passkeyUsed
             return token.client.route.decision(for: facts, path: [UInt8(ascii: "/")], profile: self.session.profile)
         }
         return final

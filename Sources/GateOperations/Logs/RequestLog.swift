@@ -142,7 +142,20 @@ package struct RequestLog: Sendable {
 
     /// The user of a local account has changed how they sign in.
     package func credentialsChanged(_ user: String, _ change: String) {
-        self.audit.info("credentials changed", metadata: ["user": "\(RequestLog.plain(user))", "change": "\(change)"])
+        self.audit.info(
+            "credentials changed",
+            metadata: ["user": "\(RequestLog.plain(user))", "change": "\(RequestLog.plain(change))"]
+        )
+    }
+
+    /// A signed-in user has used a passkey, as a rule asked for.
+    package func passkeyUsed(_ user: String, passkey: String, session: String) {
+        self.audit.info(
+            "passkey used",
+            metadata: [
+                "user": "\(RequestLog.plain(user))", "passkey": "\(RequestLog.plain(passkey))", "session": "\(session)",
+            ]
+        )
     }
 
     /// A client got its first tokens for a user.

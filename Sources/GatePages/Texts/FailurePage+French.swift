@@ -121,14 +121,14 @@ extension Failure.Page {
             "Ouvrez-le et connectez-vous, ou acceptez ce qu’il demande, puis recommencez."
         ),
         "access_denied": (
-            "Vous ne pouvez pas ouvrir {app}",
+            "Vous ne pouvez pas ouvrir {{app}}",
             """
             Ce compte n’y a pas accès. Si vous avez un autre compte, connectez-vous avec celui-ci. Sinon, \
             demandez l’accès aux responsables.
             """
         ),
         "access_undecided": (
-            "Vous ne pouvez pas ouvrir {app}",
+            "Vous ne pouvez pas ouvrir {{app}}",
             """
             Le service de connexion n’a pas fourni assez d’informations sur votre compte pour décider. Vous \
             reconnecter peut aider.
@@ -179,6 +179,13 @@ extension Failure.Page {
         "method_not_accepted": (
             "Cela ne fonctionne pas ici",
             "La passerelle n’accepte pas ce type de requête."
+        ),
+        "passkey_not_accepted": (
+            "La clé d’accès n’a pas été acceptée",
+            """
+            Elle appartient à un autre compte, a été supprimée, ou la demande est trop ancienne. Utilisez une autre \
+            clé d’accès ou réessayez.
+            """
         ),
         "link_over": (
             "Ce lien n’est plus valide",

@@ -134,14 +134,14 @@ extension Failure.Page {
             """
         ),
         "access_denied": (
-            "Sie dürfen {app} nicht öffnen",
+            "Sie dürfen {{app}} nicht öffnen",
             """
             Dieses Konto hat keinen Zugriff. Wenn Sie ein anderes Konto haben, melden Sie sich damit an. Bitten \
             Sie andernfalls die Betreiber um Zugriff.
             """
         ),
         "access_undecided": (
-            "Sie dürfen {app} nicht öffnen",
+            "Sie dürfen {{app}} nicht öffnen",
             """
             Der Anmeldedienst hat zu wenig über Ihr Konto mitgeteilt, um zu entscheiden. Eine erneute Anmeldung \
             kann helfen.
@@ -195,6 +195,13 @@ extension Failure.Page {
         "method_not_accepted": (
             "Das geht hier nicht",
             "Das Gateway nimmt diese Art von Anfrage nicht an."
+        ),
+        "passkey_not_accepted": (
+            "Der Passkey wurde nicht akzeptiert",
+            """
+            Er gehört zu einem anderen Konto, wurde entfernt, oder die Anfrage ist zu alt. Nehmen Sie einen anderen \
+            Passkey, oder versuchen Sie es noch einmal.
+            """
         ),
         "link_over": (
             "Dieser Link ist nicht mehr gültig",

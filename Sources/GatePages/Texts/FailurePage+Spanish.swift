@@ -121,14 +121,14 @@ extension Failure.Page {
             "Ábrelo e inicia sesión allí, o acepta lo que pide, y empieza de nuevo."
         ),
         "access_denied": (
-            "No puedes abrir {app}",
+            "No puedes abrir {{app}}",
             """
             Esta cuenta no tiene acceso. Si tienes otra cuenta, inicia sesión con ella. Si no, pide acceso a los \
             responsables.
             """
         ),
         "access_undecided": (
-            "No puedes abrir {app}",
+            "No puedes abrir {{app}}",
             "El servicio de acceso no dio suficientes datos de tu cuenta para decidir. Iniciar sesión de nuevo puede ayudar."
         ),
         "provider_not_found": (
@@ -170,6 +170,13 @@ extension Failure.Page {
         "method_not_accepted": (
             "Eso no funciona aquí",
             "La pasarela no acepta este tipo de solicitud."
+        ),
+        "passkey_not_accepted": (
+            "No se aceptó la clave de acceso",
+            """
+            Pertenece a otra cuenta, se eliminó o la solicitud es demasiado antigua. Usa otra clave de acceso o \
+            inténtalo de nuevo.
+            """
         ),
         "link_over": (
             "Este enlace ya no es válido",

@@ -34,7 +34,7 @@ package struct PageLanguage: Sendable {
 extension PageLanguage {
     /// The languages that are part of the program.
     package static let builtIn: [PageLanguage] = [
-        PageLanguage("en", PageText.english, [:]),
+        PageLanguage("en", PageText.english, Failure.Page.english),
         PageLanguage("de", PageText.german, Failure.Page.german),
         PageLanguage("fr", PageText.french, Failure.Page.french),
         PageLanguage("es", PageText.spanish, Failure.Page.spanish),
@@ -68,16 +68,11 @@ extension PageLanguage {
             all[text.rawValue] = PageTemplate(texts[text] ?? PageText.english[text] ?? "")
         }
         for page in Failure.Page.all {
-            let (names, own) = (PageLanguage.names(of: page), pages[page.name])
-            all[names.title] = PageLanguage.failureText(own?.title ?? page.title)
-            all[names.text] = PageLanguage.failureText(own?.text ?? page.text)
+            let (names, own) = (PageLanguage.names(of: page), pages[page.name] ?? Failure.Page.english[page.name])
+            all[names.title] = PageTemplate(own?.title ?? "")
+            all[names.text] = PageTemplate(own?.text ?? "")
         }
         self.texts = all
-    }
-
-    /// The catalogue of failures writes the name of the app between single braces.
-    private static func failureText(_ text: String) -> PageTemplate {
-        PageTemplate(text.replacing("{app}", with: "{{app}}"))
     }
 
     /// A language of the program, or another one on the base of English, with texts of the operator.

@@ -164,6 +164,40 @@ extension PageText {
         .credentialsDone: "Terminé",
         .credentialsChanged:
             "Le mot de passe est changé et vous êtes déconnecté partout. Connectez-vous avec le nouveau.",
+        .passkeySignIn: "Se connecter avec une clé d’accès",
+        .passkeyTitle: "Confirmez avec votre clé d’accès",
+        .passkeyIntro: """
+        Cette page demande votre clé d’accès : votre appareil vous demande votre empreinte, votre visage ou son \
+        code.
+        """,
+        .passkeyUse: "Utiliser la clé d’accès",
+        .passkeyNone: """
+        Cette page demande une clé d’accès, et vous n’en avez pas encore. Ajoutez-en une sur cet appareil, puis \
+        continuez.
+        """,
+        .passkeyAdd: "Ajouter une clé d’accès",
+        .passkeyNoScript: "Les clés d’accès nécessitent JavaScript, désactivé dans ce navigateur.",
+        .passkeyUnsupported: "Ce navigateur ne gère pas les clés d’accès. Utilisez un autre navigateur ou appareil.",
+        .passkeyCancelled: "Aucune clé d’accès n’a été utilisée. Réessayez.",
+        .passkeyRegistered: "Cet appareil a déjà une clé d’accès pour vous.",
+        .passkeyFailed: "La clé d’accès n’a pas été acceptée. Utilisez-en une autre ou réessayez.",
+        .passkeyLimit:
+            "Cette clé d’accès ne peut pas être ajoutée : vous l’avez déjà, ou vous avez atteint le nombre autorisé.",
+        .passkeysTitle: "Vos clés d’accès",
+        .passkeysIntro: """
+        Avec une clé d’accès, votre appareil confirme votre identité par empreinte, visage ou code. Rien de cela \
+        ne quitte l’appareil.
+        """,
+        .passkeysEmpty: "Vous n’avez pas encore de clé d’accès.",
+        .passkeysAdded: "ajoutée le {{added}}",
+        .passkeysUsed: "dernière utilisation le {{used}}",
+        .passkeysSynced: "synchronisée",
+        .passkeysRemove: "Supprimer",
+        .passkeysName: "Nom de la clé d’accès",
+        .passkeysConfirm: "Pour ajouter ou supprimer une clé d’accès, confirmez d’abord votre identité.",
+        .passkeysConfirmButton: "Confirmer",
+        .passkeysLost: "Si vous avez perdu votre seule clé d’accès, un administrateur peut la supprimer.",
+        .passkeysChanged: "Vos clés d’accès ont été modifiées.",
         .factorTitle: "Codes à la connexion",
         .factorLeft: "Une application d’authentification est configurée. Il vous reste {{left}} codes de secours.",
         .factorRemove: "Supprimer l’application d’authentification",

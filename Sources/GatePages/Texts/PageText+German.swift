@@ -158,6 +158,39 @@ extension PageText {
         .credentialsDone: "Erledigt",
         .credentialsChanged:
             "Das Passwort ist geändert, und Sie sind überall abgemeldet. Melden Sie sich mit dem neuen an.",
+        .passkeySignIn: "Mit einem Passkey anmelden",
+        .passkeyTitle: "Mit dem Passkey bestätigen",
+        .passkeyIntro: "Diese Seite braucht Ihren Passkey: Ihr Gerät fragt nach Fingerabdruck, Gesicht oder PIN.",
+        .passkeyUse: "Passkey verwenden",
+        .passkeyNone: """
+        Diese Seite braucht einen Passkey, und Sie haben noch keinen. Fügen Sie auf diesem Gerät einen hinzu, \
+        dann geht es weiter.
+        """,
+        .passkeyAdd: "Passkey hinzufügen",
+        .passkeyNoScript: "Passkeys brauchen JavaScript, das in diesem Browser ausgeschaltet ist.",
+        .passkeyUnsupported:
+            "Dieser Browser kann keine Passkeys verwenden. Nehmen Sie einen anderen Browser oder ein anderes Gerät.",
+        .passkeyCancelled: "Es wurde kein Passkey verwendet. Versuchen Sie es noch einmal.",
+        .passkeyRegistered: "Dieses Gerät hat schon einen Passkey für Sie.",
+        .passkeyFailed:
+            "Der Passkey wurde nicht akzeptiert. Nehmen Sie einen anderen, oder versuchen Sie es noch einmal.",
+        .passkeyLimit:
+            "Dieser Passkey kann nicht hinzugefügt werden: Sie haben ihn schon, oder so viele, wie erlaubt sind.",
+        .passkeysTitle: "Ihre Passkeys",
+        .passkeysIntro: """
+        Mit einem Passkey bestätigt Ihr Gerät, dass Sie es sind, durch Fingerabdruck, Gesicht oder PIN. Nichts \
+        davon verlässt das Gerät.
+        """,
+        .passkeysEmpty: "Sie haben noch keinen Passkey.",
+        .passkeysAdded: "hinzugefügt am {{added}}",
+        .passkeysUsed: "zuletzt benutzt am {{used}}",
+        .passkeysSynced: "synchronisiert",
+        .passkeysRemove: "Entfernen",
+        .passkeysName: "Name des Passkeys",
+        .passkeysConfirm: "Um einen Passkey hinzuzufügen oder zu entfernen, bestätigen Sie zuerst, dass Sie es sind.",
+        .passkeysConfirmButton: "Bestätigen",
+        .passkeysLost: "Wenn Sie Ihren einzigen Passkey verloren haben, kann ihn ein Administrator entfernen.",
+        .passkeysChanged: "Ihre Passkeys sind geändert.",
         .factorTitle: "Codes bei der Anmeldung",
         .factorLeft: "Eine Authenticator-App ist eingerichtet. Sie haben noch {{left}} Wiederherstellungscodes.",
         .factorRemove: "Authenticator-App entfernen",

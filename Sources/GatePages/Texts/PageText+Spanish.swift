@@ -140,6 +140,36 @@ extension PageText {
         .credentialsDone: "Hecho",
         .credentialsChanged:
             "La contraseña se ha cambiado y tu sesión se ha cerrado en todas partes. Inicia sesión con la nueva.",
+        .passkeySignIn: "Iniciar sesión con una clave de acceso",
+        .passkeyTitle: "Confirma con tu clave de acceso",
+        .passkeyIntro: "Esta página necesita tu clave de acceso: tu dispositivo pide tu huella, tu rostro o su PIN.",
+        .passkeyUse: "Usar la clave de acceso",
+        .passkeyNone: """
+        Esta página necesita una clave de acceso y aún no tienes ninguna. Añade una en este dispositivo y \
+        continúa.
+        """,
+        .passkeyAdd: "Añadir una clave de acceso",
+        .passkeyNoScript: "Las claves de acceso necesitan JavaScript, que está desactivado en este navegador.",
+        .passkeyUnsupported: "Este navegador no admite claves de acceso. Usa otro navegador o dispositivo.",
+        .passkeyCancelled: "No se usó ninguna clave de acceso. Inténtalo de nuevo.",
+        .passkeyRegistered: "Este dispositivo ya tiene una clave de acceso para ti.",
+        .passkeyFailed: "No se aceptó la clave de acceso. Usa otra o inténtalo de nuevo.",
+        .passkeyLimit: "No se puede añadir esta clave de acceso: ya la tienes o has llegado al número permitido.",
+        .passkeysTitle: "Tus claves de acceso",
+        .passkeysIntro: """
+        Con una clave de acceso tu dispositivo confirma que eres tú, con huella, rostro o PIN. Nada de eso sale \
+        del dispositivo.
+        """,
+        .passkeysEmpty: "Aún no tienes ninguna clave de acceso.",
+        .passkeysAdded: "añadida el {{added}}",
+        .passkeysUsed: "último uso el {{used}}",
+        .passkeysSynced: "sincronizada",
+        .passkeysRemove: "Eliminar",
+        .passkeysName: "Nombre de la clave de acceso",
+        .passkeysConfirm: "Para añadir o eliminar una clave de acceso, confirma primero que eres tú.",
+        .passkeysConfirmButton: "Confirmar",
+        .passkeysLost: "Si perdiste tu única clave de acceso, un administrador puede eliminarla.",
+        .passkeysChanged: "Tus claves de acceso han cambiado.",
         .factorTitle: "Códigos al iniciar sesión",
         .factorLeft: "Hay una aplicación de autenticación configurada. Te quedan {{left}} códigos de recuperación.",
         .factorRemove: "Quitar la aplicación de autenticación",

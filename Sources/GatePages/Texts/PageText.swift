@@ -238,6 +238,54 @@ package enum PageText: String, CaseIterable, Sendable {
     case factorLate = "factor_late"
     /// “The code is wrong. Check the clock of the device”.
     case factorWrong = "factor_wrong"
+    /// “Sign in with a passkey”.
+    case passkeySignIn = "passkey_sign_in"
+    /// “Confirm with your passkey”.
+    case passkeyTitle = "passkey_title"
+    /// “This page needs your passkey: your device asks for your fingerprint, your face or its PIN”.
+    case passkeyIntro = "passkey_intro"
+    /// “Use the passkey”.
+    case passkeyUse = "passkey_use"
+    /// “This page needs a passkey, and you have none yet. Add one on this device, then continue”.
+    case passkeyNone = "passkey_none"
+    /// “Add a passkey”.
+    case passkeyAdd = "passkey_add"
+    /// “Passkeys need JavaScript, which is off in this browser”.
+    case passkeyNoScript = "passkey_no_script"
+    /// “This browser cannot use passkeys. Use another browser or device”.
+    case passkeyUnsupported = "passkey_unsupported"
+    /// “No passkey was used. Try once more”.
+    case passkeyCancelled = "passkey_cancelled"
+    /// “This device has a passkey for you already”.
+    case passkeyRegistered = "passkey_registered"
+    /// “The passkey was not accepted. Use another one or try once more”.
+    case passkeyFailed = "passkey_failed"
+    /// “This passkey cannot be added: you have it already, or have as many as are allowed”.
+    case passkeyLimit = "passkey_limit"
+    /// “Your passkeys”.
+    case passkeysTitle = "passkeys_title"
+    /// “With a passkey your device confirms that it is you, by fingerprint, face or PIN. Nothing of that leaves the device”.
+    case passkeysIntro = "passkeys_intro"
+    /// “You have no passkey yet”.
+    case passkeysEmpty = "passkeys_empty"
+    /// “added {{added}}”.
+    case passkeysAdded = "passkeys_added"
+    /// “last used {{used}}”.
+    case passkeysUsed = "passkeys_used"
+    /// “synced”.
+    case passkeysSynced = "passkeys_synced"
+    /// “Remove”.
+    case passkeysRemove = "passkeys_remove"
+    /// “Name of the passkey”.
+    case passkeysName = "passkeys_name"
+    /// “To add or remove a passkey, confirm first that it is you”.
+    case passkeysConfirm = "passkeys_confirm"
+    /// “Confirm”.
+    case passkeysConfirmButton = "passkeys_confirm_button"
+    /// “If you have lost your only passkey, an administrator can remove it”.
+    case passkeysLost = "passkeys_lost"
+    /// “Your passkeys have changed”.
+    case passkeysChanged = "passkeys_changed"
     /// “Keep these codes”.
     case recoveryTitle = "recovery_title"
     /// “The authenticator app is set up. If you lose it, each of these codes signs you in once. They are …”.
@@ -384,6 +432,33 @@ extension PageText {
         .factorAdd: "Add the authenticator app",
         .factorLate: "That took too long. Take the new secret over.",
         .factorWrong: "The code is wrong. Check the clock of the device.",
+        .passkeySignIn: "Sign in with a passkey",
+        .passkeyTitle: "Confirm with your passkey",
+        .passkeyIntro: "This page needs your passkey: your device asks for your fingerprint, your face or its PIN.",
+        .passkeyUse: "Use the passkey",
+        .passkeyNone: "This page needs a passkey, and you have none yet. Add one on this device, then continue.",
+        .passkeyAdd: "Add a passkey",
+        .passkeyNoScript: "Passkeys need JavaScript, which is off in this browser.",
+        .passkeyUnsupported: "This browser cannot use passkeys. Use another browser or device.",
+        .passkeyCancelled: "No passkey was used. Try once more.",
+        .passkeyRegistered: "This device has a passkey for you already.",
+        .passkeyFailed: "The passkey was not accepted. Use another one or try once more.",
+        .passkeyLimit: "This passkey cannot be added: you have it already, or have as many as are allowed.",
+        .passkeysTitle: "Your passkeys",
+        .passkeysIntro: """
+        With a passkey your device confirms that it is you, by fingerprint, face or PIN. Nothing of that leaves \
+        the device.
+        """,
+        .passkeysEmpty: "You have no passkey yet.",
+        .passkeysAdded: "added {{added}}",
+        .passkeysUsed: "last used {{used}}",
+        .passkeysSynced: "synced",
+        .passkeysRemove: "Remove",
+        .passkeysName: "Name of the passkey",
+        .passkeysConfirm: "To add or remove a passkey, confirm first that it is you.",
+        .passkeysConfirmButton: "Confirm",
+        .passkeysLost: "If you have lost your only passkey, an administrator can remove it.",
+        .passkeysChanged: "Your passkeys have changed.",
         .recoveryTitle: "Keep these codes",
         .recoveryText:
             """

@@ -82,7 +82,7 @@ package struct AccountView {
 
 extension Instant {
     /// The time as pages show it, in UTC to the minute: no page has a script that knows the user's time zone.
-    fileprivate var pageText: String {
+    var pageText: String {
         let text = self.timestamp
         return "\(text.prefix(10)) \(text.dropFirst(11).prefix(5)) UTC"
     }

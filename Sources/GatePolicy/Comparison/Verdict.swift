@@ -14,14 +14,17 @@ package struct Verdict: Sendable, Hashable {
 
     /// Whether the user can send the request, at most after another authentication.
     var grantsAccess: Bool {
-        guard case .authenticationNeeded? = self.decision else { return self.decision?.isAdmission ?? false }
-        return true
+        switch self.decision {
+        case .authenticationNeeded, .passkeyNeeded: true
+        case .openToAll, .openToNetwork, .admitted, .signInNeeded, .denied, nil:
+            self.decision?.isAdmission ?? false
+        }
     }
 
     /// Whether the user, not every client, can send the request.
     var admitsUser: Bool {
         switch self.decision {
-        case .admitted, .authenticationNeeded: true
+        case .admitted, .authenticationNeeded, .passkeyNeeded: true
         case .openToAll, .openToNetwork, .signInNeeded, .denied, nil: false
         }
     }
@@ -84,7 +87,7 @@ struct VerdictSource {
                 $0.networks.isEmpty && $0.covers(method: facts.method, path: path.span)
             }?.place
         case .denied(.notAllowed): rules.route.access.entries.first?.place
-        case .openToNetwork, .admitted, .signInNeeded, .authenticationNeeded, .denied: nil
+        case .openToNetwork, .admitted, .signInNeeded, .authenticationNeeded, .passkeyNeeded, .denied: nil
         }
     }
 }

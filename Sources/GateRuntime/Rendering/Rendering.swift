@@ -34,6 +34,14 @@ package struct Rendering: Sendable {
         return Rendering.asset("text/css; charset=utf-8", self.assets[""] ?? ByteBuffer(), isVersioned: isVersioned)
     }
 
+    /// The script of the pages with passkeys; that of the version of the pages may be kept for good.
+    package func script(version: String?) -> Response {
+        let isVersioned = version == Pages.scriptVersion
+        return Rendering.asset("text/javascript; charset=utf-8", Rendering.script, isVersioned: isVersioned)
+    }
+
+    private static let script = ByteBuffer(string: Pages.script)
+
     /// The picture of a name; nil if it does not exist.
     package func picture(named name: String) -> Response? {
         guard !name.isEmpty, let bytes = self.assets[name], let format = PictureFormat(ofName: name) else { return nil }
@@ -153,11 +161,16 @@ package struct Rendering: Sendable {
     }
 
     /// A response with a page.
-    package static func page(_ status: Int, _ html: String, formTargets: String = "'self'") -> Response {
+    package static func page(
+        _ status: Int,
+        _ html: String,
+        formTargets: String = "'self'",
+        runsScript: Bool = false
+    ) -> Response {
         var fields: HTTPFields = [.contentType: "text/html; charset=utf-8"]
         fields[.contentSecurityPolicy] =
             "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'; "
-            + "form-action \(formTargets)"
+            + "form-action \(formTargets)\(runsScript ? "; script-src 'self'" : "")"
         for (name, value) in Rendering.protections {
             fields[name] = value
         }

@@ -36,7 +36,7 @@ extension OperationsAPI {
         let (page, unreadable) = try await accounts.store.page(from: cursor, limit: limit)
         return [
             "accounts": .array(page.items.map { OperationsAPI.json($0, accounts) }),
-            "unreadable": .int(Int64(unreadable)), "next": OperationsAPI.json(page.next),
+            "unreadable": .int(Int64(unreadable)), "next": JSON(cursor: page.next),
         ]
     }
 
@@ -83,7 +83,9 @@ extension OperationsAPI {
             switch change {
             case .disable: changed = try await accounts.setDisabled(true, account.id)
             case .enable: changed = try await accounts.setDisabled(false, account.id)
-            case .remove: changed = try await accounts.store.remove(account.id) ? account : nil
+            case .remove:
+                changed = try await accounts.store.remove(account.id) ? account : nil
+                _ = try await self.environment.passkeys()?.removeAll(of: "\(accounts.provider):\(account.id)")
             case .removeCodes: changed = try await accounts.withoutCodes(account.id)
             case .set:
                 let list = clears ? [] : groups.isEmpty ? nil : groups

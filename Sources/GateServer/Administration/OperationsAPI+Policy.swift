@@ -19,7 +19,7 @@ extension OperationsAPI {
         let page = try await self.environment.sessions().seenUsers(from: cursor, limit: limit, now: now)
         return [
             "users": .array(page.items.map { .object(OperationsAPI.facts(of: $0.facts)) }),
-            "next": OperationsAPI.json(page.next),
+            "next": JSON(cursor: page.next),
         ]
     }
 

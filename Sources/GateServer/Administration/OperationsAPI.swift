@@ -40,6 +40,8 @@ struct OperationsAPI: Sendable {
         let owner: UInt32
         /// The providers with local accounts.
         var accounts: @Sendable () -> [LocalAccounts] = { [] }
+        /// The passkeys of users; nil if they are off.
+        var passkeys: @Sendable () -> Passkeys? = { nil }
     }
 
     /// The number of records that one request reads.
@@ -90,22 +92,30 @@ struct OperationsAPI: Sendable {
         case ("/v1/accounts", .get): try await self.accounts(&parameters)
         case ("/v1/accounts/add", .post): try await self.addAccount(&parameters, by: caller)
         case ("/v1/accounts/change", .post): try await self.changeAccount(&parameters, by: caller)
+        case ("/v1/passkeys", .get):
+            try await PasskeyAdministration(self.environment.passkeys(), audit: self.audit)
+                .list(&parameters, limit: OperationsAPI.standardLimit)
+        case ("/v1/passkeys/remove", .post):
+            try await PasskeyAdministration(self.environment.passkeys(), audit: self.audit)
+                .remove(&parameters, by: caller)
         case ("/v1/incidents", .get): try self.incidents(&parameters)
         case ("/v1/keys", .get): try self.keys(parameters)
         case ("/v1/keys/rotate", .post): try self.rotateKeys(&parameters, by: caller)
         case ("/v1/policy", .get): try self.policy(parameters)
         case ("/v1/policy/users", .get): try await self.policyUsers(&parameters)
         case ("/v1/policy/confirm", .post): try self.confirm(&parameters, by: caller)
-        case ("/v1/accounts/add", _), ("/v1/accounts/change", _), ("/v1/policy/confirm", _):
+        case ("/v1/accounts/add", _), ("/v1/accounts/change", _), ("/v1/passkeys/remove", _), ("/v1/policy/confirm", _):
             throw OperationsRejection(405, "only POST works here")
-        case ("/v1/accounts", _), ("/v1/sessions", _), ("/v1/users", _), ("/v1/incidents", _), ("/v1/keys", _),
+        case ("/v1/accounts", _), ("/v1/passkeys", _), ("/v1/sessions", _), ("/v1/users", _), ("/v1/incidents", _),
+            ("/v1/keys", _),
             ("/v1/policy", _),
             ("/v1/policy/users", _):
             throw OperationsRejection(405, "only GET works here")
         case ("/v1/sessions/revoke", _), ("/v1/keys/rotate", _): throw OperationsRejection(405, "only POST works here")
         default:
             let paths =
-                "/v1/sessions /v1/sessions/revoke /v1/users /v1/accounts /v1/accounts/add /v1/accounts/change /v1/incidents /v1/keys /v1/keys/rotate"
+                "/v1/sessions /v1/sessions/revoke /v1/users /v1/accounts /v1/accounts/add /v1/accounts/change /v1/passkeys "
+                + "/v1/passkeys/remove /v1/incidents /v1/keys /v1/keys/rotate"
             throw OperationsRejection(404, "there are \(paths) /v1/policy /v1/policy/users /v1/policy/confirm here")
         }
     }
@@ -132,7 +142,7 @@ extension OperationsAPI {
             read += size
             cursor = page.next
         }
-        return ["sessions": .array(found), "next": OperationsAPI.json(cursor)]
+        return ["sessions": .array(found), "next": JSON(cursor: cursor)]
     }
 
     /// `POST /v1/sessions/revoke`: revokes the sign-ins of the sessions that match a filter.
@@ -177,7 +187,7 @@ extension OperationsAPI {
             return [
                 "sign_ins": .array(families.map { .string(OperationsAPI.id(of: $0)) }.sorted { $0.text < $1.text }),
                 "sessions": .int(Int64(selected.count)), "not_before_set": .bool(notBefore != nil),
-                "next": OperationsAPI.json(page.next),
+                "next": JSON(cursor: page.next),
             ]
         } catch {
             entry?.failed(error, signIns: ended)
@@ -219,8 +229,6 @@ extension OperationsAPI {
         return .object(members)
     }
 
-    static func json(_ cursor: [UInt8]?) -> JSON { cursor.map { .string(Base64URL.encode($0)) } ?? .null }
-
     /// A short name of a sign-in, which all of its sessions share.
     private static func id(of family: [UInt8]) -> String { Base64URL.encode(family.prefix(9)) }
 }
@@ -240,7 +248,7 @@ extension OperationsAPI {
             return ["users": .array(found.map { [OperationsAPI.json($0)] } ?? [])]
         }
         let page = try await self.environment.sessions().users(from: cursor, limit: limit, now: now)
-        return ["users": .array(page.items.map(OperationsAPI.json)), "next": OperationsAPI.json(page.next)]
+        return ["users": .array(page.items.map(OperationsAPI.json)), "next": JSON(cursor: page.next)]
     }
 
     private static func json(_ user: RegisteredUser) -> JSON {

@@ -113,3 +113,10 @@ struct OperationsParameters {
         throw OperationsRejection(400, "there is no parameter '\(PrintableText.escaped(name, limit: 100))' here")
     }
 }
+
+extension JSON {
+    /// Where the next page begins, in a response; null after the last page.
+    init(cursor: [UInt8]?) {
+        self = cursor.map { .string(Base64URL.encode($0)) } ?? .null
+    }
+}

@@ -3,10 +3,11 @@
 internal import GateAccounts
 internal import GateCore
 internal import GateRuntime
+internal import GateSessions
 internal import Synchronization
 
 extension Gateway {
-    /// Seals local accounts with the present gateway secret: soon after each reload, and once an hour.
+    /// Seals local accounts and passkeys with the present gateway secret: soon after each reload, and once an hour.
     ///
     /// Unlike sessions, accounts do not end before an earlier secret is removed.
     func sealAccountsRepeatedly() async {
@@ -24,11 +25,11 @@ extension Gateway {
     }
 
     private func sealAccounts(of runtime: RuntimeConfiguration) async {
-        // All providers with accounts share the store and the secrets.
-        guard let accounts = runtime.providers.compactMap(\.accounts).first else { return }
+        guard runtime.passkeys != nil || runtime.providers.contains(where: { $0.accounts != nil }) else { return }
+        let entries = SealedEntries(in: runtime.sessions.store, sealer: runtime.sealer, clock: runtime.clock)
         let log = self.log
         do throws(Failure) {
-            let count = try await accounts.store.sealAgain()
+            let count = try await entries.sealAgain()
             if count > 0 { log.accountsSealed(count: count) }
         } catch {
             log.accountsNotSealed(error)

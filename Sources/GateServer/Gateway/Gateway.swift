@@ -8,6 +8,7 @@ package import GateHTTP
 internal import GateIngress
 internal import GateNet
 package import GateOperations
+internal import GateOverload
 package import GatePolicy
 internal import GateProxy
 internal import GateRuntime
@@ -292,7 +293,8 @@ package final class Gateway: Sendable {
             logger: self.logger,
             clock: .system,
             owner: geteuid(),
-            accounts: { [unowned self] in self.state.withLock(\.runtime).providers.compactMap(\.accounts) }
+            accounts: { [unowned self] in self.state.withLock(\.runtime).providers.compactMap(\.accounts) },
+            passkeys: { [unowned self] in self.state.withLock(\.runtime).passkeys }
         )
         return OperationsAPI(environment: environment)
     }

@@ -7,6 +7,7 @@ internal import GateIngress
 internal import GateNet
 internal import GateOpenID
 internal import GateOperations
+internal import GateOverload
 internal import GatePages
 internal import GatePolicy
 internal import GateProviders

@@ -12,6 +12,7 @@ from .accounts import PASSWORD, add, users
 from .chromium import Chromium
 from .gateway import Gateway, oidc
 from .oauth_client import Client
+from .operations import command
 from .processes import free_port
 from .provider import ProviderServer
 from .upstream import Upstream
@@ -66,10 +67,13 @@ class Gallery:
         apps["pay"]["providers"] = ["partner"]
         apps["pay"]["display"]["listed"] = "everyone"
         apps["secret"] = self.entry("secret", "Secret plans", None, None, None) | {"allow": [{"group": "board", "provider": "staff"}]}
+        apps["vault"] = self.entry("vault", "Vault", None, None, None) | {"allow": [{"authenticated": "passkey", "provider": "staff"}]}
         apps["closed"] = self.entry("closed", "Closed shop", None, None, None) | {"maintenance": True}
         apps["down"] = self.entry("down", "Down app", None, None, None) | {"upstream": f"http://127.0.0.1:{free_port()}"}
-        apps["closed"]["display"]["listed"] = apps["down"]["display"]["listed"] = "never"
+        for name in ("closed", "down", "vault"):
+            apps[name]["display"]["listed"] = "never"
         self.gateway = Gateway(folder, providers, apps, gateway={"trusted_proxies": ["127.0.0.1"]})
+        self.gateway.configuration["passkeys"] = {}
         self.gateway.configuration["clients"] = {
             "notes": {"type": "native", "name": "Notes", "redirect_uris": ["com.example.notes:/back"], "allow": "signed_in", "audiences": ["wiki"],
                       "grants": ["authorization_code", "refresh_token", "device_code"]},
@@ -145,11 +149,33 @@ class Gallery:
         yield "device-consent"
         self.click("button[value=allow]")
         yield "device-done"
+        yield from self.passkey_pages()
         self.go("/oauth2/sign_out")
         yield "sign-out"
         self.click("form button")
         yield "signed-out"
         yield from self.account_pages()
+
+    def passkey_pages(self):
+        """The pages about passkeys, with an authenticator of Chromium."""
+        self.go("/vault/")
+        yield "passkey-none"
+        self.go("/oauth2/passkeys")
+        yield "passkeys-confirm"
+        self.browser.call("WebAuthn.enable")
+        options = {
+            "protocol": "ctap2", "transport": "internal", "hasResidentKey": True, "hasUserVerification": True,
+            "isUserVerified": True, "automaticPresenceSimulation": True,
+        }
+        device = self.browser.call("WebAuthn.addVirtualAuthenticator", options=options)["authenticatorId"]
+        self.sign_in(path="/oauth2/passkeys")
+        self.click("form[data-passkey] button")
+        yield "passkeys"
+        self.sign_in()
+        self.go("/vault/")
+        yield "passkey"
+        self.browser.call("WebAuthn.removeVirtualAuthenticator", authenticatorId=device)
+        command(self.gateway, "passkeys", "remove", "staff:ada")
 
     def account_pages(self):
         """The pages of a local account."""

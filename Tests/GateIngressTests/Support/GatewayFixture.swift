@@ -4,6 +4,7 @@ import GateAppConfiguration
 import GateAssertion
 import GateConfiguration
 import GateCore
+import GateEndpoints
 import GateHTTP
 import GateOpenID
 import GateOperations
@@ -190,8 +191,9 @@ struct GatewayFixture {
         case .needsSession: "needs session"
         case .needsVerification: "needs verification"
         case .needsMessages: "needs messages"
-        case .signInNeeded(let route): "sign in for \(route.name)"
-        case .recheckNeeded(let route, let provider): "re-check for \(route.name) with \(provider)"
+        case .signInNeeded(let route, .signIn): "sign in for \(route.name)"
+        case .signInNeeded(let route, .passkey): "passkey for \(route.name)"
+        case .signInNeeded(let route, .recheck(with: let provider)): "re-check for \(route.name) with \(provider)"
         case .forwarded(let route, let identity): "forwarded to \(route.name)\(identity == nil ? " unknown" : "")"
         }
     }

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """An authenticator and browser in software, independent of the gateway: over `fido2` and `cryptography` of PyPI.
 
-    fido2_check.py create --origin https://login.example.com --state FILE < creation-options.json > response.json
-    fido2_check.py get    --origin https://login.example.com --state FILE < request-options.json  > response.json
+    authenticator.py create --origin https://login.example.com --state FILE < creation-options.json > response.json
+    authenticator.py get    --origin https://login.example.com --state FILE < request-options.json  > response.json
 
 Reads `PublicKeyCredentialCreationOptionsJSON` or `PublicKeyCredentialRequestOptionsJSON` and prints `RegistrationResponseJSON` or
 `AuthenticationResponseJSON`, as `navigator.credentials` does. The state file holds the passkeys with their private keys. As a

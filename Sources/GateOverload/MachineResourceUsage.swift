@@ -9,7 +9,7 @@ internal import Synchronization
 /// With a bound of its own the process's resident memory counts, else the container's use against the container's bound, else
 /// the resident memory against the machine's. The limits are cached for a few seconds: reading them takes most of
 /// the time.
-final class MachineResourceUsage: ResourceUsageSource {
+package final class MachineResourceUsage: ResourceUsageSource {
     /// Where memory usage is read, and the limit.
     private enum MemoryPlace {
         case process(limit: Int64)
@@ -42,11 +42,12 @@ final class MachineResourceUsage: ResourceUsageSource {
     private let bounds = Mutex<Bounds?>(nil)
 
     /// Reads below a folder, which tests make.
-    init(root: String = "") {
+    package init(root: String = "") {
         self.root = root
     }
 
-    func read(memoryLimit: Int64?) -> ResourceUsage {
+    /// Reads it now; memory beyond the limit counts as overload, nil for the limit of the container or machine.
+    package func read(memoryLimit: Int64?) -> ResourceUsage {
         let bounds = self.bounds(memoryLimit)
         var usage = ResourceUsage()
         usage.descriptors = self.openDescriptors

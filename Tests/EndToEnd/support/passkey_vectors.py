@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Prints Tests/GatePasskeysTests/Vectors.swift: responses of `fido2_check.py` that py_webauthn of PyPI has verified.
+"""Prints Tests/GatePasskeysTests/Vectors.swift: responses of `authenticator.py` that py_webauthn of PyPI has verified.
 
 The keys are new each time, so it is run only to add a vector.
 """
 import json
 
 import webauthn
-from fido2_check import AAGUID, Authenticator
+from authenticator import AAGUID, Authenticator
 from webauthn.helpers import bytes_to_base64url
 from webauthn.helpers.cose import COSEAlgorithmIdentifier
 
@@ -45,7 +45,7 @@ def literal(name, value):
 def main():
     expected = {"expected_challenge": CHALLENGE, "expected_rp_id": RP_ID, "expected_origin": ORIGIN}
     print("// SPDX-License-Identifier: Apache-2.0\n\nimport Testing\n")
-    print("/// Responses for the challenge 0, 1, … 31 that Tests/make_vectors.py made and an independent implementation verified.")
+    print("/// Responses for the challenge 0, 1, … 31 that Tests/EndToEnd/support/passkey_vectors.py made and an independent implementation verified.")
     print("enum Vectors {")
     for name, algorithm, settings in VECTORS:
         authenticator = Authenticator()

@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateNet
-internal import NIOCore
+package import NIOCore
 
 /// How much the gateway uses of what it may use, at one moment.
-struct ResourceUsage: Sendable, Equatable {
+package struct ResourceUsage: Sendable, Equatable {
     /// Bytes of memory in use.
-    var memory: Int64 = 0
+    package internal(set) var memory: Int64 = 0
     /// Bytes of memory that may be used; 0 if unknown.
-    var memoryLimit: Int64 = 0
+    package internal(set) var memoryLimit: Int64 = 0
     /// Bytes of memory that the process used before its first client; what comes on top of it is what counts.
-    var memoryAtStart: Int64 = 0
+    package internal(set) var memoryAtStart: Int64 = 0
     /// Open file descriptors.
-    var descriptors = 0
+    package internal(set) var descriptors = 0
     /// File descriptors that were open before the first client; what comes on top of them is what counts.
-    var descriptorsAtStart = 0
+    package internal(set) var descriptorsAtStart = 0
     /// How many may be open; 0 if unknown.
-    var descriptorLimit = 0
+    package internal(set) var descriptorLimit = 0
     /// Requests in flight.
-    var requests = 0
+    package internal(set) var requests = 0
     /// How many may be in flight.
-    var requestLimit = 0
+    package internal(set) var requestLimit = 0
     /// How late the slowest event loop is, the one worst turn of a hundred aside.
-    var lag = TimeAmount.zero
+    package internal(set) var lag = TimeAmount.zero
 
     /// How many of the descriptors that were free at the start are open, 1 for all of them.
-    var descriptorShare: Double {
+    package var descriptorShare: Double {
         guard self.descriptorLimit > 0 else { return 0 }
         return Double(max(0, self.descriptors - self.descriptorsAtStart))
             / Double(max(1, self.descriptorLimit - self.descriptorsAtStart))
@@ -35,7 +35,7 @@ struct ResourceUsage: Sendable, Equatable {
     ///
     /// Lag and requests in flight count at most up to the level that rejects new sign-ins: closing connections would cause
     /// more work, and requests have their own limit.
-    var share: Double {
+    package var share: Double {
         let part: (Double, Double) -> Double = { $1 > 0 ? $0 / $1 : 0 }
         let hard = max(
             part(Double(max(0, self.memory - self.memoryAtStart)), Double(self.memoryLimit - self.memoryAtStart)),
@@ -49,7 +49,7 @@ struct ResourceUsage: Sendable, Equatable {
 }
 
 /// Where resource usage is read; a protocol for tests.
-protocol ResourceUsageSource: Sendable {
+package protocol ResourceUsageSource: Sendable {
     /// Memory and descriptors now.
     ///
     /// - Parameter memoryLimit: The bound for memory, nil for what the container or machine grants.

@@ -9,7 +9,7 @@ extension MachineResourceUsage {
     ///
     /// The soft limit is low for the sake of programs that use select(2), which nothing here does. Where the calls are
     /// forbidden, as by systemd's `SystemCallFilter=~@resources`, `/proc` has the limit.
-    static func raisedDescriptorLimit() -> Int {
+    package static func raisedDescriptorLimit() -> Int {
         var limit = rlimit()
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
         guard unsafe getrlimit(resource, &limit) == 0 else { return MachineResourceUsage().descriptorLimit }
@@ -22,7 +22,7 @@ extension MachineResourceUsage {
     /// How many event loops to run: one for each processor the process is allowed, at least one.
     ///
     /// The number that Foundation knows ignores the affinity that `taskset`, systemd and container runtimes set.
-    static var allowedProcessors: Int {
+    package static var allowedProcessors: Int {
         let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
         let line = status.split(separator: "\n").first { $0.hasPrefix("Cpus_allowed_list:") }
         return line.map { self.processors(inList: String($0.dropFirst(18))) }

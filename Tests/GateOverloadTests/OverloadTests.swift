@@ -5,8 +5,7 @@ import GateNet
 import NIOCore
 import Testing
 
-@testable import GateIngress
-@testable import GateServer
+@testable import GateOverload
 
 @Suite struct OverloadTests {
     @Test(arguments: [

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateNet
-internal import NIOCore
+package import NIOCore
 
 /// Chooses the overload level: up at once, down when the share is five points below the threshold and a second has passed.
-struct OverloadMachine: Sendable {
+package struct OverloadMachine: Sendable {
     /// How far below its threshold the share has to be before a level ends.
     static let hysteresis = 0.05
     /// The minimum time of a level.
@@ -36,7 +36,7 @@ struct OverloadMachine: Sendable {
     }
 
     /// How long idle connections are kept at a share: as configured below 80 %, 5 seconds from 95 %, linear between.
-    static func idleTime(at share: Double, configured: TimeAmount) -> TimeAmount {
+    package static func idleTime(at share: Double, configured: TimeAmount) -> TimeAmount {
         let shortest = TimeAmount.seconds(5)
         guard configured > shortest, share > OverloadLevel.shorterIdle.threshold else { return configured }
         let span = OverloadLevel.noAccept.threshold - OverloadLevel.shorterIdle.threshold

@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateConfiguration
+package import GateConfiguration
 internal import GateCore
-internal import GateNet
+package import GateNet
 internal import NIOCore
 internal import Synchronization
 
 /// Reads the resource usage and keeps the overload level; called from outside the event loops.
-final class OverloadMonitor: Sendable {
+package final class OverloadMonitor: Sendable {
     /// How often to read.
-    static let interval = Duration.milliseconds(250)
+    package static let interval = Duration.milliseconds(250)
 
     /// The latest reading.
-    struct Reading: Sendable {
-        var level = OverloadLevel.normal
-        var usage = ResourceUsage()
+    package struct Reading: Sendable {
+        /// The overload level.
+        package internal(set) var level = OverloadLevel.normal
+        /// The resource usage.
+        package internal(set) var usage = ResourceUsage()
         /// How much of the scarcest is used.
-        var share = 0.0
+        package internal(set) var share = 0.0
     }
 
     private struct State {
@@ -32,27 +34,28 @@ final class OverloadMonitor: Sendable {
     private let state = Mutex(State())
     private let began = ContinuousClock.now
 
-    init(signs: any ResourceUsageSource) {
+    /// A monitor of what a source reports.
+    package init(signs: any ResourceUsageSource) {
         self.signs = signs
     }
 
     /// The latest reading.
-    var reading: Reading { self.state.withLock { $0.reading } }
+    package var reading: Reading { self.state.withLock { $0.reading } }
 
     /// Notes what the process uses before its first client.
-    func begin() {
+    package func begin() {
         let usage = self.signs.read(memoryLimit: .max)
         self.atStart.withLock { $0 = usage }
     }
 
     /// The bytes of memory that the process used before its first client.
-    var memoryAtStart: Int64 { self.atStart.withLock { $0.memory } }
+    package var memoryAtStart: Int64 { self.atStart.withLock { $0.memory } }
 
     /// The file descriptors that were open before its first client.
-    var openDescriptors: Int { self.atStart.withLock { $0.descriptors } }
+    package var openDescriptors: Int { self.atStart.withLock { $0.descriptors } }
 
     /// The least limit of memory that holds; a lower one would reject every request for ever.
-    var minMemory: Int64 { self.memoryAtStart + OverloadMonitor.memoryForRequests }
+    package var minMemory: Int64 { self.memoryAtStart + OverloadMonitor.memoryForRequests }
 
     /// Reads once.
     ///
@@ -61,7 +64,7 @@ final class OverloadMonitor: Sendable {
     ///   - limits: The bounds in force.
     ///   - now: The time of the reading.
     /// - Returns: The level before, and the reading.
-    func look(
+    package func look(
         at loops: [LoopLagProbe],
         within limits: GatewayLimits,
         now: ContinuousClock.Instant = .now

@@ -4,8 +4,7 @@ import Foundation
 import GateConfiguration
 import Testing
 
-@testable import GateIngress
-@testable import GateServer
+@testable import GateOverload
 
 @Suite struct MachineResourceUsageTests {
     /// A machine whose files are these.

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateCore
+
+extension Failure.Page {
+    /// The heading and the text of each page in English, by its name; `{{app}}` is the name of the app.
+    static let english: [String: (title: String, text: String)] = [
+        "bad_request": (
+            "The request was not understood",
+            "The address or the form that led here is not right. Go back and try again."
+        ),
+        "please_sign_in": (
+            "Please sign in",
+            "This page is for signed-in users."
+        ),
+        "not_allowed": (
+            "The request was stopped",
+            "The gateway does not allow this."
+        ),
+        "app_not_found": (
+            "Page not found",
+            "No app is configured for this URL. Check the address."
+        ),
+        "wrong_method": (
+            "That does not work here",
+            "This address does not accept this kind of request."
+        ),
+        "too_large": (
+            "That is too large",
+            "The request has more bytes than this app accepts. Send less at a time."
+        ),
+        "too_many": (
+            "Too many requests",
+            "Please wait a minute and try again."
+        ),
+        "provider_failed": (
+            "The sign-in service does not respond properly",
+            "You are not the cause. Try again in a minute, or choose another way to sign in."
+        ),
+        "provider_not_verified": (
+            "This way to sign in is not available right now",
+            """
+            The gateway could not verify the sign-in service, so it sent nothing there. The operators have been notified. \
+            Choose another way to sign in, or try again later.
+            """
+        ),
+        "app_failed": (
+            "The app does not respond",
+            "You are not the cause: the app is down. Try again in a minute."
+        ),
+        "app_timed_out": (
+            "The app takes too long",
+            "The app did not respond in time. Try again in a minute."
+        ),
+        "maintenance": (
+            "This app is being worked on",
+            "It will be back; please try again in a few minutes."
+        ),
+        "overloaded": (
+            "Not available right now",
+            "Please try again in a few seconds."
+        ),
+        "internal_error": (
+            "Something went wrong",
+            "The gateway failed, and the details are in its log."
+        ),
+        "sign_in_not_completed": (
+            "This sign-in cannot be completed",
+            """
+            It took too long, was already used, or was started in another window or browser. Nothing is broken: sign in \
+            again.
+            """
+        ),
+        "account_too_large": (
+            "Your account has too much data",
+            """
+            The sign-in has worked, but what is known of your account, usually its groups and roles, does not fit into the \
+            cookies of your browser. The operator of this gateway has to change its settings.
+            """
+        ),
+        "sessions_not_kept": (
+            "Not possible here",
+            "This gateway keeps no list of sessions, so it cannot end those of other browsers. Sign out in each browser."
+        ),
+        "sign_in_expired": (
+            "This sign-in took too long",
+            "A sign-in has to be completed within ten minutes. Nothing is broken: sign in again."
+        ),
+        "app_not_known": (
+            "This app cannot sign you in",
+            "The app that sent you here is not set up for this sign-in. Its developer has to correct that."
+        ),
+        "transfer_not_completed": (
+            "This sign-in cannot be completed",
+            "It took too long, was already used, or was started in another browser. Nothing is broken: try again."
+        ),
+        "return_path_too_long": (
+            "The link was too long",
+            """
+            You are signed in, but the address that you came from was too long to be kept meanwhile. Open your link again, \
+            or begin at the front page of the app.
+            """
+        ),
+        "return_path_lost": (
+            "The link is not known any more",
+            "The address that you came from was not kept long enough. Open your link again."
+        ),
+        "not_signed_in": (
+            "You are not signed in",
+            "The sign-in was cancelled, or this account may not be used here."
+        ),
+        "passkey_not_accepted": (
+            "The passkey was not accepted",
+            """
+            It belongs to another account, was removed, or the request is too old. Use another passkey or try once \
+            more.
+            """
+        ),
+        "link_over": (
+            "This link is not valid any more",
+            "It was used before, or it has expired. Ask the administrator for another one."
+        ),
+        "provider_interaction": (
+            "The sign-in service has to ask you something",
+            "Open it and sign in there, or agree to what it asks, then start once more."
+        ),
+        "access_denied": (
+            "You may not open {{app}}",
+            """
+            This account has no access. If you have another account, sign in with that one. Otherwise ask the operators of \
+            {{app}} for access.
+            """
+        ),
+        "access_undecided": (
+            "You may not open {{app}}",
+            "The sign-in service did not provide enough about your account to decide. Signing in again may help."
+        ),
+        "provider_not_found": (
+            "Unknown way to sign in",
+            "The gateway has no sign-in service of this name."
+        ),
+        "endpoint_not_found": (
+            "Page not found",
+            "The gateway has no page at this address."
+        ),
+        "misdirected": (
+            "Wrong connection",
+            "Your browser used a connection that is for another site. Reload the page."
+        ),
+        "not_navigation": (
+            "You cannot sign in here",
+            "A sign-in begins in a window of its own, not inside another page."
+        ),
+        "cross_site": (
+            "The request was stopped",
+            "Another site sent your browser here to change something. If you meant to, do it in the app itself."
+        ),
+        "unreadable": (
+            "The request was not understood",
+            """
+            Your browser sent something that the gateway does not accept. Check the address, or go back and try again.
+            """
+        ),
+        "head_too_large": (
+            "Your browser sent too much",
+            "Most likely it has too many cookies for this site. Delete the cookies of this site and try again."
+        ),
+        "target_too_long": (
+            "The address is too long",
+            "It has more characters than the gateway accepts. Shorten the link."
+        ),
+        "too_slow": (
+            "The request took too long",
+            "The connection was too slow. Please try again."
+        ),
+        "method_not_accepted": (
+            "That does not work here",
+            "The gateway does not accept this kind of request."
+        ),
+    ]
+}

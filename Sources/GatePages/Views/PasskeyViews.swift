@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import GateCore
+
+/// A form that asks the browser for a passkey.
+package struct PasskeyForm {
+    /// What the browser is asked for.
+    package enum Request: String {
+        /// A new passkey.
+        case create
+        /// The use of one.
+        case get
+        /// The same, also offered by the browser beside the field for the name.
+        case autofill
+    }
+
+    /// The name of the field with what the browser returns.
+    package static let credential = "credential"
+    /// The name of the field with the name of a new passkey.
+    package static let name = "name"
+    /// The name of the field with the passkey to remove.
+    package static let removed = "remove"
+
+    private let form: AccountForm
+    private let request: Request
+    private let options: JSON
+
+    /// - Parameters:
+    ///   - form: Where the form leads, with its hidden fields and a remark.
+    ///   - request: What the browser is asked for.
+    ///   - options: The options of WebAuthn as JSON.
+    package init(_ form: AccountForm, _ request: Request, options: JSON) {
+        (self.form, self.request, self.options) = (form, request, options)
+    }
+
+    /// The values of a template.
+    func values(in language: PageLanguage) -> [String: Any] {
+        let values: [String: Any] = [
+            "request": self.request.rawValue, "options": String(decoding: self.options.encoded, as: UTF8.self),
+            "credentialField": PasskeyForm.credential,
+        ]
+        return self.form.values(in: language).merging(values) { $1 }
+    }
+}
+
+/// What the page about a user's passkeys shows.
+package struct PasskeysView {
+    /// One passkey.
+    package struct Passkey {
+        let id: String
+        let name: String
+        let added: Instant
+        let used: Instant?
+        let isSynced: Bool
+
+        /// A passkey of these properties; `id` is the value of the field that removes it.
+        package init(id: String, name: String, added: Instant, used: Instant?, isSynced: Bool) {
+            (self.id, self.name, self.added, self.used, self.isSynced) = (id, name, added, used, isSynced)
+        }
+    }
+
+    /// The passkeys.
+    package let passkeys: [Passkey]
+    /// The form that adds one; nil as long as the user has to confirm the sign-in.
+    package let form: PasskeyForm?
+    /// Where the user does that.
+    package let confirmation: String
+    /// The name that a new one gets unless the user types another.
+    package let suggestedName: String
+    /// Whether they have just changed.
+    package let hasChanged: Bool
+    /// The page of the account.
+    package let account: String
+
+    /// - Parameters:
+    ///   - passkeys: The passkeys.
+    ///   - form: The form that adds one; nil as long as the user has to confirm the sign-in.
+    ///   - confirmation: Where the user does that.
+    ///   - suggestedName: The name that a new one gets unless the user types another.
+    ///   - hasChanged: Whether they have just changed.
+    ///   - account: The page of the account.
+    package init(
+        _ passkeys: [Passkey],
+        form: PasskeyForm?,
+        confirmation: String,
+        suggestedName: String,
+        hasChanged: Bool,
+        account: String
+    ) {
+        (self.passkeys, self.form, self.confirmation) = (passkeys, form, confirmation)
+        (self.suggestedName, self.hasChanged, self.account) = (suggestedName, hasChanged, account)
+    }
+
+    /// The values of a template.
+    func values(in language: PageLanguage) -> [String: Any] {
+        let values: [String: Any] = [
+            "hasPasskeys": !self.passkeys.isEmpty, "mayChange": self.form != nil, "confirmation": self.confirmation,
+            "suggested": self.suggestedName, "hasChanged": self.hasChanged, "accountAddress": self.account,
+            "nameField": PasskeyForm.name, "removeField": PasskeyForm.removed,
+            "passkeys": self.passkeys.map { passkey in
+                [
+                    "id": passkey.id, "name": passkey.name, "added": passkey.added.pageText,
+                    "hasUsed": passkey.used != nil, "used": passkey.used?.pageText ?? "", "isSynced": passkey.isSynced,
+                ] as [String: Any]
+            },
+        ]
+        let form = self.form?.values(in: language) ?? AccountForm(action: "", hidden: []).values(in: language)
+        return form.merging(values) { $1 }
+    }
+}

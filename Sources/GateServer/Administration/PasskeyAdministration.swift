@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateAccounts
+internal import GateCore
+internal import GateOperations
+internal import GatePasskeys
+internal import GateSessions
+
+/// The passkeys of users, as operators list and remove them.
+struct PasskeyAdministration {
+    private let passkeys: Passkeys
+    private let audit: AuditLog
+
+    /// - Throws: If passkeys are off.
+    init(_ passkeys: Passkeys?, audit: AuditLog) throws(OperationsRejection) {
+        guard let passkeys else { throw OperationsRejection(400, "the file has no 'passkeys'") }
+        (self.passkeys, self.audit) = (passkeys, audit)
+    }
+
+    /// `GET /v1/passkeys`: the passkeys of a user, or those of all users.
+    func list(_ parameters: inout OperationsParameters, limit standard: Int64) async throws -> JSON {
+        let user = try parameters.text("user")
+        let limit = Int(try parameters.number("limit", 1...1000) ?? standard)
+        let cursor = try parameters.cursor()
+        try parameters.end()
+        if let user {
+            let found = try await self.passkeys.passkeys(of: user)
+            return ["passkeys": .array(found.map(Self.json) ?? []), "unreadable": 0]
+        }
+        let (page, unreadable) = try await self.passkeys.page(from: cursor, limit: limit)
+        return [
+            "passkeys": .array(page.items.flatMap(Self.json)), "unreadable": .int(Int64(unreadable)),
+            "next": JSON(cursor: page.next),
+        ]
+    }
+
+    /// `POST /v1/passkeys/remove`: removes one passkey of a user, or all.
+    func remove(_ parameters: inout OperationsParameters, by caller: OperationsCaller) async throws -> JSON {
+        let id = try parameters.text("id")
+        guard let user = try parameters.text("user") else { throw OperationsRejection(400, "'user' is missing") }
+        try parameters.end()
+        let entry = self.audit.changing(account: user, "remove_passkeys", by: caller)
+        do {
+            var count: Int
+            if let id {
+                count = try await self.passkeys.remove(id, of: user) == nil ? 0 : 1
+            } else {
+                count = try await self.passkeys.removeAll(of: user)
+            }
+            guard count > 0 else {
+                let shown = PrintableText.escaped(user, limit: 200)
+                throw OperationsRejection(404, "\(shown) has no \(id == nil ? "passkeys" : "passkey of this id")")
+            }
+            entry.changed(user)
+            return ["user": .string(user), "removed": .int(Int64(count))]
+        } catch {
+            entry.failed("\(error)")
+            throw error
+        }
+    }
+
+    private static func json(_ user: UserPasskeys) -> [JSON] {
+        user.all.map { saved in
+            var members: [String: JSON] = [
+                "user": .string(user.user), "id": .string(saved.id), "name": .string(saved.passkey.name),
+                "added": .int(saved.added.seconds), "synced": .bool(saved.passkey.isBackedUp),
+            ]
+            members["used"] = saved.used.map { .int($0.seconds) }
+            return .object(members)
+        }
+    }
+}

@@ -1,0 +1,533 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Passkeys: to sign in with local accounts, and as `authenticated: passkey` for the users of every provider.
+
+The authenticator is one of PyPI's `fido2`, and that of Chromium.
+"""
+
+import json
+import re
+import time
+from html import unescape
+from urllib.parse import urlencode, urljoin, urlsplit
+
+import pytest
+
+from support.accounts import PASSWORD, add, attempt, fill, follow, form, remark, signed_in, users
+from support.authenticator import Authenticator
+from support.browser import Browser, forms, links
+from support.chromium import CHROMIUM, Chromium
+from support.gateway import Gateway, oidc, run
+from support.operations import command
+from support.raw import request
+from support.upstream import Upstream
+
+REJECTED = "The passkey was not accepted. Use another one or try once more."
+
+
+@pytest.fixture(scope="module")
+def recorder():
+    upstream = Upstream()
+    yield upstream
+    upstream.close()
+
+
+def passkey_gateway(folder, recorder, providers, **more):
+    """A gateway with passkeys; `/vault` and the host `vault.localhost` ask for one."""
+    vault = {"upstream": recorder.address, "allow": [{"email_domain": "example.com", "authenticated": "passkey"}]}
+    apps = {
+        "wiki": {"path": "/", "upstream": recorder.address, "allow": "signed_in"},
+        "vault": {"path": "/vault", **vault},
+        "remote": {"host": "vault.localhost", **vault},
+        "fresh": {
+            "path": "/fresh", "upstream": recorder.address, "allow": "signed_in",
+            "deny": [{"path": "/fresh/keys/**", "not": {"authenticated": "passkey within 1m"}}],
+        },
+    }
+    gateway = Gateway(folder, providers, apps, **more)
+    gateway.configuration["passkeys"] = {"name": "Acme"}
+    return gateway
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory, provider_server, recorder):
+    providers = {"mock": oidc(provider_server.realm("mock").issuer), "staff": {"type": "local"}}
+    settings = {"trusted_proxies": ["127.0.0.1/32"]}
+    with passkey_gateway(tmp_path_factory.mktemp("passkeys"), recorder, providers, gateway=settings) as gateway:
+        yield gateway
+
+
+@pytest.fixture
+def gateway(shared):
+    yield shared
+    assert shared.process.child.poll() is None, shared.process.log[-4000:]
+
+
+@pytest.fixture
+def realm(provider_server):
+    with provider_server.realm("mock").fresh() as realm:
+        yield realm
+
+
+def user(gateway, realm, subject, path="/x"):
+    """A browser in which a user of the OpenID provider has just signed in."""
+    realm.user = {**realm.user, "sub": subject, "email": f"{subject}@example.com", "email_verified": True}
+    browser = Browser(gateway)
+    assert browser.sign_in("mock", path).status == 200
+    return browser
+
+
+def options(page):
+    """What the page asks the browser for."""
+    return json.loads(unescape(re.search(r'data-options="([^"]*)"', page.text).group(1)))
+
+
+def asking(page):
+    """The number of the form that asks for a passkey."""
+    tags = re.findall(r"<form([^>]*)>", page.text)
+    return next(number for number, tag in enumerate(tags) if "data-passkey" in tag)
+
+
+def send(browser, page, response, **values):
+    """Sends what an authenticator has returned; redirects are not followed."""
+    return fill(browser, page, {"credential": json.dumps(response), **values}, form=asking(page))
+
+
+def passkeys_page(browser, rd=None):
+    """The page on which passkeys are added, with a sign-in before that."""
+    page = browser.visit("/oauth2/passkeys" + (f"?{urlencode({'rd': rd})}" if rd else ""))
+    assert page.status == 200, page
+    if "data-passkey" not in page.text:
+        page = browser.visit(next(link for link in links(page) if "/oauth2/start/" in link))
+    assert "data-passkey" in page.text, page.text
+    return page
+
+
+def enrol(gateway, browser, authenticator, rd=None, name="Laptop", **more):
+    """Adds a passkey; the response, redirects not followed."""
+    page = passkeys_page(browser, rd)
+    return send(browser, page, authenticator.create(options(page), gateway.origin, **more), name=name)
+
+
+def prove(gateway, browser, authenticator, page, origin=None, **more):
+    """Uses a passkey on a page that asks for one; redirects are not followed."""
+    return send(browser, page, authenticator.get(options(page), origin or gateway.origin, **more))
+
+
+def get(gateway, browser, path):
+    """A request of a script, which is not redirected."""
+    fields = [("Cookie", f"gatehouse={browser.ticket()}")]
+    return request(gateway.port, path, host=gateway.host, fields=fields)
+
+
+def ended(page):
+    """The path where a browser is."""
+    return urlsplit(page.url).path
+
+
+# Step-up
+
+
+def test_a_user_without_a_passkey_adds_one_and_reaches_the_app(gateway, realm, recorder):
+    browser, authenticator = user(gateway, realm, "first"), Authenticator()
+    assert get(gateway, browser, "/vault/x").status == 401
+    page = browser.visit("/vault/x?y=1")
+    assert page.status == 200 and ended(page) == "/oauth2/passkey" and "data-passkey" not in page.text
+    link = next(link for link in links(page) if "/oauth2/passkeys" in link)
+    page = browser.visit(link)
+    assert "confirm first that it is you" in page.text and "data-passkey" not in page.text
+    # A new sign-in is asked for, and leads back.
+    page = browser.visit(next(link for link in links(page) if "/oauth2/start/mock" in link))
+    assert ended(page) == "/oauth2/passkeys"
+    assert [one["query"] for one in realm.requests if one["path"] == "authorize"][-1]["max_age"] == "600"
+    asked = options(page)
+    assert asked["rp"] == {"id": "gate.localhost", "name": "Acme"} and asked["excludeCredentials"] == []
+    assert asked["authenticatorSelection"]["userVerification"] == "required"
+    response = send(browser, page, authenticator.create(asked, gateway.origin), name="Laptop")
+    assert response.status == 303, response.text
+    page = follow(browser, response)
+    assert page.status == 200 and recorder.requests[-1].target == "/vault/x?y=1"
+    assert get(gateway, browser, "/vault/x").status == 200
+    listed = json.loads(command(gateway, "passkeys", "list", "--user", "mock:first", "--json"))["passkeys"]
+    assert [(one["user"], one["name"]) for one in listed] == [("mock:first", "Laptop")]
+    assert "passkey added: Laptop" in gateway.log
+
+
+def test_a_passkey_is_asked_for_once_in_a_sign_in_and_again_in_the_next(gateway, realm):
+    authenticator = Authenticator()
+    enrol(gateway, user(gateway, realm, "again"), authenticator)
+    browser = user(gateway, realm, "again")
+    assert get(gateway, browser, "/vault/x").status == 401
+    page = browser.visit("/vault/x")
+    assert ended(page) == "/oauth2/passkey"
+    response = prove(gateway, browser, authenticator, page)
+    assert response.status == 303 and response.get("location") == f"{gateway.origin}/vault/x"
+    assert follow(browser, response).status == 200
+    assert browser.visit("/vault/other").status == 200 and ended(browser) == "/vault/other"
+    assert get(gateway, user(gateway, realm, "again"), "/vault/x").status == 401
+
+
+def test_an_app_on_its_own_host_asks_for_a_passkey_too(gateway, realm, recorder):
+    authenticator = Authenticator()
+    browser = user(gateway, realm, "remote")
+    enrol(gateway, browser, authenticator)
+    browser = user(gateway, realm, "remote")
+    page = browser.visit(f"http://vault.localhost:{gateway.port}/page?a=1")
+    assert ended(page) == "/oauth2/passkey" and "vault.localhost" in page.get("content-security-policy")
+    page = follow(browser, prove(gateway, browser, authenticator, page))
+    assert page.status == 200 and page.url == f"http://vault.localhost:{gateway.port}/page?a=1"
+    assert recorder.requests[-1].get("host") == f"vault.localhost:{gateway.port}"
+    # On the other host of the same sign-in, too.
+    assert get(gateway, browser, "/vault/x").status == 200
+
+
+def explained(gateway, app, path, *more):
+    result = run("policy", "explain", app, "--path", path, *more, "--config", gateway.path, cwd=gateway.folder)
+    assert result.returncode == 0, result
+    return result.stdout
+
+
+def test_a_passkey_that_was_used_too_long_ago_is_asked_for_again(gateway, realm, tmp_path):
+    browser, authenticator = user(gateway, realm, "late"), Authenticator()
+    assert browser.send("GET", "/fresh/page").status == 200
+    assert get(gateway, browser, "/fresh/keys/x").status == 401
+    assert ended(browser.visit("/fresh/keys/x")) == "/oauth2/passkey"
+    enrol(gateway, browser, authenticator)
+    assert browser.send("GET", "/fresh/keys/x").status == 200
+    profile = tmp_path / "late.json"
+    profile.write_text(browser.send("GET", "/oauth2/userinfo", navigates=False).text)
+    at = ("--as", profile, "--time", "2026-11-25T10:00:00Z", "--passkey")
+    assert explained(gateway, "fresh", "/fresh/keys/x", *at, "2026-11-25T09:59:30Z").startswith("fresh: allowed")
+    assert explained(gateway, "fresh", "/fresh/keys/x", *at, "2026-11-25T09:58:00Z").startswith("fresh: sign_in")
+    assert explained(gateway, "vault", "/vault/", *at, "2026-11-01T00:00:00Z").startswith("vault: allowed")
+
+
+def test_a_stolen_session_adds_no_passkey(gateway, realm):
+    """The cookie alone is not enough: neither for the first passkey nor for another."""
+    browser = user(gateway, realm, "robbed")
+    thief = Browser(gateway)
+    thief.cookies = {gateway.host: dict(browser.cookies[gateway.host])}
+    assert "data-passkey" not in thief.visit("/oauth2/passkeys").text
+    page = passkeys_page(browser)
+    authenticator = Authenticator()
+    assert send(browser, page, authenticator.create(options(page), gateway.origin), name="Own").status == 303
+    # A new sign-in does not suffice where there is a passkey, which rules take for more than a sign-in.
+    second = user(gateway, realm, "robbed", path="/oauth2/passkeys")
+    page = second.visit("/oauth2/passkeys")
+    assert "data-passkey" not in page.text and "name=\"remove\"" not in page.text
+    link = next(link for link in links(page) if urlsplit(link).path == "/oauth2/passkey")
+    page = second.visit(link)
+    page = follow(second, prove(gateway, second, authenticator, page))
+    assert ended(page) == "/oauth2/passkeys" and "data-passkey" in page.text
+    assert len(options(page)["excludeCredentials"]) == 1
+
+
+def test_a_form_of_another_sign_in_or_page_is_rejected(gateway, realm):
+    browser, authenticator = user(gateway, realm, "mallory"), Authenticator()
+    page = passkeys_page(browser)
+    response = authenticator.create(options(page), gateway.origin)
+    other = user(gateway, realm, "victim", path="/oauth2/passkeys")
+    stolen = send(other, page, response, name="Other")
+    assert (stolen.status, "request.cross_site" in stolen.text) == (403, True)
+    fields = {"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"}
+    number = asking(page)
+    body = {"credential": json.dumps(response), "name": "Other"}
+    assert fill(browser, page, body, form=number, fields=fields).status == 403
+    assert send(browser, page, response, name="Own").status == 303
+    replayed = send(browser, page, response, name="Own")
+    assert replayed.status == 403 and len(listed(gateway, "mock:mallory")) == 1
+
+
+def listed(gateway, key):
+    return json.loads(command(gateway, "passkeys", "list", "--user", key, "--json"))["passkeys"]
+
+
+@pytest.mark.parametrize(
+    ("more", "rule"),
+    [
+        ({"uv": False}, "did not verify the user"), ({"cross_origin": True}, "embedded"),
+        ({"attestation": "packed"}, None), ({"attestation": "x5c"}, None), ({"synced": True}, None),
+    ],
+)
+def test_a_registration_follows_the_rules_of_webauthn(gateway, realm, more, rule):
+    name = "reg-" + "-".join(f"{key}-{value}".lower() for key, value in more.items())
+    browser = user(gateway, realm, name)
+    response = enrol(gateway, browser, Authenticator(), **more)
+    if rule is None:
+        assert response.status == 303, response.text
+        assert len(listed(gateway, f"mock:{name}")) == 1
+    else:
+        assert (response.status, remark(response)) == (403, REJECTED)
+        assert listed(gateway, f"mock:{name}") == [] and rule in gateway.log
+
+
+def test_a_passkey_for_another_origin_is_rejected(gateway, realm):
+    browser, authenticator = user(gateway, realm, "phished"), Authenticator()
+    page = passkeys_page(browser)
+    made = authenticator.create(options(page), "https://gate.localhost.evil.example")
+    assert send(browser, page, made, name="Laptop").status == 403
+    assert enrol(gateway, browser, authenticator).status == 303
+    browser = user(gateway, realm, "phished")
+    page = browser.visit("/vault/x")
+    response = prove(gateway, browser, authenticator, page, origin="http://gate.localhost:1")
+    assert (response.status, remark(response)) == (403, REJECTED)
+    assert get(gateway, browser, "/vault/x").status == 401
+    # The page has a new request, which works.
+    assert prove(gateway, browser, authenticator, response).status == 303
+
+
+def test_a_cloned_authenticator_is_rejected_and_reported(gateway, realm):
+    browser, authenticator = user(gateway, realm, "cloned"), Authenticator()
+    enrol(gateway, browser, authenticator)
+    browser = user(gateway, realm, "cloned")
+    copy = Authenticator([dict(passkey) for passkey in authenticator.passkeys])
+    assert prove(gateway, browser, authenticator, browser.visit("/vault/x")).status == 303
+    browser = user(gateway, realm, "cloned")
+    response = prove(gateway, browser, copy, browser.visit("/vault/x"))
+    assert (response.status, remark(response)) == (403, REJECTED)
+    assert "passkey.cloned" in gateway.log and get(gateway, browser, "/vault/x").status == 401
+
+
+def test_a_removed_passkey_is_not_accepted(gateway, realm):
+    browser, authenticator = user(gateway, realm, "removed"), Authenticator()
+    enrol(gateway, browser, authenticator)
+    other = Authenticator()
+    page = browser.visit("/oauth2/passkeys")
+    assert send(browser, page, other.create(options(page), gateway.origin), name="Phone").status == 303
+    waiting = user(gateway, realm, "removed")
+    asked = waiting.visit("/vault/x")
+    page = browser.visit("/oauth2/passkeys")
+    assert page.text.index("Laptop") < page.text.index("Phone")
+    page = follow(browser, fill(browser, page, {}, form=0))
+    assert "Your passkeys have changed." in page.text and "Laptop" not in page.text and "Phone" in page.text
+    # The request was made while it was still there.
+    assert prove(gateway, waiting, authenticator, asked).status == 403
+    assert prove(gateway, waiting, other, waiting.visit("/vault/x")).status == 303
+
+
+def test_an_operator_removes_the_passkeys_of_a_user_who_has_lost_the_device(gateway, realm):
+    browser = user(gateway, realm, "lost")
+    enrol(gateway, browser, Authenticator())
+    one = listed(gateway, "mock:lost")[0]
+    printed = run("passkeys", "remove", "mock:lost", "--id", "other", "--config", gateway.path, cwd=gateway.folder)
+    assert printed.returncode == 1 and "has no passkey of this id" in printed.stderr
+    assert json.loads(command(gateway, "passkeys", "remove", "mock:lost", "--id", one["id"], "--json"))["removed"] == 1
+    assert listed(gateway, "mock:lost") == []
+    browser = user(gateway, realm, "lost")
+    assert "you have none yet" in browser.visit("/vault/x").text
+    assert enrol(gateway, browser, Authenticator()).status == 303
+    assert "remove_passkeys" in gateway.log
+    text = command(gateway, "passkeys", "list")
+    assert text.splitlines()[0].split() == ["USER", "ID", "NAME", "ADDED", "LAST", "USED", "SYNCED"]
+    assert json.loads(command(gateway, "passkeys", "remove", "mock:lost", "--json"))["removed"] == 1
+    printed = run("passkeys", "remove", "mock:lost", "--config", gateway.path, cwd=gateway.folder)
+    assert printed.returncode == 1 and "mock:lost has no passkeys" in printed.stderr
+
+
+def test_a_user_has_at_most_ten_passkeys_and_each_once(gateway, realm):
+    browser = user(gateway, realm, "many")
+    for number in range(10):
+        assert enrol(gateway, browser, Authenticator(), name=f"Key {number}").status == 303
+    response = enrol(gateway, browser, Authenticator(), name="One too many")
+    assert response.status == 409 and "as many as are allowed" in remark(response)
+    assert len(listed(gateway, "mock:many")) == 10
+
+
+@pytest.mark.parametrize(
+    "credential", ["", "{}", "[]", "null", "x" * 8000, "[" * 5000, '{"type":"public-key","rawId":"AA","id":"AA"}']
+)
+def test_what_is_not_a_response_is_rejected(gateway, realm, credential):
+    browser = user(gateway, realm, "broken")
+    page = passkeys_page(browser)
+    response = fill(browser, page, {"credential": credential, "name": "x"}, form=asking(page))
+    assert (response.status, remark(response)) == (403, REJECTED)
+    browser.send("GET", "/x")
+
+
+# Sign-ins with local accounts
+
+
+def enrolled(gateway, email):
+    """A local account with a passkey, and its authenticator."""
+    add(gateway, email)
+    browser, authenticator = signed_in(gateway, email), Authenticator()
+    assert enrol(gateway, browser, authenticator).status == 303
+    return authenticator
+
+
+def test_the_user_of_a_local_account_signs_in_with_a_passkey_alone(gateway, recorder):
+    authenticator = enrolled(gateway, "ann@example.com")
+    browser = Browser(gateway)
+    page = form(browser, "/vault/x")
+    assert 'autocomplete="username webauthn"' in page.text
+    asked = options(page)
+    assert asked["allowCredentials"] == [] and asked["userVerification"] == "required"
+    response = prove(gateway, browser, authenticator, page)
+    assert response.status == 303, response.text
+    # The sign-in counts as the passkey that the app asks for.
+    assert follow(browser, response).status == 200
+    assert recorder.requests[-1].get("x-forwarded-email") is None or recorder.requests[-1].target == "/vault/x"
+    assert recorder.requests[-1].target == "/vault/x"
+    # The response works once.
+    again = Browser(gateway)
+    again.cookies = {gateway.host: {}}
+    assert prove(gateway, again, authenticator, page).status in (400, 403)
+
+
+def test_a_passkey_replaces_password_and_code(gateway):
+    from support.accounts import code, secret_of
+
+    email = "both@example.com"
+    add(gateway, email)
+    browser, authenticator = signed_in(gateway, email), Authenticator()
+    assert enrol(gateway, browser, authenticator).status == 303
+    page = browser.visit("/oauth2/credentials")
+    added = fill(browser, page, {"password": PASSWORD, "code": code(secret_of(page))}, form=1)
+    assert added.status == 200 and added.text.count("<li>") == 10
+    fresh = Browser(gateway)
+    assert "six digits" in attempt(fresh, email).text or 'autocomplete="one-time-code"' in attempt(fresh, email).text
+    fresh = Browser(gateway)
+    response = prove(gateway, fresh, authenticator, form(fresh, "/x"))
+    assert response.status == 303 and follow(fresh, response).status == 200
+
+
+def test_a_disabled_or_removed_account_is_not_entered_by_its_passkey(gateway):
+    authenticator = enrolled(gateway, "gone@example.com")
+    users(gateway, "disable", "gone@example.com")
+    browser = Browser(gateway)
+    response = prove(gateway, browser, authenticator, form(browser, "/x"))
+    assert (response.status, remark(response)) == (403, REJECTED) and not browser.ticket()
+    users(gateway, "enable", "gone@example.com")
+    key = users(gateway, "show", "gone@example.com")["user"]
+    users(gateway, "remove", "gone@example.com")
+    browser = Browser(gateway)
+    assert prove(gateway, browser, authenticator, form(browser, "/x")).status == 403
+    assert listed(gateway, key) == []
+
+
+def test_a_passkey_of_another_provider_signs_no_local_account_in(gateway, realm):
+    browser, authenticator = user(gateway, realm, "federated"), Authenticator()
+    enrol(gateway, browser, authenticator)
+    browser = Browser(gateway)
+    response = prove(gateway, browser, authenticator, form(browser, "/x"))
+    assert (response.status, remark(response)) == (403, REJECTED) and not browser.ticket()
+
+
+def test_a_passkey_belongs_to_the_user_whom_it_names(gateway):
+    """A response of one user with the handle of another signs in neither."""
+    mallory = enrolled(gateway, "mallory@example.com")
+    victim = enrolled(gateway, "victim@example.com")
+    mallory.passkeys[0]["userHandle"] = victim.passkeys[0]["userHandle"]
+    browser = Browser(gateway)
+    assert prove(gateway, browser, mallory, form(browser, "/x")).status == 403
+    victim.passkeys[0]["id"] = mallory.passkeys[0]["id"]
+    assert prove(gateway, browser, victim, form(browser, "/x")).status == 403 and not browser.ticket()
+
+
+# The file
+
+
+def checked(folder, **changes):
+    configuration = {
+        "gateway": {"public_url": "https://gate.example.com", "listeners": [{"address": "127.0.0.1:1"}], "state": str(folder)},
+        "providers": {"staff": {"type": "local"}},
+        "apps": {"wiki": {"path": "/", "upstream": "http://127.0.0.1:2", "allow": [{"authenticated": "passkey"}]}},
+        "passkeys": {}, **changes,
+    }
+    path = folder / "providers.yaml"
+    path.write_text(json.dumps(configuration))
+    return run("check", "--config", path, cwd=folder)
+
+
+def test_check_rejects_what_would_lock_users_out(tmp_path):
+    assert checked(tmp_path).returncode == 0
+    assert checked(tmp_path, passkeys={"rp_id": "example.com"}).returncode == 0
+    for changes, text in [
+        ({"passkeys": {"rp_id": "example.org"}}, "neither that nor below it"),
+        ({"passkeys": {"rp_id": "ate.example.com"}}, "neither that nor below it"),
+        ({"sessions": {"store": "cookie:"}}, "it keeps no passkeys"),
+    ]:
+        result = checked(tmp_path, **changes)
+        assert result.returncode == 1 and text in result.stderr + result.stdout, result
+    path = tmp_path / "providers.yaml"
+    configuration = json.loads(path.read_text())
+    del configuration["passkeys"], configuration["sessions"]
+    path.write_text(json.dumps(configuration))
+    result = run("check", "--config", path, cwd=tmp_path)
+    assert result.returncode == 1 and "add 'passkeys: {}' to the file" in result.stderr + result.stdout
+
+
+# Chromium
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory):
+    browser = Chromium(tmp_path_factory.mktemp("chromium"))
+    yield browser
+    browser.close()
+
+
+@pytest.fixture
+def device(chromium):
+    """Chromium's own virtual authenticator: a platform authenticator that verifies its user."""
+    chromium.call("WebAuthn.enable")
+    made = chromium.call(
+        "WebAuthn.addVirtualAuthenticator",
+        options={
+            "protocol": "ctap2", "transport": "internal", "hasResidentKey": True, "hasUserVerification": True,
+            "isUserVerified": True, "automaticPresenceSimulation": True,
+        },
+    )
+    chromium.errors.clear()
+    yield made["authenticatorId"]
+    chromium.call("WebAuthn.removeVirtualAuthenticator", authenticatorId=made["authenticatorId"])
+    chromium.call("Network.clearBrowserCookies")
+
+
+def at(chromium, path):
+    chromium.until(f"location.pathname == {json.dumps(path)} && document.readyState == 'complete'", path)
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+def test_chromium_adds_a_passkey_signs_in_with_it_and_steps_up(gateway, chromium, device):
+    add(gateway, "chromium@example.com")
+    chromium.go(f"{gateway.origin}/oauth2/start/staff?rd=/vault/page")
+    chromium.until("!!document.querySelector('#password')", "the form")
+    chromium.evaluate(
+        f"document.querySelector('#username').value = 'chromium@example.com';"
+        f"document.querySelector('#password').value = {json.dumps(PASSWORD)};"
+        "document.querySelector('form button.primary').click()"
+    )
+    at(chromium, "/oauth2/passkey")
+    chromium.click("a.primary")
+    at(chromium, "/oauth2/passkeys")
+    chromium.click("form[data-passkey] button")
+    at(chromium, "/vault/page")
+    made = chromium.call("WebAuthn.getCredentials", authenticatorId=device)["credentials"]
+    assert len(made) == 1 and made[0]["rpId"] == "gate.localhost"
+    # The next sign-in, without a password.
+    chromium.call("Network.clearBrowserCookies")
+    chromium.call("WebAuthn.setUserVerified", authenticatorId=device, isUserVerified=True)
+    chromium.go(f"{gateway.origin}/oauth2/start/staff?rd=/vault/other")
+    at(chromium, "/vault/other")
+    assert chromium.errors == []
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+def test_chromium_shows_what_went_wrong_and_the_user_goes_on(gateway, chromium, device, realm):
+    realm.user = {**realm.user, "sub": "clumsy", "email": "clumsy@example.com", "email_verified": True}
+    chromium.go(f"{gateway.origin}/oauth2/start/mock?rd=/oauth2/passkeys")
+    at(chromium, "/oauth2/passkeys")
+    shown = "[...document.querySelectorAll('[data-error]')].filter(e => !e.hidden).map(e => e.dataset.error).join()"
+    # The device does not recognize the user.
+    chromium.call("WebAuthn.setUserVerified", authenticatorId=device, isUserVerified=False)
+    chromium.click("form[data-passkey] button")
+    chromium.until(f"{shown} == 'cancelled'", "the error is shown")
+    chromium.call("WebAuthn.setUserVerified", authenticatorId=device, isUserVerified=True)
+    chromium.click("form[data-passkey] button")
+    chromium.until("document.body.innerText.includes('Your passkeys have changed.')", "the passkey is added")
+    # One per device.
+    chromium.click("form[data-passkey] button")
+    chromium.until(f"{shown} == 'registered'", "the error is shown")
+    chromium.go(f"{gateway.origin}/vault/page")
+    at(chromium, "/vault/page")
+    assert chromium.errors == []
