@@ -147,13 +147,11 @@ package struct Passkeys: Sendable {
         throw SealedEntries.busy
     }
 
-    /// Removes all passkeys of a user and returns their number.
-    package func removeAll(of user: String) async throws(Failure) -> Int {
-        for _ in 0..<SealedEntries.maxTries {
-            guard let (known, passkeys) = try await self.stored(user) else { return 0 }
-            if try await self.entries.remove(known) { return passkeys.all.count }
-        }
-        throw SealedEntries.busy
+    /// Removes all passkeys of a user, also those that cannot be read; false if the user has none.
+    package func removeAll(of user: String) async throws(Failure) -> Bool {
+        let known = try? await self.passkeys(of: user)
+        let isErased = try await self.entries.erase(.passkeys, Passkeys.key(of: user))
+        return isErased && !(known?.all.isEmpty ?? false)
     }
 
     private func change(

@@ -11,7 +11,7 @@ package struct SealedEntries: Sendable {
     /// How often a change is tried while others change the same entry.
     static let maxTries = 8
     /// The kinds of such entries.
-    private static let kinds: [StoreEntry.Kind] = [.account, .accountName, .passkeys]
+    private static let kinds: [StoreEntry.Kind] = [.account, .accountName, .passkeys, .connection]
 
     private let store: any SessionStore
     private let sealer: Sealer
@@ -62,6 +62,16 @@ package struct SealedEntries: Sendable {
         let now = self.clock.now
         let ended = StoreEntry(kind: known.entry.kind, key: known.entry.key, value: [], expires: now)
         return try await self.store.replace(known.entry, by: ended, at: now)
+    }
+
+    /// Removes an entry, whether or not a secret opens it; false if it does not exist.
+    func erase(_ kind: StoreEntry.Kind, _ key: [UInt8]) async throws(Failure) -> Bool {
+        for _ in 0..<SealedEntries.maxTries {
+            let now = self.clock.now
+            guard let entry = try await self.store.entry(kind, key, at: now) else { return false }
+            if try await self.remove(Opened(entry: entry, plain: [])) { return true }
+        }
+        throw SealedEntries.busy
     }
 
     /// Some entries of a kind, from a cursor on, and the number of those that no secret of the gateway opens.

@@ -37,7 +37,7 @@ package struct AssertionClaims: Sendable, Hashable {
             return ["aud": .string(self.audience), "sub": .string(NetworkIdentity.user), "groups": []]
         }
         var members: [String: JSON] = [
-            "aud": .string(self.audience), "sub": .string(profile.user), "sid": .string(session),
+            "aud": .string(self.audience), "sub": .string(profile.forwardedKey), "sid": .string(session),
             "provider": .string(profile.provider), "groups": .array(profile.groups.map(JSON.string)),
         ]
         members["email"] = profile.email.map(JSON.string)

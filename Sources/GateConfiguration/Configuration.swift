@@ -21,6 +21,8 @@ package struct Configuration: Sendable, Hashable {
     package var pages = PageSettings()
     /// For whom passkeys are; nil if they are off.
     package var passkeys: RelyingParty?
+    /// Which user key apps get for a user with connected accounts; nil if users cannot connect any.
+    package var connectedAccounts: ConnectedKey?
     /// The providers, in the order of the file.
     package var providers: [ProviderSettings]
     /// The issuers whose tokens machines bring, in the order of the file.

@@ -37,7 +37,7 @@ struct ConfigurationBuilder {
             SharedUpstreamCheck(apps: apps, drafts: self.draft.apps ?? []).check(&reading)
             SessionAPICheck(draft: self.draft, publicHost: publicURL.host).check(&reading)
             CookieStoreCheck(draft: self.draft, publicHost: publicURL.host).check(&reading)
-            LocalAccountsCheck(draft: self.draft).check(&reading)
+            PermanentEntriesCheck(draft: self.draft).check(&reading)
         }
         guard let gateway = self.gateway else { return nil }
         let passkeys = PasskeysCheck(
@@ -71,6 +71,7 @@ struct ConfigurationBuilder {
         )
         configuration.clients = clients
         configuration.passkeys = passkeys
+        configuration.connectedAccounts = self.draft.connectedAccounts?.key
         configuration.pages = self.draft.pages?.settings ?? configuration.pages
         configuration.logs = self.draft.logs ?? configuration.logs
         configuration.issuers = (self.draft.issuers ?? []).compactMap { $0.value.settings(id: $0.name) }

@@ -44,6 +44,8 @@ package struct Profile: Sendable, Hashable {
     package var groupsRequested: Set<String>?
     /// When the user last authenticated at the provider.
     package var authTime: Instant?
+    /// The user key of another account of the user, by which apps know them; nil for ``user``.
+    package var connectedKey: String?
 
     /// A profile with the three fields that every profile has.
     package init(provider: String, issuer: String, subject: String) {
@@ -57,6 +59,9 @@ package struct Profile: Sendable, Hashable {
 
     /// The key of the user everywhere: `provider:subject`.
     package var user: String { "\(self.provider):\(self.subject)" }
+
+    /// The user key that apps and clients get.
+    package var forwardedKey: String { self.connectedKey ?? self.user }
 
     /// Whether the user is known to be in a group.
     package func isInside(group: String) -> Bool {

@@ -20,9 +20,11 @@ enum AuthorizationSteps {
     /// How long a user may take to sign in.
     private static let maxSignIn = Duration.seconds(900)
 
-    /// The time since which the user must have signed in; nil for no such time.
-    static func since(in form: Form) -> Instant? {
-        form[self.sinceName].flatMap { Int64($0) }.map { Instant(seconds: $0) }
+    /// The time since which the user must have signed in; nil for no such time, or for one that is longer ago than a sign-in may
+    /// take: a later one counts as an authentication.
+    static func since(in form: Form, now: Instant) -> Instant? {
+        let time = form[self.sinceName].flatMap { Int64($0) }.map { Instant(seconds: $0) }
+        return time.flatMap { now.since($0) <= self.maxSignIn ? $0 : nil }
     }
 
     /// A request without what the gateway has added.
@@ -32,7 +34,7 @@ enum AuthorizationSteps {
     static func isRecent(_ session: Session, for request: AuthorizationRequest, _ form: Form, now: Instant) -> Bool {
         if form.fields.contains(where: { $0.name == self.sinceName }) {
             // An older time would let a session of long ago pass for a new sign-in.
-            guard let since = self.since(in: form), now.since(since) <= self.maxSignIn else { return false }
+            guard let since = self.since(in: form, now: now) else { return false }
             return session.created >= since
         }
         guard !request.prompt.login, !request.prompt.selectAccount else { return false }

@@ -20,6 +20,8 @@ package enum EndpointPath: String, CaseIterable {
     case passkey
     /// The passkeys of a signed-in user.
     case passkeys
+    /// The connected accounts of a signed-in user.
+    case connected
     /// The script of the pages with passkeys.
     case passkeyScript = "passkey.js"
     /// Ends the session.
@@ -83,7 +85,8 @@ package enum EndpointPath: String, CaseIterable {
         case .signIn, .apps, .keys, .style, .passkeyScript, .icon, .pictures: [.get, .head]
         case .userinfo: [.get, .head, .post, .options]
         case .tokenKeys: [.get, .head, .options]
-        case .authorize, .endSession, .device, .accountLink, .credentials, .passkey, .passkeys: [.get, .post]
+        case .authorize, .endSession, .device, .accountLink, .credentials, .passkey, .passkeys, .connected:
+            [.get, .post]
         case .token, .register, .introspect, .revoke, .pushedRequests, .deviceAuthorization: [.post, .options]
         case .start: [.get]
         case .signOut, .account: [.get, .head, .post]
@@ -100,7 +103,8 @@ package enum EndpointPath: String, CaseIterable {
         case .signIn, .resume, .auth, .keys, .tokenKeys, .register, .style, .passkeyScript, .icon, .pictures: true
         case .authorize, .token, .introspect, .revoke, .pushedRequests, .deviceAuthorization, .device, .endSession,
             .start,
-            .callback, .password, .accountLink, .credentials, .passkey, .passkeys, .signOut, .backChannelLogout,
+            .callback, .password, .accountLink, .credentials, .passkey, .passkeys, .connected, .signOut,
+            .backChannelLogout,
             .frontChannelLogout,
             .userinfo, .apps, .account, .sessionTransfer:
             false
@@ -111,7 +115,8 @@ package enum EndpointPath: String, CaseIterable {
     var takesProvider: Bool {
         switch self {
         case .start, .callback, .password, .accountLink, .backChannelLogout, .frontChannelLogout: true
-        case .credentials, .passkey, .passkeys, .passkeyScript, .signIn, .signOut, .userinfo, .apps, .account,
+        case .credentials, .passkey, .passkeys, .connected, .passkeyScript, .signIn, .signOut, .userinfo, .apps,
+            .account,
             .pictures, .sessionTransfer, .resume, .auth,
             .keys, .style,
             .icon, .authorize,

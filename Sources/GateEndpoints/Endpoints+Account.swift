@@ -49,7 +49,8 @@ extension Endpoints {
             apps: "\(origin)/oauth2/apps",
             credentials: self.runtime.provider(session.provider)?.accounts == nil
                 ? nil : "\(origin)/oauth2/credentials",
-            passkeys: self.runtime.passkeys.map { _ in "\(origin)\(Endpoints.passkeysPath)" },
+            passkeys: self.runtime.passkeys.map { _ in "\(origin)\(SignedInPage.passkeysPath)" },
+            connected: self.runtime.connections.map { _ in "\(origin)\(SignedInPage.connectedPath)" },
             in: self.language(of: request)
         )
         return Rendering.page(200, html, formTargets: self.signOutTargets(of: session, request))

@@ -57,7 +57,7 @@ extension Endpoints {
         guard accepts, asked.provider.map({ $0 == session.provider }) ?? true else {
             return try step.signIn(otherAccount: true)
         }
-        guard asked.expectedUser.map({ isIdentical($0, session.profile.user) }) ?? true else {
+        guard asked.expectedUser.map({ isIdentical($0, session.profile.forwardedKey) }) ?? true else {
             return try step.signIn(otherAccount: true)
         }
         guard AuthorizationSteps.isRecent(session, for: asked, form, now: request.now) else {
@@ -83,6 +83,9 @@ extension Endpoints {
         if asked.namesAudiences, permitted.count < terms.audiences.count {
             let error = OAuthError(.accessDenied, "the user may not enter the app of 'resource'")
             return try self.reject(error, to: asked.target)
+        }
+        if asked.namesAudiences, self.runtime.needsPasskey(session, for: permitted, request.client, now: request.now) {
+            return try step.passkey()
         }
         terms.audiences = permitted
         if AuthorizationSteps.needsConsent(asked), consented == nil {

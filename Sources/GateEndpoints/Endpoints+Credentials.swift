@@ -137,7 +137,11 @@ extension Endpoints {
             let (sessions, profile) = (self.runtime.sessions, session.profile)
             _ = try await uncancelled { () throws(Failure) in try await sessions.endAll(of: profile) }
             self.runtime.log.credentialsChanged(user, "password changed")
-            return Rendering.page(200, pages.credentialsChanged(.credentialsChanged, back: start, in: language))
+            let passkeys = try? await self.runtime.passkeys?.passkeys(of: user)
+            let hasPasskeys = passkeys?.all.isEmpty == false
+            let text = hasPasskeys ? PageText.credentialsPasskeys : .credentialsChanged
+            let back = hasPasskeys ? "\(start)?\(Form([Form.Field("rd", SignedInPage.passkeysPath)]).encoded)" : start
+            return Rendering.page(200, pages.credentialsChanged(text, back: back, in: language))
         case .enrol?:
             guard let secret = EnrolmentSecret(form[Endpoints.enrolmentField] ?? "", for: account, of: accounts) else {
                 let remark = PageRemark(.factorLate)

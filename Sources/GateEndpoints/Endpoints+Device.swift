@@ -43,6 +43,8 @@ extension Endpoints {
             self.runtime.devices.attemptFailed()
             return self.devicePage(request, .deviceUnknown, status: 404)
         }
+        let decision = self.runtime.decision(about: session, at: client, from: request.client, now: request.now)
+        if case .passkeyNeeded = decision { return Rendering.redirect(to: signIn.passkeyAddress(path)) }
         try self.check(session, at: client, request)
         return self.deviceConsent(to: device, code, of: client, session, request)
     }

@@ -8,16 +8,15 @@ internal import GateHeaders
 internal import GateOperations
 internal import GatePages
 internal import GatePasskeys
-internal import GatePolicy
 internal import GateProviders
 internal import GateRuntime
 internal import GateSessions
 internal import GateWire
 
-// The passkeys of signed-in users: to prove one, where a rule asks for it, and to add and remove them.
+// The passkeys of signed-in users: to use one, where a rule asks for it, and to add and remove them.
 extension Endpoints {
-    private static let passkeyPath = "/oauth2/passkey"
-    private static let changed = Form.Field("changed", "1")
+    private var passkeyPage: SignedInPage { SignedInPage(runtime: self.runtime, path: "/oauth2/passkey") }
+    private var passkeysPage: SignedInPage { SignedInPage(runtime: self.runtime, path: SignedInPage.passkeysPath) }
 
     /// The passkeys of the gateway.
     private func passkeysInUse() throws(Failure) -> Passkeys {
@@ -27,35 +26,16 @@ extension Endpoints {
         return passkeys
     }
 
-    /// What a page for signed-in users of the gateway begins with.
-    private enum SessionOrRedirect {
-        case session(Session)
-        /// The browser has to go elsewhere first.
-        case elsewhere(Response)
-    }
-
-    private func sessionOrRedirect(
-        of request: EndpointRequest,
-        at path: String
-    ) async throws(Failure) -> SessionOrRedirect {
-        let fields = request.statedPath.map { [Form.Field("rd", $0.value)] } ?? []
-        let here = fields.isEmpty ? path : "\(path)?\(Form(fields).encoded)"
-        guard self.isOnGatewayHost(request) else {
-            return .elsewhere(Rendering.redirect(to: "\(self.runtime.publicOrigin)\(here)"))
-        }
-        switch try await self.confirmedSession(of: request, mayAskUser: true) {
-        case .session(let session): return .session(session)
-        case .none, .needsUser:
-            guard request.clientKind.wantsPage else { throw Failure(.sessionNone, "passkeys without a session") }
-            let returnPath = ReturnPath(here) ?? .root
-            let address = SignInRedirect(runtime: self.runtime).signInAddress(returnPath, route: nil)
-            return .elsewhere(Rendering.redirect(to: address))
-        }
-    }
-
-    /// Where the browser goes after a page about passkeys; nil if the request does not name it.
-    private func destination(of request: EndpointRequest) -> ReturnPath? {
-        request.statedPath.map { self.runtime.carried($0, on: self.runtime.publicOrigin.host, for: request.client) }
+    /// The request for a passkey that a form of ours carries out.
+    private func ceremony(
+        _ purposes: [PasskeyCeremony.Purpose],
+        in request: EndpointRequest
+    ) throws(Failure) -> PasskeyCeremony {
+        guard request.comesFromOurPages, request.isNavigation,
+            let ceremony = PasskeyCeremony(in: request.form, by: self.runtime.sealer),
+            purposes.contains(ceremony.purpose)
+        else { throw Failure(.requestCrossSite, "a form about passkeys that is not from our page") }
+        return ceremony
     }
 
     // MARK: Use
@@ -63,88 +43,76 @@ extension Endpoints {
     /// The page that asks for a passkey, and the browser's response.
     func passkey(_ request: EndpointRequest) async throws(Failure) -> Response {
         let passkeys = try self.passkeysInUse()
+        guard self.isOnGatewayHost(request) else {
+            let redirect = SignInRedirect(runtime: self.runtime)
+            let path = self.passkeyPage.destination(of: request) ?? .root
+            return redirect.redirect(
+                to: path,
+                on: request.origin,
+                route: nil,
+                cookies: request.cookies,
+                step: .passkey
+            )
+        }
         let session: Session
-        switch try await self.sessionOrRedirect(of: request, at: Endpoints.passkeyPath) {
+        switch try await self.passkeyPage.session(of: request) {
         case .elsewhere(let response): return response
         case .session(let found): session = found
         }
         let known = try await passkeys.passkeys(of: session.profile.user)
         guard request.method == .post else {
-            return self.passkeyPage(known, passkeys, session, to: self.destination(of: request), request)
+            return self.page(toUse: known, session, leadingTo: self.passkeyPage.destination(of: request), request)
         }
+        let ceremony = try self.ceremony([.use], in: request)
         return try await self.withSignInLimits(request) { () throws(Failure) in
-            try await self.use(passkeys, known, session, request)
-        }
-    }
-
-    private func use(
-        _ passkeys: Passkeys,
-        _ known: UserPasskeys?,
-        _ session: Session,
-        _ request: EndpointRequest
-    ) async throws(Failure) -> Response {
-        let ceremony = try self.ceremony(.use, of: session, request)
-        var assertion = PasskeyAssertion(passkeys.relyingParty, challenge: ceremony.challenge)
-        assertion.allowed = known?.all.map(\.passkey) ?? []
-        let user = session.profile.user
-        let used: SavedPasskey
-        do throws(Failure) {
-            guard !assertion.allowed.isEmpty else { throw Failure(.passkeyRejected, "\(user) has no passkey") }
-            let response = try request.passkeyAssertion()
-            try await self.spend(ceremony)
-            let assertion = assertion
-            used = try await uncancelled { () throws(Failure) in
-                try await passkeys.use(response, for: assertion, user: user)
+            do throws(Failure) {
+                guard let use = PasskeyUse(known, of: session, runtime: self.runtime) else { throw PasskeyUse.late }
+                try await use.verify(request, ceremony)
+            } catch {
+                let page = self.page(toUse: known, session, leadingTo: ceremony.returnPath, after: error, request)
+                return try self.noted(error, on: page, session, request)
             }
-        } catch {
-            guard let remark = error.passkeyRemark else { throw error }
-            let path = ceremony.returnPath
-            let page = self.passkeyPage(known, passkeys, session, to: path, failure: error, remark: remark, request)
-            return self.failed(page, error, session, request)
+            return self.redirect(to: ceremony.returnPath ?? .root)
         }
-        try await self.note(in: request, session, now: request.now)
-        self.runtime.log.passkeyUsed(user, passkey: used.passkey.name, session: session.id)
-        return self.redirect(to: ceremony.returnPath ?? .root)
     }
 
-    /// Records the use of a passkey in the session of the browser.
-    private func note(in request: EndpointRequest, _ session: Session, now: Instant) async throws(Failure) {
-        let (sessions, ticket) = (self.runtime.sessions, request.ticket)
-        let isNoted = try await uncancelled { () throws(Failure) in
-            guard let ticket else { return false }
-            return try await sessions.notePasskey(in: ticket, at: now)
-        }
-        guard isNoted else { throw Failure(.sessionNone, "the session of \(session.profile.user) has ended meanwhile") }
-    }
-
-    private func passkeyPage(
-        _ known: UserPasskeys?,
-        _ passkeys: Passkeys,
+    private func page(
+        toUse known: UserPasskeys?,
         _ session: Session,
-        to path: ReturnPath?,
-        failure: Failure? = nil,
-        remark: PageText? = nil,
+        leadingTo path: ReturnPath?,
+        after failure: Failure? = nil,
         _ request: EndpointRequest
     ) -> Response {
-        let fields = path.map { [Form.Field("rd", $0.value)] } ?? []
-        let manage = "\(self.runtime.publicOrigin)\(Endpoints.passkeysPath)"
-        let address = fields.isEmpty ? manage : "\(manage)?\(Form(fields).encoded)"
-        var form: PasskeyForm?
-        if let known, !known.all.isEmpty {
-            let ceremony = self.newCeremony(.use, known.handle, path, session, request)
-            var assertion = PasskeyAssertion(passkeys.relyingParty, challenge: ceremony.challenge)
-            assertion.allowed = known.all.map(\.passkey)
-            let account = self.form(Endpoints.passkeyPath, ceremony, remark)
-            form = PasskeyForm(account, .get, options: assertion.options)
-        }
+        let form = PasskeyUse(known, of: session, runtime: self.runtime)?.form(
+            .use,
+            on: self.passkeyPage,
+            leadingTo: path,
+            remark: failure?.passkeyRemark,
+            now: request.now
+        )
         let html = self.runtime.rendering.pages.passkey(
             form,
             user: self.runtime.user(of: session),
-            passkeys: address,
+            passkeys: form == nil
+                ? self.passkeysPage.confirmation(of: session, leadingTo: path)
+                : self.passkeysPage.address(leadingTo: path),
             in: self.language(of: request)
         )
-        let targets = self.formTargets(of: path ?? .root, now: request.now)
-        return Rendering.page(failure?.reason.entry.status ?? 200, html, formTargets: targets, runsScript: true)
+        return self.passkeyPage(html, leadingTo: path, after: failure, request)
+    }
+
+    private func passkeyPage(
+        _ html: String,
+        leadingTo path: ReturnPath?,
+        after failure: Failure?,
+        _ request: EndpointRequest
+    ) -> Response {
+        Rendering.page(
+            failure?.reason.entry.status ?? 200,
+            html,
+            formTargets: self.formTargets(of: path ?? .root, now: request.now),
+            script: self.runtime.publicOrigin
+        )
     }
 
     // MARK: Changes
@@ -153,91 +121,106 @@ extension Endpoints {
     func passkeys(_ request: EndpointRequest) async throws(Failure) -> Response {
         let passkeys = try self.passkeysInUse()
         let session: Session
-        switch try await self.sessionOrRedirect(of: request, at: Endpoints.passkeysPath) {
+        switch try await self.passkeysPage.session(of: request) {
         case .elsewhere(let response): return response
         case .session(let found): session = found
         }
         let known = try await passkeys.passkeys(of: session.profile.user)
+        let use = PasskeyUse(known, of: session, runtime: self.runtime)
         guard request.method == .post else {
-            return try self.passkeysPage(known, passkeys, session, to: self.destination(of: request), request)
+            var isConfirmed = false
+            if use == nil { isConfirmed = try await self.passkeysPage.isConfirmed(session, request) }
+            let path = self.passkeysPage.destination(of: request)
+            return try self.page(toChange: known, passkeys, session, isConfirmed, leadingTo: path, request)
         }
+        let ceremony = try self.ceremony([.confirm, .change], in: request)
         return try await self.withSignInLimits(request) { () throws(Failure) in
-            try await self.change(passkeys, known, session, request)
+            do throws(Failure) {
+                guard ceremony.purpose == .confirm else {
+                    return try await self.change(passkeys, known, session, ceremony, request)
+                }
+                guard let use else { throw PasskeyUse.late }
+                try await use.verify(request, ceremony)
+                // Only this response has the form: a copy of the cookie has not.
+                let known = try await passkeys.passkeys(of: session.profile.user)
+                let path = ceremony.returnPath
+                return try self.page(toChange: known, passkeys, session, true, leadingTo: path, request)
+            } catch {
+                let path = ceremony.returnPath
+                let page = try self.page(
+                    toChange: known,
+                    passkeys,
+                    session,
+                    false,
+                    leadingTo: path,
+                    after: error,
+                    request
+                )
+                return try self.noted(error, on: page, session, request)
+            }
         }
-    }
-
-    /// Whether a user may change passkeys now: a session alone is not enough, since a copy of its cookie could add a passkey of
-    /// its own, and a sign-in is not once there is a passkey, which rules take for more than a sign-in.
-    private func mayChange(_ known: UserPasskeys?, _ session: Session, now: Instant) -> Bool {
-        let time = known?.all.isEmpty ?? true ? session.authenticated : session.passkeyUsed
-        return time.map { now.since($0) <= Endpoints.recentEnough } ?? false
     }
 
     private func change(
         _ passkeys: Passkeys,
         _ known: UserPasskeys?,
         _ session: Session,
+        _ ceremony: PasskeyCeremony,
         _ request: EndpointRequest
     ) async throws(Failure) -> Response {
-        let ceremony = try self.ceremony(.change, of: session, request)
         let user = session.profile.user
-        guard self.mayChange(known, session, now: request.now) else {
-            return try self.passkeysPage(known, passkeys, session, to: ceremony.returnPath, request)
-        }
-        let form = request.form ?? Form()
-        if let id = form[PasskeyForm.removed] {
-            let removed = try await uncancelled { () throws(Failure) in try await passkeys.remove(id, of: user) }
+        // The first passkey needs a sign-in, each change after that a passkey.
+        guard ceremony.isCurrent(in: session, now: request.now), ceremony.isFirst == (known?.all.isEmpty ?? true)
+        else { throw PasskeyUse.late }
+        if let id = request.form?[PasskeyForm.removed] {
+            guard try await self.runtime.sessions.spend(ceremony.once) else { throw PasskeyUse.late }
+            let (sessions, profile, family) = (self.runtime.sessions, session.profile, session.familyKey)
+            let removed = try await uncancelled { () throws(Failure) -> SavedPasskey? in
+                let removed = try await passkeys.remove(id, of: user)
+                // It may be lost, and have been used in them.
+                if removed != nil { _ = try await sessions.endAll(of: profile, but: family) }
+                return removed
+            }
             if let removed { self.runtime.log.credentialsChanged(user, "passkey removed: \(removed.passkey.name)") }
             return self.redirectToPasskeys(ceremony.returnPath)
         }
-        do throws(Failure) {
-            let registration = try self.registration(passkeys, known, session, ceremony)
-            guard let response = form[PasskeyForm.credential].flatMap({ try? JSON(parsing: $0.utf8, depth: 8) }) else {
-                throw Failure(.passkeyRejected, "\(user): the form has no response of a browser")
-            }
-            try await self.spend(ceremony)
-            let name = form[PasskeyForm.name].map(Endpoints.passkeyName) ?? ""
-            let handle = ceremony.handle
-            _ = try await uncancelled { () throws(Failure) in
-                try await passkeys.add(response, to: registration, name: name, user: user, handle: handle)
-            }
-            self.runtime.log.credentialsChanged(user, "passkey added: \(name)")
-        } catch {
-            guard let remark = error.passkeyRemark else { throw error }
-            let path = ceremony.returnPath
-            let page = try self.passkeysPage(
-                known,
-                passkeys,
-                session,
-                to: path,
-                failure: error,
-                remark: remark,
-                request
-            )
-            return self.failed(page, error, session, request)
+        let registration = try self.registration(passkeys, known, session, ceremony)
+        let response = try request.passkeyResponse()
+        guard try await self.runtime.sessions.spend(ceremony.once) else { throw PasskeyUse.late }
+        let name = Endpoints.passkeyName(request.form?[PasskeyForm.name] ?? "")
+        let handle = ceremony.handle
+        _ = try await uncancelled { () throws(Failure) in
+            try await passkeys.add(response, to: registration, name: name, user: user, handle: handle)
         }
+        self.runtime.log.credentialsChanged(user, "passkey added: \(name)")
         // The device has verified the user just now.
-        try await self.note(in: request, session, now: request.now)
+        try await PasskeyUse.note(name, in: request, session, self.runtime)
         return ceremony.returnPath.map { self.redirect(to: $0) } ?? self.redirectToPasskeys(nil)
     }
 
-    private func passkeysPage(
-        _ known: UserPasskeys?,
+    private func page(
+        toChange known: UserPasskeys?,
         _ passkeys: Passkeys,
         _ session: Session,
-        to path: ReturnPath?,
-        failure: Failure? = nil,
-        remark: PageText? = nil,
+        _ isConfirmed: Bool,
+        leadingTo path: ReturnPath?,
+        after failure: Failure? = nil,
         _ request: EndpointRequest
     ) throws(Failure) -> Response {
-        let now = request.now
-        var form: PasskeyForm?
-        if self.mayChange(known, session, now: now) {
-            let isLocal = self.runtime.provider(session.provider)?.accounts != nil
-            let handle = known?.handle ?? passkeys.newHandle(of: session.profile, isLocal: isLocal)
-            let ceremony = self.newCeremony(.change, handle, path, session, request)
-            let options = try self.registration(passkeys, known, session, ceremony).options
-            form = PasskeyForm(self.form(Endpoints.passkeysPath, ceremony, remark), .create, options: options)
+        let remark = failure?.passkeyRemark
+        let state: PasskeysView.State
+        if isConfirmed {
+            state = .confirmed(try self.form(toChange: known, passkeys, session, leadingTo: path, request))
+        } else if let use = PasskeyUse(known, of: session, runtime: self.runtime) {
+            let now = request.now
+            state = .usesPasskey(
+                use.form(.confirm, on: self.passkeysPage, leadingTo: path, remark: remark, now: now)
+            )
+        } else {
+            state = .signsIn(
+                address: self.passkeysPage.confirmation(of: session, leadingTo: path),
+                remark: remark.map { PageRemark($0) }
+            )
         }
         let view = PasskeysView(
             (known?.all ?? []).map { saved in
@@ -249,10 +232,9 @@ extension Endpoints {
                     isSynced: saved.passkey.isBackedUp
                 )
             },
-            form: form,
-            confirmation: self.confirmation(known, session, path),
+            state,
             suggestedName: request.userAgent.flatMap { DeviceSummary.text(of: $0) } ?? "Passkey",
-            hasChanged: request.query?[Endpoints.changed.name] == Endpoints.changed.value,
+            hasChanged: request.query?[SignedInPage.changed.name] == SignedInPage.changed.value,
             account: "\(self.runtime.publicOrigin)/oauth2/account"
         )
         let html = self.runtime.rendering.pages.passkeys(
@@ -260,19 +242,38 @@ extension Endpoints {
             user: self.runtime.user(of: session),
             in: self.language(of: request)
         )
-        let targets = self.formTargets(of: path ?? .root, now: now)
-        return Rendering.page(failure?.reason.entry.status ?? 200, html, formTargets: targets, runsScript: true)
+        var response = self.passkeyPage(html, leadingTo: path, after: failure, request)
+        if request.method != .post {
+            response.addCookie(GatewayCookie.confirmation(at: self.runtime.publicOrigin).deletion)
+        }
+        return response
     }
 
-    /// Where a user confirms the sign-in before a change: with a passkey, or else by a new sign-in.
-    private func confirmation(_ known: UserPasskeys?, _ session: Session, _ path: ReturnPath?) -> String {
-        let fields = path.map { [Form.Field("rd", $0.value)] } ?? []
-        let here = fields.isEmpty ? Endpoints.passkeysPath : "\(Endpoints.passkeysPath)?\(Form(fields).encoded)"
-        let query = Form([Form.Field("rd", here)]).encoded
-        let hasPasskey = !(known?.all.isEmpty ?? true)
-        let page = hasPasskey ? Endpoints.passkeyPath : "/oauth2/\(EndpointPath.start.rawValue)/\(session.provider)"
-        return "\(self.runtime.publicOrigin)\(page)?\(query)"
+    private func form(
+        toChange known: UserPasskeys?,
+        _ passkeys: Passkeys,
+        _ session: Session,
+        leadingTo path: ReturnPath?,
+        _ request: EndpointRequest
+    ) throws(Failure) -> PasskeyForm {
+        let ceremony = PasskeyCeremony(
+            .change,
+            handle: known?.handle ?? passkeys.newHandle(of: session.profile, isLocal: self.isLocal(session)),
+            isFirst: known?.all.isEmpty ?? true,
+            returnPath: path,
+            of: session,
+            now: request.now,
+            random: self.runtime.random
+        )
+        let form = AccountForm(
+            action: self.passkeysPage.address(leadingTo: nil),
+            hidden: [(PasskeyCeremony.field, ceremony.sealed(by: self.runtime.sealer))]
+        )
+        let options = try self.registration(passkeys, known, session, ceremony).options
+        return PasskeyForm(form, .create, options: options)
     }
+
+    private func isLocal(_ session: Session) -> Bool { self.runtime.provider(session.provider)?.accounts != nil }
 
     private func registration(
         _ passkeys: Passkeys,
@@ -295,8 +296,7 @@ extension Endpoints {
             )
             registration.existing = known?.all.map(\.passkey) ?? []
             // Security keys have little space, and only a sign-in with a local account needs a passkey that names its user.
-            let isLocal = self.runtime.provider(session.provider)?.accounts != nil
-            registration.residentKey = isLocal ? .required : .preferred
+            registration.residentKey = self.isLocal(session) ? .required : .preferred
             return registration
         } catch {
             throw Failure(.passkeyRejected, "\(profile.user): \(error.message)")
@@ -304,9 +304,9 @@ extension Endpoints {
     }
 
     private func redirectToPasskeys(_ path: ReturnPath?) -> Response {
-        let fields = (path.map { [Form.Field("rd", $0.value)] } ?? []) + [Endpoints.changed]
+        let fields = (path.map { [Form.Field("rd", $0.value)] } ?? []) + [SignedInPage.changed]
         return Rendering.redirect(
-            to: "\(self.runtime.publicOrigin)\(Endpoints.passkeysPath)?\(Form(fields).encoded)"
+            to: "\(self.runtime.publicOrigin)\(SignedInPage.passkeysPath)?\(Form(fields).encoded)"
         )
     }
 
@@ -317,88 +317,18 @@ extension Endpoints {
         return plain.isEmpty || !PrintableText.isPrintable(plain) ? "Passkey" : plain
     }
 
-    // MARK: Ceremonies
-
-    private func newCeremony(
-        _ purpose: PasskeyCeremony.Purpose,
-        _ handle: [UInt8],
-        _ path: ReturnPath?,
-        _ session: Session,
-        _ request: EndpointRequest
-    ) -> PasskeyCeremony {
-        PasskeyCeremony(
-            purpose,
-            handle: handle,
-            returnPath: path,
-            of: session,
-            now: request.now,
-            random: self.runtime.random
-        )
-    }
-
-    private func ceremony(
-        _ purpose: PasskeyCeremony.Purpose,
-        of session: Session,
-        _ request: EndpointRequest
-    ) throws(Failure) -> PasskeyCeremony {
-        let text = request.form?[PasskeyCeremony.field] ?? ""
-        guard request.comesFromOurPages,
-            let ceremony = PasskeyCeremony(text, purpose, of: session, by: self.runtime.sealer, now: request.now)
-        else { throw Failure(.requestCrossSite, "a form about passkeys that is not from our page, or too old") }
-        return ceremony
-    }
-
-    private func spend(_ ceremony: PasskeyCeremony) async throws(Failure) {
-        guard try await self.runtime.sessions.spend(ceremony.once) else {
-            throw Failure(.passkeyRejected, "the response was sent before")
-        }
-    }
-
-    private func form(_ path: String, _ ceremony: PasskeyCeremony, _ remark: PageText?) -> AccountForm {
-        AccountForm(
-            action: "\(self.runtime.publicOrigin)\(path)",
-            hidden: [(PasskeyCeremony.field, ceremony.sealed(by: self.runtime.sealer))],
-            remark: remark.map { PageRemark($0) }
-        )
-    }
-
-    /// A page after a failure, which is logged.
-    private func failed(
-        _ page: Response,
+    /// A page after a failure that the user can do something about, which is logged; all others are thrown again.
+    private func noted(
         _ failure: Failure,
+        on page: Response,
         _ session: Session,
         _ request: EndpointRequest
-    ) -> Response {
+    ) throws(Failure) -> Response {
+        guard failure.passkeyRemark != nil else { throw failure }
         var (page, context) = (page, PageContext())
         (context.provider, context.userKey) = (session.provider, session.profile.user)
         let incident = self.runtime.rendering.logged(failure, at: context, of: request.clientKind)
         page.rejection = Response.Rejection(failure.reason, incident: incident)
         return page
-    }
-
-    /// Whether the rules of the app there ask the user of a session for a passkey.
-    func needsPasskey(
-        _ session: Session,
-        on route: RuntimeRoute?,
-        _ path: ReturnPath,
-        _ request: EndpointRequest
-    ) -> Bool {
-        guard let route else { return false }
-        var facts = RequestFacts(
-            method: "GET",
-            client: request.client,
-            time: request.now,
-            authenticated: session.authenticated
-        )
-        facts.passkeyUsed = session.passkeyUsed
-        let plain = Array(path.value.utf8.prefix { $0 != UInt8(ascii: "?") })
-        let decision = route.route.decision(
-            for: facts,
-            path: CanonicalPath.matched(ofReference: plain) ?? plain,
-            profile: session.profile,
-            guardsSpellings: route.guardsSpellings
-        )
-        if case .passkeyNeeded = decision { return true }
-        return false
     }
 }

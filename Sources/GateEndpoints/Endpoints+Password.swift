@@ -155,7 +155,7 @@ extension Endpoints {
             status,
             pages.password(form, name: name, app: app, passkey: passkey, in: self.language(of: request)),
             formTargets: self.formTargets(of: attempt.returnPath, now: request.now),
-            runsScript: passkey != nil
+            script: passkey.map { _ in self.runtime.publicOrigin }
         )
     }
 

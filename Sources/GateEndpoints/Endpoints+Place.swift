@@ -13,9 +13,6 @@ internal import GateSessions
 extension Endpoints {
     /// The page on which users add and remove passkeys.
     static let passkeysPath = "/oauth2/passkeys"
-    /// How recently a user must have signed in, or used a passkey, to change passkeys.
-    static let recentEnough = Duration.seconds(600)
-
     /// Where the user was going when a request for an endpoint failed; nil if the request does not name it.
     func place(of request: EndpointRequest) -> PageContext.Place? {
         let origin = request.origin
@@ -41,7 +38,7 @@ extension Endpoints {
             return request.form.flatMap { self.attempt(named: $0, in: request) }.map { self.place(of: $0.returnPath) }
         case .passkey, .passkeys:
             return request.statedPath.map { PageContext.Place(origin: origin, path: $0) }
-        case .account, .passkeyScript, .pictures, .accountLink, .credentials, .signOut, .backChannelLogout,
+        case .account, .connected, .passkeyScript, .pictures, .accountLink, .credentials, .signOut, .backChannelLogout,
             .frontChannelLogout,
             .userinfo, .apps, .auth,
             .keys, .style, .icon,
@@ -107,11 +104,13 @@ extension Endpoints {
     /// How recent the authentication of a user must be where a return path leads; nil if that does not matter.
     func maxAuthenticationAge(of path: ReturnPath, now: Instant) -> Duration? {
         if let form = self.authorizationForm(of: path, now: now) {
-            return AuthorizationSteps.since(in: form).map { max(.zero, now.since($0)) }
+            return AuthorizationSteps.since(in: form, now: now).map { max(.zero, now.since($0)) }
         }
         let (host, path) = self.target(of: path)
-        let page = path.value.prefix { $0 != "?" }
-        if host == self.runtime.publicOrigin.host, page == Endpoints.passkeysPath { return Endpoints.recentEnough }
+        if host == self.runtime.publicOrigin.host {
+            let age = SignedInPage.maxAuthenticationAge(at: self.whole(path, on: host, now: now))
+            if let age { return age }
+        }
         return self.route(host: host, path: path, now: now)
             .flatMap { $0.maxAuthenticationAge(at: self.whole(path, on: host, now: now)) }
     }
@@ -162,7 +161,7 @@ extension Endpoints {
     }
 
     /// A path, or the one that it is a reference to.
-    private func whole(_ path: ReturnPath, on host: String, now: Instant) -> ReturnPath {
+    func whole(_ path: ReturnPath, on host: String, now: Instant) -> ReturnPath {
         self.runtime.longPaths.place(of: path, on: host, now: now)?.path ?? path
     }
 

@@ -40,7 +40,7 @@ extension Endpoints {
             )
             return Rendering.redirect(to: address)
         }
-        guard !self.needsPasskey(session, on: route, wanted.path, request) else {
+        if let since = wanted.passkeySince, session.passkeyUsed.map({ $0 < since }) ?? true {
             return Rendering.redirect(to: SignInRedirect(runtime: self.runtime).passkeyAddress(here))
         }
         try self.runtime.transfers.admit(session.familyKey)

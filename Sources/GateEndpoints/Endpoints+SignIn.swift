@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateAccounts
 internal import GateAppConfiguration
 internal import GateConfiguration
 package import GateCore
@@ -256,6 +257,15 @@ extension Endpoints {
         if profile.authTime == nil, isAsked { profile.authTime = request.now }
         let once = SingleUse("attempt", attempt.id, until: attempt.expiry)
         let spent = Failure(.openIDAttemptSpent, "this callback was used before")
+        let connected = ConnectedEndpoint(runtime: self.runtime)
+        if let family = connected.wantedSignIn(of: attempt.returnPath, now: request.now) {
+            guard try await self.runtime.sessions.spend(once) else { throw spent }
+            let ticket = request.ticket ?? attempt.replacedTicket.flatMap { Ticket(Array($0.utf8)) }
+            var question = try await connected.question(about: profile, to: family, ticket, request)
+            if let cookie = self.cookie(of: attempt.id, isCrossSite: true) { question.addCookie(cookie.deletion) }
+            return question
+        }
+        profile.connectedKey = try await self.runtime.connections?.forwardedKey(of: profile.user)
         let destination = self.destination(of: attempt.returnPath, now: request.now)
         var known = signIn
         known.profile = profile
@@ -321,9 +331,17 @@ extension Endpoints {
         self.runtime.metrics.signIn(provider: profile.provider, result: "ok")
         self.runtime.metrics.began(with: profile.provider, byTransfer: false)
         self.runtime.metrics.ended(.limit, count: signedIn.ended.count)
-        self.runtime.log.signedIn(profile, session: issued.session.id)
+        self.runtime.log.signedIn(profile, session: issued.session.id, byPasskey: known.passkeyUsed != nil)
         var response = self.response(ending: attempt)
         response.addCookies(self.cookies(of: issued, for: request))
+        let whole = self.whole(attempt.returnPath, on: host, now: request.now)
+        let confirmation = SignedInPage.cookie(
+            after: whole,
+            issued.session,
+            runtime: self.runtime,
+            now: request.now
+        )
+        if let confirmation { response.addCookie(confirmation) }
         if self.runtime.providers.count > 1 {
             let cookie = GatewayCookie.lastProvider(at: self.runtime.publicOrigin)
             response.addCookie(cookie.setting(Base64URL.encode(Array(profile.provider.utf8))))
@@ -422,7 +440,10 @@ extension Endpoints {
         defer { signIns.release() }
         do throws(Failure) {
             let response = try await step()
-            if response.rejection?.reason == .accountCredentials { signIns.failed(request.client, within: bounds) }
+            let reason = response.rejection?.reason
+            if reason == .accountCredentials || reason == .passkeyRejected {
+                signIns.failed(request.client, within: bounds)
+            }
             return response
         } catch {
             if error.kind == .malformedRequest { signIns.failed(request.client, within: bounds) }

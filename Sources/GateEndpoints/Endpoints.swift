@@ -110,6 +110,10 @@ package struct Endpoints: Sendable {
         case .credentials: return try await self.credentials(request)
         case .passkey: return try await self.passkey(request)
         case .passkeys: return try await self.passkeys(request)
+        case .connected:
+            return try await self.withSignInLimits(request) { () throws(Failure) in
+                try await ConnectedEndpoint(runtime: self.runtime).response(to: request)
+            }
         case .passkeyScript: return self.runtime.rendering.script(version: request.query?["v"])
         case .signOut where request.method == .post: return try await self.signOut(request)
         case .signOut: return try await self.signOutPage(request)

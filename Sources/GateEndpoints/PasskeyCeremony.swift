@@ -9,10 +9,12 @@ internal import GateSessions
 struct PasskeyCeremony {
     /// What the page is for.
     enum Purpose: String {
-        /// To add or remove a passkey.
-        case change
-        /// To use one.
+        /// To use a passkey, as a rule asks.
         case use
+        /// To use one before a change.
+        case confirm
+        /// The change; only a user who has confirmed the session gets one.
+        case change
     }
 
     private static let sealing = "passkeys/ceremony"
@@ -24,6 +26,8 @@ struct PasskeyCeremony {
     let purpose: Purpose
     /// The user handle of the request.
     let handle: [UInt8]
+    /// Whether the user had no passkey when the page was made.
+    let isFirst: Bool
     /// Where the browser goes afterwards; nil for the page itself.
     let returnPath: ReturnPath?
     /// The challenge that the response has to have.
@@ -35,29 +39,32 @@ struct PasskeyCeremony {
     init(
         _ purpose: Purpose,
         handle: [UInt8],
+        isFirst: Bool = false,
         returnPath: ReturnPath?,
         of session: Session,
         now: Instant,
         random: RandomBytes
     ) {
-        (self.purpose, self.handle, self.returnPath) = (purpose, handle, returnPath)
+        (self.purpose, self.handle, self.isFirst, self.returnPath) = (purpose, handle, isFirst, returnPath)
         self.challenge = PasskeyChallenge(from: random)
         self.family = session.signInID
         self.expires = now.advanced(by: PasskeyCeremony.lifetime)
     }
 
-    /// Opens the field; nil unless this gateway has sealed it for this sign-in within ten minutes.
-    init?(_ text: String, _ purpose: Purpose, of session: Session, by sealer: Sealer, now: Instant) {
-        guard text.utf8.count <= EndpointRequest.maxBody, let bytes = Base64URL.decode(text),
-            let plain = sealer.open(bytes, for: PasskeyCeremony.sealing),
-            let json = try? JSON(parsing: plain, depth: 1), json["purpose"]?.string == purpose.rawValue,
-            let family = json["family"]?.string, isIdentical(family, session.signInID),
+    /// Opens the field of a form; nil unless this gateway has sealed it.
+    init?(in form: Form?, by sealer: Sealer) {
+        guard let text = form?[PasskeyCeremony.field], text.utf8.count <= EndpointRequest.maxBody,
+            let bytes = Base64URL.decode(text), let plain = sealer.open(bytes, for: PasskeyCeremony.sealing),
+            let json = try? JSON(parsing: plain, depth: 1),
+            let purpose = json["purpose"]?.string.flatMap({ Purpose(rawValue: $0) }),
+            let family = json["family"]?.string,
             let challenge = json["challenge"]?.string.flatMap({ Base64URL.decode($0) })
                 .flatMap({ try? PasskeyChallenge($0) }),
             let handle = json["handle"]?.string.flatMap({ Base64URL.decode($0) }),
-            let expires = json["expires"]?.integer, now < Instant(seconds: expires)
+            let isFirst = json["first"]?.bool, let expires = json["expires"]?.integer
         else { return nil }
-        (self.purpose, self.handle, self.challenge, self.family) = (purpose, handle, challenge, family)
+        (self.purpose, self.handle, self.isFirst, self.challenge) = (purpose, handle, isFirst, challenge)
+        self.family = family
         self.returnPath = json["rd"]?.string.flatMap { ReturnPath($0) }
         self.expires = Instant(seconds: expires)
     }
@@ -67,10 +74,15 @@ struct PasskeyCeremony {
         var members: [String: JSON] = [
             "purpose": .string(self.purpose.rawValue), "family": .string(self.family),
             "challenge": .string(self.challenge.text), "handle": .string(Base64URL.encode(self.handle)),
-            "expires": .int(self.expires.seconds),
+            "first": .bool(self.isFirst), "expires": .int(self.expires.seconds),
         ]
         members["rd"] = self.returnPath.map { .string($0.value) }
         return Base64URL.encode(sealer.seal(JSON.object(members).encoded, for: PasskeyCeremony.sealing))
+    }
+
+    /// Whether it may still be carried out in a session: that of the sign-in on whose page it began.
+    func isCurrent(in session: Session, now: Instant) -> Bool {
+        now < self.expires && isIdentical(self.family, session.signInID)
     }
 
     /// What is spent with a response, so that none counts twice.
@@ -80,15 +92,20 @@ struct PasskeyCeremony {
 extension EndpointRequest {
     /// What the browser returned for the use of a passkey.
     func passkeyAssertion() throws(Failure) -> PasskeyAssertion.Response {
-        let text = self.form?[PasskeyForm.credential] ?? ""
-        guard let json = try? JSON(parsing: text.utf8, depth: 8) else {
-            throw Failure(.passkeyRejected, "the form has no response of a browser")
-        }
+        let json = try self.passkeyResponse()
         do throws(PasskeyError) {
             return try PasskeyAssertion.Response(json)
         } catch {
             throw Failure(.passkeyRejected, error.message)
         }
+    }
+
+    /// What the browser returned, for either ceremony.
+    func passkeyResponse() throws(Failure) -> JSON {
+        guard let json = self.form?[PasskeyForm.credential].flatMap({ try? JSON(parsing: $0.utf8, depth: 8) }) else {
+            throw Failure(.passkeyRejected, "the form has no response of a browser")
+        }
+        return json
     }
 }
 
@@ -98,6 +115,7 @@ extension Failure {
         switch self.reason {
         case .passkeyRejected, .passkeyCloned: .passkeyFailed
         case .passkeyConflict: .passkeyLimit
+        case .passkeyLate: .passkeyLate
         default: nil
         }
     }

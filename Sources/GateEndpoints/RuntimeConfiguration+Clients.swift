@@ -20,6 +20,18 @@ extension RuntimeConfiguration {
         self.routes.first { isIdentical($0.route.audience, audience) }
     }
 
+    /// Whether an app with one of these audiences asks the user of a session for a passkey, at its front page.
+    func needsPasskey(_ session: Session, for audiences: [String], _ address: IPAddress?, now: Instant) -> Bool {
+        var facts = RequestFacts(method: "GET", client: address, time: now, authenticated: session.authenticated)
+        facts.passkeyUsed = session.passkeyUsed
+        return audiences.compactMap { self.route(withAudience: $0) }.contains { route in
+            let path = Array(route.route.path.utf8)
+            let decision = route.route.decision(for: facts, path: path, profile: session.profile)
+            if case .passkeyNeeded = decision { return true }
+            return false
+        }
+    }
+
     /// The audiences of the apps that a user may enter, as far as that does not depend on the request.
     func permitted(_ audiences: [String], to profile: Profile) -> [String] {
         audiences.filter { audience in

@@ -19,10 +19,9 @@ package enum SignInStep: Sendable, Hashable {
     /// Use a passkey.
     case passkey
 
-    /// Whether a public rule for the client's network makes it unnecessary.
+    /// Whether a public rule for the client's network makes it unnecessary; a user with an accepted session stays that user.
     package var opensToNetworks: Bool {
-        if case .recheck = self { return false }
-        return true
+        self == .signIn
     }
 }
 
@@ -62,7 +61,7 @@ package struct SignInRedirect {
             case .signIn: break
             }
         }
-        return self.redirect(to: path, on: origin, route: route, cookies: CookieHeader(of: request))
+        return self.redirect(to: path, on: origin, route: route, cookies: CookieHeader(of: request), step: step)
     }
 
     /// Redirects a browser to the sign-in and then back to a place on an origin of the gateway.
@@ -71,10 +70,11 @@ package struct SignInRedirect {
         on origin: Origin,
         route: RuntimeRoute?,
         cookies: CookieHeader,
-        otherAccount: Bool = false
+        otherAccount: Bool = false,
+        step: SignInStep = .signIn
     ) -> Response {
         guard origin.host == self.runtime.publicOrigin.host else {
-            return self.transferSession(path, on: origin, cookies: cookies, otherAccount: otherAccount)
+            return self.transferSession(path, on: origin, cookies: cookies, otherAccount: otherAccount, step: step)
         }
         return Rendering.redirect(to: self.signInAddress(path, route: route, otherAccount: otherAccount))
     }
@@ -114,10 +114,17 @@ package struct SignInRedirect {
         _ path: ReturnPath,
         on origin: Origin,
         cookies: CookieHeader,
-        otherAccount: Bool
+        otherAccount: Bool,
+        step: SignInStep
     ) -> Response {
         let binding = BrowserBinding(from: self.runtime.random)
-        let request = SessionTransferRequest(origin: origin, path: path, binding: binding, now: self.runtime.clock.now)
+        let request = SessionTransferRequest(
+            origin: origin,
+            path: path,
+            binding: binding,
+            needsPasskey: step == .passkey,
+            now: self.runtime.clock.now
+        )
         let sealed = Form.Field("request", request.sealed(by: self.runtime.sealer))
         let query = Form([sealed] + (otherAccount ? [.selectAccount] : [])).encoded
         var response = Rendering.redirect(to: "\(self.runtime.publicOrigin)/oauth2/handover?\(query)")
@@ -163,7 +170,8 @@ package struct SignInRedirect {
         let path = (isShort ? asked : nil) ?? ReturnPath(route.route.path) ?? .root
         let origin = self.runtime.origin(of: request)
         guard origin.host == self.runtime.publicOrigin.host else {
-            return "\(origin)/oauth2/sign_in?\(Form([Form.Field("rd", path.value)]).encoded)"
+            let page = step == .passkey ? EndpointPath.passkey : .signIn
+            return "\(origin)/oauth2/\(page.rawValue)?\(Form([Form.Field("rd", path.value)]).encoded)"
         }
         return step == .passkey ? self.passkeyAddress(path) : self.signInAddress(path, route: route)
     }

@@ -315,7 +315,7 @@ extension TokenEndpoints {
 
     private func facts(of session: ClientSession, _ client: String, _ more: [String: JSON]) -> [String: JSON] {
         let members: [String: JSON] = [
-            "active": true, "client_id": .string(client), "sub": .string(session.session.profile.user),
+            "active": true, "client_id": .string(client), "sub": .string(session.session.profile.forwardedKey),
             "scope": .string(session.grant.scopes.joined(separator: " ")), "iss": .string(self.issuer.url),
         ]
         return members.merging(more) { $1 }

@@ -105,7 +105,7 @@ package struct IdentityLines: Sendable {
         let claims = AssertionClaims(about: profile, session: session.id, for: route.audience)
         let assertion = try self.signer.sign(claims, at: now)
         let token = identity.providerToken.flatMap { ProviderToken($0, of: session, at: now).text }
-        return try self.lines(assertion, token, as: identity, about: profile.user, now: now) { header in
+        return try self.lines(assertion, token, as: identity, about: profile.forwardedKey, now: now) { header in
             IdentityLines.value(header, of: profile, assertion, identity.settings)
         }
     }
@@ -240,7 +240,7 @@ package struct IdentityLines: Sendable {
             text.isEmpty ? nil : settings.encoding.bytes(of: header.prefix + text, isName: isName)
         }
         return switch header.field {
-        case .user: encoded(profile.user)
+        case .user: encoded(profile.forwardedKey)
         case .email: profile.verifiedEmail.flatMap { encoded("\($0)") }
         case .name: profile.name.flatMap { encoded($0, isName: true) }
         case .preferredUsername: profile.username.flatMap { encoded($0, isName: true) }

@@ -62,7 +62,7 @@ extension Issuer {
         let grant = client.grant
         let id = self.random.token(16)
         var claims: [String: JSON] = [
-            "sub": .string(client.session.profile.user), "client_id": .string(grant.client),
+            "sub": .string(client.session.profile.forwardedKey), "client_id": .string(grant.client),
             "scope": .string((scopes ?? grant.scopes).joined(separator: " ")), "iat": .int(now.seconds),
             "exp": .int(now.advanced(by: lifetime).seconds), "jti": .string(id),
             "grant": .string(client.ticket.masked(for: id, by: self.sealer)),

@@ -11,7 +11,7 @@ extension Profile {
     ///
     /// OpenID Connect Core §5.1 and §5.4. `sub` is the user key, the same for all clients and apps.
     package func claims(for scopes: [String]) -> [String: JSON] {
-        var claims: [String: JSON] = ["sub": .string(self.user)]
+        var claims: [String: JSON] = ["sub": .string(self.forwardedKey)]
         if scopes.contains("profile") {
             claims["name"] = self.name.map(JSON.string)
             claims["preferred_username"] = self.username.map(JSON.string)

@@ -184,7 +184,7 @@ extension Issuer {
             ? ["client_id": .string(client.id), "scope": .string(exchange.scopes.joined(separator: " "))]
             : profile.claims(for: exchange.scopes)
         switch client.tokenSubject {
-        case .user: claims["sub"] = .string(profile.user)
+        case .user: claims["sub"] = .string(profile.forwardedKey)
         case .email:
             guard profile.emailVerified, let email = profile.email else {
                 throw OAuthError(

@@ -70,6 +70,10 @@ package enum PageName: String, CaseIterable, Sendable {
     case passkey
     /// The passkeys of a user.
     case passkeys
+    /// The connected accounts of a user.
+    case connected
+    /// Whether an account is to be connected.
+    case connect
 
     /// The name of the file in `pages.templates`.
     package var file: String { "\(self.rawValue).mustache" }

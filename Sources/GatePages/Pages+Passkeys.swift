@@ -38,6 +38,23 @@ extension Pages {
         <p role="alert" data-error="unsupported" hidden>{{t.passkey_unsupported}}</p>
         """
 
+    /// How a user confirms the session.
+    static let confirmation = """
+        {{#usesPasskey}}
+        <form method="post" action="{{action}}" data-passkey="{{request}}" data-options="{{options}}">
+        {{#hidden}}<input type="hidden" name="{{field}}" value="{{sealed}}">{{/hidden}}
+        <input type="hidden" name="{{credentialField}}">
+        <button class="button primary">{{t.passkey_use}}</button>
+        \(noScript)
+        \(passkeyErrors)
+        </form>
+        <script src="{{script}}" defer></script>
+        {{/usesPasskey}}
+        {{#signsIn}}
+        <p><a class="button primary" href="{{confirmation}}"><span>{{t.passkeys_confirm_button}}</span></a></p>
+        {{/signsIn}}
+        """
+
     private static let noScript = "<noscript><p>{{t.passkey_no_script}}</p></noscript>"
 
     private static let passkeyTemplate = PageTemplate(
@@ -101,7 +118,7 @@ extension Pages {
         {{^mayChange}}
         <section>
         <p>{{t.passkeys_confirm}}</p>
-        <p><a class="button primary" href="{{confirmation}}"><span>{{t.passkeys_confirm_button}}</span></a></p>
+        \(confirmation)
         {{#hasPasskeys}}<p class="fine">{{t.passkeys_lost}}</p>{{/hasPasskeys}}
         </section>
         {{/mayChange}}

@@ -5,7 +5,7 @@ extension Pages {
     static let builtIn: [PageName: PageTemplate] = [
         .frame: frame, .signIn: signIn, .signOut: signOut, .signedOut: signedOut, .error: error, .apps: apps,
         .account: account, .consent: consent, .device: device, .deviceConsent: deviceConsent, .deviceDone: deviceDone,
-    ].merging(accounts) { $1 }.merging(passkeyTemplates) { $1 }
+    ].merging(accounts) { $1 }.merging(passkeyTemplates) { $1 }.merging(connectedTemplates) { $1 }
 
     private static let frame = PageTemplate(
         """
@@ -183,6 +183,7 @@ extension Pages {
         <p>{{t.data_text}}</p>
         </section>
         <p class="fine">{{#hasCredentials}}<a href="{{credentialsAddress}}">{{t.credentials_title}}</a> · {{/hasCredentials}}\
+        {{#hasConnectedPage}}<a href="{{connectedAddress}}">{{t.connected_title}}</a> · {{/hasConnectedPage}}\
         {{#hasPasskeyPage}}<a href="{{passkeysAddress}}">{{t.passkeys_title}}</a> · {{/hasPasskeyPage}}\
         <a href="{{appsAddress}}">{{t.show_apps}}</a></p>
 

@@ -37,12 +37,14 @@ extension Pages {
         apps: String,
         credentials: String? = nil,
         passkeys: String? = nil,
+        connected: String? = nil,
         in language: PageLanguage
     ) -> String {
         var values = view.values(of: profile, provider: provider, in: language)
         values["appsAddress"] = apps
         (values["credentialsAddress"], values["hasCredentials"]) = (credentials ?? "", credentials != nil)
         (values["passkeysAddress"], values["hasPasskeyPage"]) = (passkeys ?? "", passkeys != nil)
+        (values["connectedAddress"], values["hasConnectedPage"]) = (connected ?? "", connected != nil)
         return self.render(.account, title: language.template(.accountTitle), values, in: language, isWide: true)
     }
 }

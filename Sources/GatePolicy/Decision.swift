@@ -119,8 +119,8 @@ extension Route {
             decision = rules.decision(for: request, path.span, guardsSpellings: guardsSpellings)
         }
         switch decision {
-        case .signInNeeded, .authenticationNeeded, .passkeyNeeded: break
-        case .openToAll, .openToNetwork, .admitted, .denied: return decision
+        case .signInNeeded, .authenticationNeeded: break
+        case .openToAll, .openToNetwork, .admitted, .passkeyNeeded, .denied: return decision
         }
         guard let client = request.client else { return decision }
         return self.networkDecision(client, method: request.method, path.span, guardsSpellings: guardsSpellings)

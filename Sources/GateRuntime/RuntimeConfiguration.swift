@@ -42,6 +42,8 @@ package final class RuntimeConfiguration: Sendable {
     package let sessions: SessionManager
     /// The passkeys of the users; nil if they are off.
     package let passkeys: Passkeys?
+    /// The accounts that users have connected; nil if that is off.
+    package let connections: AccountConnections?
     /// Seals cookies and codes.
     package let sealer: Sealer
     /// Writes the identity lines of a user.
@@ -123,6 +125,7 @@ package final class RuntimeConfiguration: Sendable {
         }
         self.sessions = parts.sessions
         self.passkeys = parts.passkeys
+        self.connections = parts.connections
         self.sealer = parts.sealer
         self.identity = IdentityLines(signer: parts.signer)
         self.keys = parts.keys
@@ -451,6 +454,8 @@ package struct RuntimeParts {
     package var pages = Pages()
     /// The passkeys of the users; nil if they are off.
     package var passkeys: Passkeys?
+    /// The accounts that users have connected; nil if that is off.
+    package var connections: AccountConnections?
 
     /// Parts with default limits.
     package init(

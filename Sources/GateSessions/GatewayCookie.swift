@@ -71,6 +71,11 @@ package struct GatewayCookie: Sendable, Hashable {
         GatewayCookie(GatewayCookie.lastProviderBase, at: origin, seconds: 400 * 86_400)
     }
 
+    /// The cookie of a sign-in that confirms the session for one change, for ten minutes.
+    package static func confirmation(at origin: Origin) -> GatewayCookie {
+        GatewayCookie(GatewayCookie.confirmationBase, at: origin, seconds: 600)
+    }
+
     /// The cookie that marks a browser from which the user of a local account has signed in.
     package static func device(at origin: Origin, for time: Duration) -> GatewayCookie {
         GatewayCookie(GatewayCookie.deviceBase, at: origin, seconds: Int(time.components.seconds))
@@ -135,6 +140,7 @@ extension GatewayCookie {
     fileprivate static let lastProviderBase = "gatehouse-provider"
     fileprivate static let signOutBase = "gatehouse-sign-out"
     fileprivate static let deviceBase = "gatehouse-device"
+    fileprivate static let confirmationBase = "gatehouse-confirmed"
 
     private static let maxDeletions = 16
 

@@ -126,6 +126,7 @@ extension Profile {
         [
             ("tenant", \.tenant), ("username", \.username), ("name", \.name), ("given_name", \.givenName),
             ("family_name", \.familyName), ("email", \.email), ("picture", \.picture), ("locale", \.locale),
+            ("connected_key", \.connectedKey),
         ]
     }
 

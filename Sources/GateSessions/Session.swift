@@ -50,11 +50,13 @@ package struct Session: Sendable, Hashable {
     /// When the user last authenticated: as the provider reports it, else at a sign-in that asked for a limit; nil if unknown.
     package var authenticated: Instant? { self.profile.authTime }
 
-    /// Takes over what the provider returned at a re-check; the time of the authentication stays where it returned none.
+    /// Takes over what the provider returned at a re-check; the time of the authentication stays where it returned none, and the key
+    /// for apps in any case.
     mutating func replaceProfile(by profile: Profile) {
-        let time = self.profile.authTime
+        let (time, key) = (self.profile.authTime, self.profile.connectedKey)
         self.profile = profile
         self.profile.authTime = profile.authTime ?? time
+        self.profile.connectedKey = key
     }
 
     /// The key of the family in the store and the revocation feed.

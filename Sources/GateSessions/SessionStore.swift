@@ -118,6 +118,8 @@ package struct StoreEntry: Sendable, Hashable {
         case accountName = "account_name"
         /// The passkeys of a user.
         case passkeys
+        /// The accounts that a user has connected.
+        case connection
     }
 
     /// The end of an entry that does not expire.

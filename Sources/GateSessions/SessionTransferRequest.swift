@@ -16,13 +16,22 @@ package struct SessionTransferRequest: Sendable, Hashable {
     package let binding: [UInt8]
     /// When the request expires.
     package let expires: Instant
+    /// The time since which the user must have used a passkey, as a rule asks; nil if none does.
+    package let passkeySince: Instant?
 
     /// A request that is valid for ten minutes.
-    package init(origin: Origin, path: ReturnPath, binding: BrowserBinding, now: Instant) {
+    package init(
+        origin: Origin,
+        path: ReturnPath,
+        binding: BrowserBinding,
+        needsPasskey: Bool = false,
+        now: Instant
+    ) {
         self.origin = origin
         self.path = path
         self.binding = binding.hash
         self.expires = now.advanced(by: SessionTransferRequest.lifetime)
+        self.passkeySince = needsPasskey ? now : nil
     }
 
     /// Opens a request that this gateway sealed and that has not expired; nil for everything else.
@@ -41,14 +50,16 @@ package struct SessionTransferRequest: Sendable, Hashable {
         self.path = path
         self.binding = binding
         self.expires = Instant(seconds: expires)
+        self.passkeySince = json["passkey"]?.integer.map(Instant.init(seconds:))
     }
 
     /// The request as text for a URL.
     package func sealed(by sealer: Sealer) -> String {
-        let members: [String: JSON] = [
+        var members: [String: JSON] = [
             "origin": .string("\(self.origin)"), "path": .string(self.path.value),
             "binding": .string(Base64URL.encode(self.binding)), "expires": .int(self.expires.seconds),
         ]
+        members["passkey"] = self.passkeySince.map { .int($0.seconds) }
         return sealer.sealText(members, for: SessionTransferRequest.purpose)
     }
 }

@@ -69,8 +69,8 @@ struct RemovePasskeys: ParsableCommand {
             members["id"] = self.id.map(JSON.string)
             let result = try client.post("/v1/passkeys/remove", members)
             guard !self.json else { return printLine(result.pretty()) }
-            let count = result["removed"]?.integer ?? 0
-            printError("removed \(count) of \(PrintableText.escaped(self.user)); sessions go on")
+            let removed = self.id == nil ? "the passkeys" : "a passkey"
+            printError("removed \(removed) of \(PrintableText.escaped(self.user)); sessions go on")
         }
     }
 }

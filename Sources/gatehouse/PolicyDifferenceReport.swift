@@ -61,7 +61,10 @@ struct PolicyDifferenceReport {
             "\(self.count(app, "losers")) of \(self.count(app, "holders")) users lose access, "
             + "\(self.count(app, "gainers")) gain it"
         let again = self.count(app, "authenticate")
-        let rest = again > 0 ? ", \(again) must authenticate again" : ""
+        let less = self.count(app, "authenticate_less")
+        let rest =
+            (again > 0 ? ", \(again) must authenticate again" : "")
+            + (less > 0 ? ", \(less) need not authenticate again any more" : "")
         switch app["kind"]?.string {
         case "added": return "new; \(counts)\(rest)"
         case "removed": return "gone; \(counts)\(rest)"

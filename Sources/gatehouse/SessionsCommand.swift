@@ -243,7 +243,7 @@ struct UsersCommand: ParsableCommand {
         discussion: "Local accounts are those of a provider of type local. See docs/accounts.md.",
         subcommands: [
             ListUsers.self, AddAccount.self, ShowAccount.self, SetAccount.self, DisableAccount.self, EnableAccount.self,
-            ResetAccount.self, RemoveAccount.self, ImportAccounts.self,
+            ResetAccount.self, RemoveAccount.self, ImportAccounts.self, ListConnections.self, DisconnectAccount.self,
         ]
     )
 }

@@ -79,7 +79,7 @@ def completed(block):
 
 PARTS = [
     "forward-auth", "sessions", "compatibility", "hosts", "websockets", "logs", "administration", "credentials", "mcp",
-    "accounts", "pages",
+    "accounts", "pages", "passkeys", "connected-accounts",
 ]
 
 

@@ -28,7 +28,8 @@ import Testing
         let keys = schema["properties"]?.object?.keys.sorted()
         #expect(
             keys == [
-                "apps", "assertion", "clients", "defaults", "gateway", "include", "issuers", "logs", "pages",
+                "apps", "assertion", "clients", "connected_accounts", "defaults", "gateway", "include", "issuers",
+                "logs", "pages",
                 "passkeys", "providers", "rules", "service_tokens", "sessions",
             ]
         )

@@ -200,6 +200,16 @@ import Testing
         let app = try self.only(try self.app(), new, [self.user("fresh"), old])
         #expect(app.losers == 0 && app.renewals == 1 && app.rows.map(\.change) == [.renew])
         #expect(app.rows[0].examples == ["google:old"])
+        let back = try self.only(new, try self.app(), [self.user("fresh"), old])
+        #expect(back.gainers == 0 && back.relaxations == 1 && back.rows.map(\.change) == [.relax])
+    }
+
+    @Test func `a rule that asks for a passkey is reported when it comes and when it goes`() throws {
+        let asking = try self.app(allow: [(5, { $0.request = [.passkey(within: nil)] })])
+        let came = try self.only(try self.app(), asking, self.staff(2))
+        #expect(came.renewals == 2 && came.losers == 0 && came.rows.map(\.change) == [.renew])
+        let went = try self.only(asking, try self.app(), self.staff(2))
+        #expect(went.relaxations == 2 && went.gainers == 0 && went.rows.map(\.change) == [.relax])
     }
 
     @Test func `public rules change access without a session, apart from users`() throws {

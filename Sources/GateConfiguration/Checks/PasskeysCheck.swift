@@ -20,7 +20,6 @@ struct PasskeysCheck {
             self.rejectRules(&reading)
             return nil
         }
-        self.checkStore(passkeys.mark, &reading)
         do throws(PasskeyError) {
             let organization = self.draft.pages?.settings.organization
             return try passkeys.relyingParty(at: self.publicURL, organization: organization)
@@ -40,23 +39,6 @@ struct PasskeysCheck {
             let asks = entry.request.contains { if case .passkey = $0 { true } else { false } }
             guard asks, let place = entry.place, let mark = reading.mark(of: place) else { continue }
             reading.error("'authenticated: passkey' needs passkeys; add 'passkeys: {}' to the file", at: mark)
-        }
-    }
-
-    private func checkStore(_ mark: YAMLMark, _ reading: inout DecodingContext) {
-        switch self.draft.sessions?.store {
-        case .cookie?:
-            let reason = "it keeps no passkeys"
-            reading.error(
-                "'passkeys' need another 'sessions.store' than 'cookie:': \(reason); use 'sqlite:' or 'redis:'",
-                at: mark
-            )
-        case .memory?:
-            reading.warning(
-                "with 'sessions.store: memory:' the passkeys end with the process; use 'sqlite:' or 'redis:'",
-                at: mark
-            )
-        case .sqlite?, .redis?, nil: break
         }
     }
 }

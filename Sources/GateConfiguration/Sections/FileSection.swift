@@ -13,6 +13,7 @@ struct FileDraft: Sendable {
     var logs: LogSettings?
     var pages: PagesDraft?
     var passkeys: PasskeysDraft?
+    var connectedAccounts: ConnectedAccountsDraft?
     var include: [String]?
     var providers: [Named<ProviderDraft>]?
     var issuers: [Named<IssuerDraft>]?
@@ -72,6 +73,13 @@ extension Mapping<FileDraft> {
                 Mapping<PasskeysDraft>.passkeys.shape,
                 .init(default: .words("off")),
                 "Passkeys of users, to sign in with local accounts and for `authenticated: passkey`."
+            ),
+            Key(
+                "connected_accounts",
+                \.connectedAccounts,
+                Mapping<ConnectedAccountsDraft>.connectedAccounts.shape,
+                .init(default: .words("off")),
+                "Accounts at several providers that a user connects."
             ),
             Key(
                 "include",

@@ -55,9 +55,11 @@ extension Failure {
         case accountLink
         case accountNameTaken
         case accountUnreadable
+        case accountConnected
         case passkeyRejected
         case passkeyCloned
         case passkeyConflict
+        case passkeyLate
         case clientRequest
         case clientRejected
 
@@ -805,6 +807,18 @@ extension Failure.Reason {
                     removed, or the store is a copy from another gateway. Nothing is overwritten. See [keys.md](keys.md).
                     """
             )
+        case .accountConnected:
+            Entry(
+                "account.connected",
+                .forbidden,
+                .signIn,
+                status: 409,
+                page: .accountNotConnected,
+                documentation: """
+                    An account was not connected with that of the session: it is connected with others, is the same one, is one too \
+                    many, or the session in which the user began has ended. See [connected-accounts.md](connected-accounts.md).
+                    """
+            )
         case .passkeyRejected:
             Entry(
                 "passkey.rejected",
@@ -842,6 +856,17 @@ extension Failure.Reason {
                 documentation: """
                     A passkey was not added: the user has as many as are allowed, has added this one before, or has added \
                     the first one in another window at the same time.
+                    """
+            )
+        case .passkeyLate:
+            Entry(
+                "passkey.late",
+                .forbidden,
+                .signIn,
+                page: .passkeyNotAccepted,
+                documentation: """
+                    A form about passkeys was open for more than ten minutes, was sent before, or is of an earlier sign-in. The \
+                    page has a new one.
                     """
             )
         case .clientRequest:

@@ -48,6 +48,7 @@ extension Failure.Page {
     static let returnPathLost = Self("return_path_lost", [.apps])
     static let notSignedIn = Self("not_signed_in", [.otherAccount])
     static let linkOver = Self("link_over", [.signInAgain])
+    static let accountNotConnected = Self("account_not_connected", [.apps], namesUser: true)
     static let passkeyNotAccepted = Self("passkey_not_accepted", [.signInAgain])
     static let providerInteraction = Self("provider_interaction", [.signInAgain])
     static let accessDenied = Self("access_denied", [.otherAccount, .signOut, .apps], namesUser: true)

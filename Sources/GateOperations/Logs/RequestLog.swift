@@ -132,12 +132,11 @@ package struct RequestLog: Sendable {
         )
     }
 
-    /// A user signed in.
-    package func signedIn(_ profile: Profile, session: String) {
-        self.audit.info(
-            "signed in",
-            metadata: ["user": "\(RequestLog.plain(profile.user))", "session": "\(session)"]
-        )
+    /// A user signed in; with a passkey, or with what the provider asks for.
+    package func signedIn(_ profile: Profile, session: String, byPasskey: Bool = false) {
+        var metadata: Logger.Metadata = ["user": "\(RequestLog.plain(profile.user))", "session": "\(session)"]
+        if byPasskey { metadata["method"] = "passkey" }
+        self.audit.info("signed in", metadata: metadata)
     }
 
     /// The user of a local account has changed how they sign in.

@@ -109,6 +109,10 @@ extension Failure.Page {
             "You are not signed in",
             "The sign-in was cancelled, or this account may not be used here."
         ),
+        "account_not_connected": (
+            "The account was not connected",
+            "It is the one that you are signed in with, is connected with others, or you signed out meanwhile."
+        ),
         "passkey_not_accepted": (
             "The passkey was not accepted",
             """

@@ -180,6 +180,12 @@ extension Failure.Page {
             "Cela ne fonctionne pas ici",
             "La passerelle n’accepte pas ce type de requête."
         ),
+        "account_not_connected": (
+            "Le compte n’a pas été associé",
+            """
+            C’est le compte de cette connexion, il est associé à d’autres, ou vous vous êtes déconnecté entre-temps.
+            """
+        ),
         "passkey_not_accepted": (
             "La clé d’accès n’a pas été acceptée",
             """

@@ -196,6 +196,13 @@ extension Failure.Page {
             "Das geht hier nicht",
             "Das Gateway nimmt diese Art von Anfrage nicht an."
         ),
+        "account_not_connected": (
+            "Das Konto wurde nicht verbunden",
+            """
+            Es ist das Konto Ihrer Anmeldung selbst, ist schon mit anderen verbunden, oder Sie haben sich inzwischen \
+            abgemeldet.
+            """
+        ),
         "passkey_not_accepted": (
             "Der Passkey wurde nicht akzeptiert",
             """

@@ -171,6 +171,10 @@ extension Failure.Page {
             "Eso no funciona aquí",
             "La pasarela no acepta este tipo de solicitud."
         ),
+        "account_not_connected": (
+            "No se vinculó la cuenta",
+            "Es la cuenta de esta sesión, está vinculada con otras o cerraste la sesión mientras tanto."
+        ),
         "passkey_not_accepted": (
             "No se aceptó la clave de acceso",
             """

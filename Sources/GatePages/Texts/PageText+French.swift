@@ -220,5 +220,43 @@ extension PageText {
         connecte une fois. Ils ne sont affichés que maintenant.
         """,
         .recoveryKept: "Je les ai notés",
+        .connectedTitle: "Comptes associés",
+        .connectedFirst:
+            """
+        Les applications vous connaissent par votre premier compte, quel que soit celui avec lequel vous vous \
+        connectez.
+        """,
+        .connectedUsed:
+            """
+        Ces comptes sont les vôtres. Les applications vous connaissent par le compte avec lequel vous vous \
+        connectez.
+        """,
+        .connectedHere: "cette connexion",
+        .connectedMain: "premier compte",
+        .connectedAdded: "associé le {{added}}",
+        .connectedRemove: "Dissocier",
+        .connectedAdd: "Associer un autre compte",
+        .connectedConfirm: "Pour associer ou dissocier un compte, confirmez d’abord votre identité.",
+        .connectedChanged: "Vos comptes associés ont été modifiés.",
+        .connectTitle: "Associer ce compte ?",
+        .connectText: "Vous venez de vous connecter en tant que <strong>{{name}}</strong> avec {{provider}}.",
+        .connectFirst:
+            """
+        Ensuite, quand vous vous connecterez avec ce compte, les applications vous connaîtront par votre premier \
+        compte et non plus par celui-ci.
+        """,
+        .connectWarning: "Ne l’associez que s’il vous appartient : avec lui, on se connecte à votre place.",
+        .connectAllow: "Associer",
+        .connectFailed:
+            """
+        Le compte n’a pas été associé : il l’est déjà ailleurs, est celui de cette connexion, ou le nombre \
+        permis est atteint.
+        """,
+        .passkeyLate: "La page est restée ouverte trop longtemps. Réessayez.",
+        .credentialsPasskeys:
+            """
+        Votre mot de passe est modifié et vous êtes déconnecté partout. Vos clés d’accès vous connectent \
+        toujours : supprimez celles que vous ne connaissez pas.
+        """,
     ]
 }

@@ -213,5 +213,35 @@ extension PageText {
         an. Sie werden nur jetzt angezeigt.
         """,
         .recoveryKept: "Ich habe sie notiert",
+        .connectedTitle: "Verbundene Konten",
+        .connectedFirst: "Apps kennen Sie unter Ihrem ersten Konto, mit welchem Ihrer Konten Sie sich auch anmelden.",
+        .connectedUsed: "Diese Konten gehören Ihnen. Apps kennen Sie unter dem Konto, mit dem Sie sich anmelden.",
+        .connectedHere: "diese Anmeldung",
+        .connectedMain: "erstes Konto",
+        .connectedAdded: "verbunden am {{added}}",
+        .connectedRemove: "Trennen",
+        .connectedAdd: "Weiteres Konto verbinden",
+        .connectedConfirm: "Um ein Konto zu verbinden oder zu trennen, bestätigen Sie zuerst, dass Sie es sind.",
+        .connectedChanged: "Ihre verbundenen Konten sind geändert.",
+        .connectTitle: "Dieses Konto verbinden?",
+        .connectText: "Sie haben sich gerade als <strong>{{name}}</strong> mit {{provider}} angemeldet.",
+        .connectFirst:
+            """
+        Danach kennen Apps Sie unter Ihrem ersten Konto, wenn Sie sich mit diesem anmelden, und nicht mehr unter \
+        diesem selbst.
+        """,
+        .connectWarning: "Verbinden Sie es nur, wenn es Ihr eigenes ist: Mit ihm meldet man sich als Sie an.",
+        .connectAllow: "Verbinden",
+        .connectFailed:
+            """
+        Das Konto wurde nicht verbunden: Es ist anderswo verbunden, ist das der Anmeldung selbst, oder es sind \
+        zu viele.
+        """,
+        .passkeyLate: "Die Seite war zu lange offen. Versuchen Sie es noch einmal.",
+        .credentialsPasskeys:
+            """
+        Ihr Passwort ist geändert, und Sie sind überall abgemeldet. Ihre Passkeys melden Sie weiterhin an: \
+        Entfernen Sie die, die Sie nicht kennen.
+        """,
     ]
 }

@@ -189,5 +189,32 @@ extension PageText {
         sesión una vez. Solo se muestran ahora.
         """,
         .recoveryKept: "Los he apuntado",
+        .connectedTitle: "Cuentas vinculadas",
+        .connectedFirst: "Las aplicaciones te conocen por tu primera cuenta, inicies sesión con la que inicies.",
+        .connectedUsed: "Estas cuentas son tuyas. Las aplicaciones te conocen por la cuenta con la que inicias sesión.",
+        .connectedHere: "esta sesión",
+        .connectedMain: "primera cuenta",
+        .connectedAdded: "vinculada el {{added}}",
+        .connectedRemove: "Desvincular",
+        .connectedAdd: "Vincular otra cuenta",
+        .connectedConfirm: "Para vincular o desvincular una cuenta, confirma primero que eres tú.",
+        .connectedChanged: "Tus cuentas vinculadas han cambiado.",
+        .connectTitle: "¿Vincular esta cuenta?",
+        .connectText: "Acabas de iniciar sesión como <strong>{{name}}</strong> con {{provider}}.",
+        .connectFirst:
+            """
+        A partir de entonces, cuando inicies sesión con esta cuenta, las aplicaciones te conocerán por tu \
+        primera cuenta y ya no por esta.
+        """,
+        .connectWarning: "Vincúlala solo si es tuya: con ella se inicia sesión en tu nombre.",
+        .connectAllow: "Vincular",
+        .connectFailed:
+            "No se vinculó la cuenta: está vinculada en otro lugar, es la de esta sesión o ya hay demasiadas.",
+        .passkeyLate: "La página estuvo abierta demasiado tiempo. Inténtalo de nuevo.",
+        .credentialsPasskeys:
+            """
+        Tu contraseña ha cambiado y se cerró la sesión en todas partes. Tus claves de acceso siguen iniciando \
+        sesión: elimina las que no conozcas.
+        """,
     ]
 }

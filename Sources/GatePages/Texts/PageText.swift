@@ -216,6 +216,8 @@ package enum PageText: String, CaseIterable, Sendable {
     case credentialsDone = "credentials_done"
     /// “The password is changed, and you are signed out everywhere. Sign in with the new one”.
     case credentialsChanged = "credentials_changed"
+    /// “Your password is changed, and you are signed out everywhere. Your passkeys still sign you in: remove those that you do not know”.
+    case credentialsPasskeys = "credentials_passkeys"
     /// “Codes at sign-in”.
     case factorTitle = "factor_title"
     /// “An authenticator app is set up. You have {{left}} recovery codes left”.
@@ -262,6 +264,8 @@ package enum PageText: String, CaseIterable, Sendable {
     case passkeyFailed = "passkey_failed"
     /// “This passkey cannot be added: you have it already, or have as many as are allowed”.
     case passkeyLimit = "passkey_limit"
+    /// “The page was open for too long. Try once more”.
+    case passkeyLate = "passkey_late"
     /// “Your passkeys”.
     case passkeysTitle = "passkeys_title"
     /// “With a passkey your device confirms that it is you, by fingerprint, face or PIN. Nothing of that leaves the device”.
@@ -286,6 +290,38 @@ package enum PageText: String, CaseIterable, Sendable {
     case passkeysLost = "passkeys_lost"
     /// “Your passkeys have changed”.
     case passkeysChanged = "passkeys_changed"
+    /// “Connected accounts”.
+    case connectedTitle = "connected_title"
+    /// “Apps know you by your first account, whichever of your accounts you sign in with”.
+    case connectedFirst = "connected_first"
+    /// “These accounts are yours. Apps know you by the account that you sign in with”.
+    case connectedUsed = "connected_used"
+    /// “this sign-in”.
+    case connectedHere = "connected_here"
+    /// “first account”.
+    case connectedMain = "connected_main"
+    /// “connected {{added}}”.
+    case connectedAdded = "connected_added"
+    /// “Disconnect”.
+    case connectedRemove = "connected_remove"
+    /// “Connect another account”.
+    case connectedAdd = "connected_add"
+    /// “To connect or disconnect an account, confirm first that it is you”.
+    case connectedConfirm = "connected_confirm"
+    /// “Your connected accounts have changed”.
+    case connectedChanged = "connected_changed"
+    /// “Connect this account?”.
+    case connectTitle = "connect_title"
+    /// “You have just signed in as <strong>{{name}}</strong> with {{provider}}”.
+    case connectText = "connect_text"
+    /// “From then on apps know you by your first account when you sign in with this one, and no longer by this one itself”.
+    case connectFirst = "connect_first"
+    /// “Connect it only if it is your own: with it one signs in as you”.
+    case connectWarning = "connect_warning"
+    /// “Connect”.
+    case connectAllow = "connect_allow"
+    /// “The account was not connected: it is connected elsewhere, is the one you are signed in with, or is one too many”.
+    case connectFailed = "connect_failed"
     /// “Keep these codes”.
     case recoveryTitle = "recovery_title"
     /// “The authenticator app is set up. If you lose it, each of these codes signs you in once. They are …”.
@@ -466,5 +502,35 @@ extension PageText {
         shown only now.
         """,
         .recoveryKept: "I have written them down",
+        .connectedTitle: "Connected accounts",
+        .connectedFirst: "Apps know you by your first account, whichever of your accounts you sign in with.",
+        .connectedUsed: "These accounts are yours. Apps know you by the account that you sign in with.",
+        .connectedHere: "this sign-in",
+        .connectedMain: "first account",
+        .connectedAdded: "connected {{added}}",
+        .connectedRemove: "Disconnect",
+        .connectedAdd: "Connect another account",
+        .connectedConfirm: "To connect or disconnect an account, confirm first that it is you.",
+        .connectedChanged: "Your connected accounts have changed.",
+        .connectTitle: "Connect this account?",
+        .connectText: "You have just signed in as <strong>{{name}}</strong> with {{provider}}.",
+        .connectFirst:
+            """
+        From then on apps know you by your first account when you sign in with this one, and no longer by this \
+        one itself.
+        """,
+        .connectWarning: "Connect it only if it is your own: with it one signs in as you.",
+        .connectAllow: "Connect",
+        .connectFailed:
+            """
+        The account was not connected: it is connected elsewhere, is the one you are signed in with, or is one \
+        too many.
+        """,
+        .passkeyLate: "The page was open for too long. Try once more.",
+        .credentialsPasskeys:
+            """
+        Your password is changed, and you are signed out everywhere. Your passkeys still sign you in: remove \
+        those that you do not know.
+        """,
     ]
 }

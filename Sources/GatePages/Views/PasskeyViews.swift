@@ -59,44 +59,44 @@ package struct PasskeysView {
         }
     }
 
-    /// The passkeys.
-    package let passkeys: [Passkey]
-    /// The form that adds one; nil as long as the user has to confirm the sign-in.
-    package let form: PasskeyForm?
-    /// Where the user does that.
-    package let confirmation: String
-    /// The name that a new one gets unless the user types another.
-    package let suggestedName: String
-    /// Whether they have just changed.
-    package let hasChanged: Bool
-    /// The page of the account.
-    package let account: String
+    /// What a user may do on the page.
+    package enum State {
+        /// Add a passkey by a form, and remove others.
+        case confirmed(PasskeyForm)
+        /// Use a passkey first.
+        case usesPasskey(PasskeyForm)
+        /// Sign in first; with a remark about what was sent.
+        case signsIn(address: String, remark: PageRemark?)
+    }
+
+    private let passkeys: [Passkey]
+    private let state: State
+    private let suggestedName: String
+    private let hasChanged: Bool
+    private let account: String
 
     /// - Parameters:
     ///   - passkeys: The passkeys.
-    ///   - form: The form that adds one; nil as long as the user has to confirm the sign-in.
-    ///   - confirmation: Where the user does that.
+    ///   - state: What the user may do.
     ///   - suggestedName: The name that a new one gets unless the user types another.
     ///   - hasChanged: Whether they have just changed.
     ///   - account: The page of the account.
     package init(
         _ passkeys: [Passkey],
-        form: PasskeyForm?,
-        confirmation: String,
+        _ state: State,
         suggestedName: String,
         hasChanged: Bool,
         account: String
     ) {
-        (self.passkeys, self.form, self.confirmation) = (passkeys, form, confirmation)
+        (self.passkeys, self.state) = (passkeys, state)
         (self.suggestedName, self.hasChanged, self.account) = (suggestedName, hasChanged, account)
     }
 
     /// The values of a template.
     func values(in language: PageLanguage) -> [String: Any] {
         let values: [String: Any] = [
-            "hasPasskeys": !self.passkeys.isEmpty, "mayChange": self.form != nil, "confirmation": self.confirmation,
-            "suggested": self.suggestedName, "hasChanged": self.hasChanged, "accountAddress": self.account,
-            "nameField": PasskeyForm.name, "removeField": PasskeyForm.removed,
+            "hasPasskeys": !self.passkeys.isEmpty, "suggested": self.suggestedName, "hasChanged": self.hasChanged,
+            "accountAddress": self.account, "nameField": PasskeyForm.name, "removeField": PasskeyForm.removed,
             "passkeys": self.passkeys.map { passkey in
                 [
                     "id": passkey.id, "name": passkey.name, "added": passkey.added.pageText,
@@ -104,7 +104,26 @@ package struct PasskeysView {
                 ] as [String: Any]
             },
         ]
-        let form = self.form?.values(in: language) ?? AccountForm(action: "", hidden: []).values(in: language)
+        return self.state.values(in: language).merging(values) { $1 }
+    }
+}
+
+extension PasskeysView.State {
+    /// The values of a template.
+    func values(in language: PageLanguage) -> [String: Any] {
+        var values: [String: Any] = ["mayChange": false, "usesPasskey": false, "signsIn": false, "confirmation": ""]
+        let form: [String: Any]
+        switch self {
+        case .confirmed(let asked):
+            values["mayChange"] = true
+            form = asked.values(in: language)
+        case .usesPasskey(let asked):
+            values["usesPasskey"] = true
+            form = asked.values(in: language)
+        case .signsIn(let address, let remark):
+            (values["signsIn"], values["confirmation"]) = (true, address)
+            form = AccountForm(action: "", hidden: [], remark: remark).values(in: language)
+        }
         return form.merging(values) { $1 }
     }
 }

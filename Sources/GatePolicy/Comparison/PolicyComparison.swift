@@ -157,13 +157,14 @@ package struct PolicyComparison: Sendable {
             if result.changes.contains(.lose) { app.losers += users }
             if result.changes.contains(.gain) { app.gainers += users }
             if result.changes.contains(.renew) { app.renewals += users }
+            if result.changes.contains(.relax) { app.relaxations += users }
             for (key, requests) in result.rows {
                 guard let first = requests.first, let index = self.index(of: key, first: first) else { continue }
                 self.rows[index].users += users
                 self.rows[index].requests = max(self.rows[index].requests, requests.count)
                 guard let part else { continue }
                 self.rowsOf[part, default: []].append(index)
-                if key.change != .renew { self.changed.insert(part) }
+                if key.change == .lose || key.change == .gain { self.changed.insert(part) }
             }
         }
 
@@ -236,6 +237,8 @@ private struct UserResult {
         case (false, true): change = .gain
         case (true, true) where old.decision?.isAdmission ?? false && new.decision?.isAdmission == false:
             change = .renew
+        case (true, true) where old.decision?.isAdmission == false && new.decision?.isAdmission ?? false:
+            change = .relax
         case (true, true), (false, false): return
         }
         if change == .lose { self.hadAccess = true }

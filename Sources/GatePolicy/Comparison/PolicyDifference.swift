@@ -10,8 +10,10 @@ package struct PolicyDifference: Sendable {
         case lose
         /// A request becomes possible.
         case gain
-        /// A request needs a more recent authentication.
+        /// A request needs a more recent authentication or a passkey.
         case renew = "authenticate"
+        /// A request does not need one any more.
+        case relax = "authenticate_less"
     }
 
     /// Users for whom the same changes by the same rules.
@@ -64,6 +66,8 @@ package struct PolicyDifference: Sendable {
         package internal(set) var gainers = 0
         /// How many users must authenticate again.
         package internal(set) var renewals = 0
+        /// How many users need not any more.
+        package internal(set) var relaxations = 0
         /// The changes, those of most users first.
         package internal(set) var rows: [Row] = []
         /// The number of rows that were left out.
@@ -116,7 +120,8 @@ extension PolicyDifference.App {
         var members: [String: JSON] = [
             "app": .string(self.name), "kind": .string(self.kind.rawValue), "holders": .int(Int64(self.holders)),
             "losers": .int(Int64(self.losers)), "gainers": .int(Int64(self.gainers)),
-            "authenticate": .int(Int64(self.renewals)), "moved": .bool(self.isMoved),
+            "authenticate": .int(Int64(self.renewals)), "authenticate_less": .int(Int64(self.relaxations)),
+            "moved": .bool(self.isMoved),
             "partial": .bool(self.isPartial), "changes": .array(self.rows.map(\.json)),
             "omitted_changes": .int(Int64(self.omittedRows)),
         ]

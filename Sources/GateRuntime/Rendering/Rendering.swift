@@ -160,17 +160,17 @@ package struct Rendering: Sendable {
         return response
     }
 
-    /// A response with a page.
+    /// A response with a page; with the origin of `public_url` it runs the script of pages with passkeys, and no other.
     package static func page(
         _ status: Int,
         _ html: String,
         formTargets: String = "'self'",
-        runsScript: Bool = false
+        script origin: Origin? = nil
     ) -> Response {
         var fields: HTTPFields = [.contentType: "text/html; charset=utf-8"]
         fields[.contentSecurityPolicy] =
             "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'; "
-            + "form-action \(formTargets)\(runsScript ? "; script-src 'self'" : "")"
+            + "form-action \(formTargets)\(origin.map { "; script-src \($0)/oauth2/passkey.js" } ?? "")"
         for (name, value) in Rendering.protections {
             fields[name] = value
         }

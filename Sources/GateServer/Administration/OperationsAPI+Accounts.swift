@@ -20,6 +20,9 @@ extension OperationsAPI {
 
         /// Whether the sessions of the user end.
         var endsSessions: Bool { [.disable, .reset, .remove].contains(self) }
+
+        /// Whether the passkeys of the user go as well: what a thief has added must not outlive a reset.
+        var removesPasskeys: Bool { [.reset, .remove].contains(self) }
     }
 
     /// `GET /v1/accounts`: the local accounts of a provider, or the one with a name.
@@ -80,12 +83,16 @@ extension OperationsAPI {
         let entry = self.audit.changing(account: "\(accounts.provider):\(account.id)", change.rawValue, by: caller)
         return try await self.audited(entry) {
             var (changed, token): (Account?, String?)
+            var ended = 0
+            if change.removesPasskeys {
+                // Before the account is gone, so that the command can be repeated.
+                ended = try await self.environment.sessions().endAll(of: account.profile(at: accounts.provider))
+                _ = try await self.environment.passkeys()?.removeAll(of: "\(accounts.provider):\(account.id)")
+            }
             switch change {
             case .disable: changed = try await accounts.setDisabled(true, account.id)
             case .enable: changed = try await accounts.setDisabled(false, account.id)
-            case .remove:
-                changed = try await accounts.store.remove(account.id) ? account : nil
-                _ = try await self.environment.passkeys()?.removeAll(of: "\(accounts.provider):\(account.id)")
+            case .remove: changed = try await accounts.store.remove(account.id) ? account : nil
             case .removeCodes: changed = try await accounts.withoutCodes(account.id)
             case .set:
                 let list = clears ? [] : groups.isEmpty ? nil : groups
@@ -95,10 +102,9 @@ extension OperationsAPI {
                 (changed, token) = (made?.account, made?.token)
             }
             guard let changed else { throw OperationsRejection(409, "the account was removed meanwhile") }
-            var ended = 0
             if change.endsSessions {
                 let profile = changed.profile(at: accounts.provider)
-                ended = try await self.environment.sessions().endAll(of: profile)
+                ended += try await self.environment.sessions().endAll(of: profile)
                 IngressMetrics().ended(.operator, count: ended)
             }
             var result = self.json(changed, accounts, token: token).object ?? [:]

@@ -42,6 +42,8 @@ struct OperationsAPI: Sendable {
         var accounts: @Sendable () -> [LocalAccounts] = { [] }
         /// The passkeys of users; nil if they are off.
         var passkeys: @Sendable () -> Passkeys? = { nil }
+        /// The accounts that users have connected; nil if that is off.
+        var connections: @Sendable () -> AccountConnections? = { nil }
     }
 
     /// The number of records that one request reads.
@@ -98,15 +100,23 @@ struct OperationsAPI: Sendable {
         case ("/v1/passkeys/remove", .post):
             try await PasskeyAdministration(self.environment.passkeys(), audit: self.audit)
                 .remove(&parameters, by: caller)
+        case ("/v1/connections", .get):
+            try await ConnectionAdministration(self.environment.connections(), audit: self.audit)
+                .list(&parameters, limit: OperationsAPI.standardLimit)
+        case ("/v1/connections/remove", .post):
+            try await ConnectionAdministration(self.environment.connections(), audit: self.audit)
+                .remove(&parameters, self.environment.sessions(), by: caller)
         case ("/v1/incidents", .get): try self.incidents(&parameters)
         case ("/v1/keys", .get): try self.keys(parameters)
         case ("/v1/keys/rotate", .post): try self.rotateKeys(&parameters, by: caller)
         case ("/v1/policy", .get): try self.policy(parameters)
         case ("/v1/policy/users", .get): try await self.policyUsers(&parameters)
         case ("/v1/policy/confirm", .post): try self.confirm(&parameters, by: caller)
-        case ("/v1/accounts/add", _), ("/v1/accounts/change", _), ("/v1/passkeys/remove", _), ("/v1/policy/confirm", _):
+        case ("/v1/accounts/add", _), ("/v1/accounts/change", _), ("/v1/passkeys/remove", _),
+            ("/v1/connections/remove", _), ("/v1/policy/confirm", _):
             throw OperationsRejection(405, "only POST works here")
-        case ("/v1/accounts", _), ("/v1/passkeys", _), ("/v1/sessions", _), ("/v1/users", _), ("/v1/incidents", _),
+        case ("/v1/accounts", _), ("/v1/passkeys", _), ("/v1/connections", _), ("/v1/sessions", _), ("/v1/users", _),
+            ("/v1/incidents", _),
             ("/v1/keys", _),
             ("/v1/policy", _),
             ("/v1/policy/users", _):
@@ -115,7 +125,7 @@ struct OperationsAPI: Sendable {
         default:
             let paths =
                 "/v1/sessions /v1/sessions/revoke /v1/users /v1/accounts /v1/accounts/add /v1/accounts/change /v1/passkeys "
-                + "/v1/passkeys/remove /v1/incidents /v1/keys /v1/keys/rotate"
+                + "/v1/passkeys/remove /v1/connections /v1/connections/remove /v1/incidents /v1/keys /v1/keys/rotate"
             throw OperationsRejection(404, "there are \(paths) /v1/policy /v1/policy/users /v1/policy/confirm here")
         }
     }

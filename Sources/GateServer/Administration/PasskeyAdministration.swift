@@ -41,18 +41,18 @@ struct PasskeyAdministration {
         try parameters.end()
         let entry = self.audit.changing(account: user, "remove_passkeys", by: caller)
         do {
-            var count: Int
-            if let id {
-                count = try await self.passkeys.remove(id, of: user) == nil ? 0 : 1
-            } else {
-                count = try await self.passkeys.removeAll(of: user)
-            }
-            guard count > 0 else {
+            let isRemoved =
+                if let id {
+                    try await self.passkeys.remove(id, of: user) != nil
+                } else {
+                    try await self.passkeys.removeAll(of: user)
+                }
+            guard isRemoved else {
                 let shown = PrintableText.escaped(user, limit: 200)
                 throw OperationsRejection(404, "\(shown) has no \(id == nil ? "passkeys" : "passkey of this id")")
             }
             entry.changed(user)
-            return ["user": .string(user), "removed": .int(Int64(count))]
+            return ["user": .string(user)]
         } catch {
             entry.failed("\(error)")
             throw error

@@ -25,7 +25,10 @@ extension Gateway {
     }
 
     private func sealAccounts(of runtime: RuntimeConfiguration) async {
-        guard runtime.passkeys != nil || runtime.providers.contains(where: { $0.accounts != nil }) else { return }
+        guard
+            runtime.passkeys != nil || runtime.connections != nil
+                || runtime.providers.contains(where: { $0.accounts != nil })
+        else { return }
         let entries = SealedEntries(in: runtime.sessions.store, sealer: runtime.sealer, clock: runtime.clock)
         let log = self.log
         do throws(Failure) {

@@ -294,7 +294,8 @@ package final class Gateway: Sendable {
             clock: .system,
             owner: geteuid(),
             accounts: { [unowned self] in self.state.withLock(\.runtime).providers.compactMap(\.accounts) },
-            passkeys: { [unowned self] in self.state.withLock(\.runtime).passkeys }
+            passkeys: { [unowned self] in self.state.withLock(\.runtime).passkeys },
+            connections: { [unowned self] in self.state.withLock(\.runtime).connections }
         )
         return OperationsAPI(environment: environment)
     }

@@ -162,9 +162,12 @@ actor RuntimeBuilder {
         parts.openClients = self.openClients
         let icons = configuration.apps.compactMap(\.display.icon) + configuration.providers.compactMap(\.icon)
         parts.pages = try Pages(configuration.pages, icons: icons)
+        let entries = SealedEntries(in: store.store, sealer: sealer, clock: self.clock)
         parts.passkeys = configuration.passkeys.map { party in
-            let entries = SealedEntries(in: store.store, sealer: sealer, clock: self.clock)
-            return Passkeys(party, in: entries, clock: self.clock, random: self.random)
+            Passkeys(party, in: entries, clock: self.clock, random: self.random)
+        }
+        parts.connections = configuration.connectedAccounts.map { key in
+            AccountConnections(forwardsFirst: key == .first, in: entries, clock: self.clock)
         }
         parts.hsts = configuration.gateway.hsts.map { "max-age=\($0.components.seconds)" }
         let runtime = RuntimeConfiguration(parts, routes: routes, providers: providers.map(\.provider))

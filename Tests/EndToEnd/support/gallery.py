@@ -74,6 +74,8 @@ class Gallery:
             apps[name]["display"]["listed"] = "never"
         self.gateway = Gateway(folder, providers, apps, gateway={"trusted_proxies": ["127.0.0.1"]})
         self.gateway.configuration["passkeys"] = {}
+        self.gateway.configuration["connected_accounts"] = {"user_key": "first"}
+        self.partner = partner.user["sub"]
         self.gateway.configuration["clients"] = {
             "notes": {"type": "native", "name": "Notes", "redirect_uris": ["com.example.notes:/back"], "allow": "signed_in", "audiences": ["wiki"],
                       "grants": ["authorization_code", "refresh_token", "device_code"]},
@@ -168,13 +170,24 @@ class Gallery:
             "isUserVerified": True, "automaticPresenceSimulation": True,
         }
         device = self.browser.call("WebAuthn.addVirtualAuthenticator", options=options)["authenticatorId"]
-        self.sign_in(path="/oauth2/passkeys")
-        self.click("form[data-passkey] button")
+        self.click("a.primary")
+        yield "passkeys-add"
+        self.click("form[data-passkey=create] button")
+        yield "passkeys-confirm-use"
+        self.click("form[data-passkey=get] button")
         yield "passkeys"
         self.sign_in()
         self.go("/vault/")
         yield "passkey"
+        self.go("/oauth2/connected")
+        self.click("form[data-passkey=get] button")
+        yield "connected-add"
+        self.click("a[href*='/start/partner']")
+        yield "connect"
+        self.click("form button")
+        yield "connected"
         self.browser.call("WebAuthn.removeVirtualAuthenticator", authenticatorId=device)
+        command(self.gateway, "users", "disconnect", f"partner:{self.partner}")
         command(self.gateway, "passkeys", "remove", "staff:ada")
 
     def account_pages(self):
