@@ -51,12 +51,14 @@ let products: [String: Target.Dependency] = [
 /// This is its only source: SwiftPM builds from it and `make check` compares every `import` with it.
 let moduleGraph: [(target: String, imports: [String])] = [
     ("GateCore", ["Crypto"]),
+    ("GateMail", ["GateCore", "CMail"]),
     ("GateWire", ["GateCore", "Crypto", "NIOCore"]),
     ("GateNet", ["GateWire", "CEventPoll", "CNGHTTP2", "NIOCore"]),
     ("GateYAML", ["GateCore", "CLibYAML", "NIOCore"]),
     ("GatePolicy", ["GateWire", "GateCore"]),
     ("GateClients", ["GatePolicy", "GateCore"]),
     ("GatePages", ["GateCore", "Mustache"]),
+    ("GateStatusPage", ["GatePages", "GateCore"]),
     ("GateProviders", ["GateCore"]),
     ("GateOpenID", ["GateProviders", "GateCore", "Crypto", "CryptoExtras"]),
     ("GateSessions", ["GateCore", "Crypto"]),
@@ -100,8 +102,8 @@ let moduleGraph: [(target: String, imports: [String])] = [
         "GateConfiguration",
         [
             "GateAppConfiguration", "GateProviderConfiguration", "GateYAML", "GateRedis", "GateProxy", "GateHTTP",
-            "GateClients", "GateSessions", "GatePasskeys", "GatePages", "GateProviders", "GatePolicy", "GateWire",
-            "GateCore", "NIOCore",
+            "GateClients", "GateSessions", "GatePasskeys", "GatePages", "GateProviders", "GatePolicy", "GateMail",
+            "GateWire", "GateCore", "NIOCore",
         ]
     ),
     (
@@ -116,7 +118,7 @@ let moduleGraph: [(target: String, imports: [String])] = [
         "GateDiagnostics",
         [
             "GateOperations", "GateConfiguration", "GateAppConfiguration", "GateAssertion", "GateProxy",
-            "GateProviderHTTP", "GateAccounts",
+            "GateProviderHTTP", "GateAccounts", "GateMail",
             "GateOpenID", "GateHTTP", "GateClients", "GateProviders", "GatePages", "GatePolicy", "GateYAML", "GateWire",
             "GateNet", "GateCore", "Crypto", "HTTPTypes", "NIOCore",
         ]
@@ -133,7 +135,7 @@ let moduleGraph: [(target: String, imports: [String])] = [
         "GateRuntime",
         [
             "GateOperations", "GateTracing", "GateHeaders", "GateConfiguration", "GateAppConfiguration", "GateProxy",
-            "GateIssuer", "GateClients", "GateAccounts", "GateOpenID",
+            "GateIssuer", "GateClients", "GateAccounts", "GateOpenID", "GateMail",
             "GateSessions", "GateAssertion", "GateHTTP", "GateProviders", "GatePages", "GatePolicy", "GateWire",
             "GateNet", "GateCore",
             "HTTPTypes", "Metrics", "NIOCore",
@@ -165,8 +167,9 @@ let moduleGraph: [(target: String, imports: [String])] = [
         [
             "GateIngress", "GateOverload", "GateRuntime", "GateOperations", "GateConfiguration", "GateAppConfiguration",
             "GateTracing", "GateProviderHTTP", "GateSessionStores", "GateRedis",
-            "GateIssuer", "GateClients", "GateAccounts", "GatePasskeys", "GateProxy", "GateOpenID", "GateSessions",
-            "GateAssertion", "GateHTTP", "GateProviders", "GatePages",
+            "GateIssuer", "GateClients", "GateAccounts", "GatePasskeys", "GateMail", "GateProxy", "GateOpenID",
+            "GateSessions",
+            "GateAssertion", "GateHTTP", "GateProviders", "GateStatusPage", "GatePages",
             "GatePolicy", "GateNet", "GateYAML", "GateWire", "GateCore",
             "HTTPTypes", "Logging",
             "Metrics", "NIOCore", "UnixSignals",
@@ -209,6 +212,7 @@ let moduleGraph: [(target: String, imports: [String])] = [
 let systemLibraries: [Target] = [
     .systemLibrary(name: "CArgon2", pkgConfig: "libargon2", providers: [.apt(["libargon2-dev"])]),
     .systemLibrary(name: "CEventPoll"),
+    .target(name: "CMail", linkerSettings: [.linkedLibrary("curl")]),
     .systemLibrary(name: "CLibYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
     .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
     .target(
@@ -246,6 +250,7 @@ let testImports: [String: [String]] = [
     "GateRedis": ["GateSessionStores", "GateTestSupport", "NIOEmbedded"],
     "GateHTTP": ["Crypto", "NIOEmbedded", "X509"],
     "GateProviderHTTP": ["GateTestSupport"],
+    "GateMail": ["GateTestSupport"],
     "GateProxy": ["NIOEmbedded", "NIOPosix"],
     "GateIngress": [
         "Crypto", "GateAppConfiguration", "GateProviderHTTP", "GateSessionStores", "GateTestSupport", "Logging",

@@ -18,12 +18,8 @@ extension Account {
         members["name"] = self.name.map(JSON.string)
         members["password"] = self.password.map { .string($0.text) }
         members["password_changed"] = self.passwordChanged.map { .int($0.seconds) }
-        members["link"] = self.link.map { link in
-            [
-                "hash": .string(Base64URL.encode(link.hash)), "expires": .int(link.expires.seconds),
-                "verifies": .bool(link.verifiesEmail),
-            ]
-        }
+        members["link"] = self.link?.json
+        members["recovery"] = self.recovery?.json
         members["codes"] = self.codes.map { codes in
             [
                 "secret": .string(codes.secret.withBytes { Base64URL.encode($0) }), "last": .int(codes.lastStep),
@@ -48,15 +44,8 @@ extension Account {
         self.generation = json["generation"]?.integer ?? 0
         self.password = json["password"]?.string.flatMap { PasswordHash(phc: $0) }
         self.passwordChanged = json["password_changed"]?.integer.map(Instant.init(seconds:))
-        if let link = json["link"], let hash = link["hash"]?.string.flatMap({ Base64URL.decode($0) }),
-            let expires = link["expires"]?.integer
-        {
-            self.link = AccountLink(
-                hash: hash,
-                expires: Instant(seconds: expires),
-                verifiesEmail: link["verifies"] == .bool(true)
-            )
-        }
+        self.link = json["link"].flatMap(AccountLink.init(json:))
+        self.recovery = json["recovery"].flatMap(AccountLink.init(json:))
         guard let codes = json["codes"] else { return }
         // A second factor that cannot be read must not become none.
         guard let secret = codes["secret"]?.string.flatMap({ Base64URL.decode($0) }),
@@ -66,6 +55,26 @@ extension Account {
             secret: Secret(secret),
             lastStep: last,
             recovery: (codes["recovery"]?.array ?? []).compactMap { $0.string.flatMap { Base64URL.decode($0) } }
+        )
+    }
+}
+
+extension AccountLink {
+    fileprivate var json: JSON {
+        [
+            "hash": .string(Base64URL.encode(self.hash)), "expires": .int(self.expires.seconds),
+            "verifies": .bool(self.verifiesEmail),
+        ]
+    }
+
+    fileprivate init?(json: JSON) {
+        guard let hash = json["hash"]?.string.flatMap({ Base64URL.decode($0) }),
+            let expires = json["expires"]?.integer
+        else { return nil }
+        self.init(
+            hash: hash,
+            expires: Instant(seconds: expires),
+            verifiesEmail: json["verifies"] == .bool(true)
         )
     }
 }

@@ -75,7 +75,7 @@ extension LocalAccounts {
     package func setDisabled(_ isDisabled: Bool, _ id: String) async throws(Failure) -> Account? {
         try await self.store.update(id) { account in
             account.isDisabled = isDisabled
-            if isDisabled { account.link = nil }
+            if isDisabled { (account.link, account.recovery) = (nil, nil) }
             account.generation += 1
             return true
         }
@@ -130,7 +130,7 @@ extension LocalAccounts {
     }
 
     /// A random UUID, RFC 9562 §5.4.
-    private static func uuid(from random: RandomBytes) -> String {
+    static func uuid(from random: RandomBytes) -> String {
         var bytes = random.bytes(16)
         bytes[6] = bytes[6] & 0x0F | 0x40
         bytes[8] = bytes[8] & 0x3F | 0x80

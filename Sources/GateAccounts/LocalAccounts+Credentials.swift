@@ -27,7 +27,7 @@ extension LocalAccounts {
     package func account(ofLink token: String) async throws(Failure) -> Account? {
         guard let parts = LocalAccounts.parts(ofLink: token), let account = try await self.store.account(parts.id)
         else { return nil }
-        return self.opens(account, parts.hash) ? account : nil
+        return self.link(of: account, parts.hash) == nil ? nil : account
     }
 
     /// Uses a link to choose a password; the second factor stays, unless the link is to remove it as well.
@@ -39,7 +39,7 @@ extension LocalAccounts {
     /// - Throws: If the store or the list of known passwords is unavailable.
     package func choose(_ typed: String, byLink token: String) async throws(Failure) -> ChangeResult {
         guard let parts = LocalAccounts.parts(ofLink: token), let account = try await self.store.account(parts.id),
-            self.opens(account, parts.hash)
+            self.link(of: account, parts.hash) != nil
         else { return .lost }
         let password: Password
         switch try await self.accepted(typed, for: account) {
@@ -48,9 +48,9 @@ extension LocalAccounts {
         }
         let hash = try await self.services.workers.hash(password.secret)
         let changed = try await self.store.update(account.id) { account in
-            guard self.opens(account, parts.hash) else { return false }
-            if account.link?.verifiesEmail ?? false, account.email != nil { account.isEmailVerified = true }
-            account.link = nil
+            guard let link = self.link(of: account, parts.hash) else { return false }
+            if link.verifiesEmail, account.email != nil { account.isEmailVerified = true }
+            (account.link, account.recovery) = (nil, nil)
             self.set(hash, of: &account)
             return true
         }
@@ -73,7 +73,7 @@ extension LocalAccounts {
         let made = self.newLink(for: id, verifiesEmail: verifiesEmail)
         let changed = try await self.store.update(id) { account in
             account.password = nil
-            account.link = made.link
+            (account.link, account.recovery) = (made.link, nil)
             if removesCodes { account.codes = nil }
             account.generation += 1
             return true
@@ -82,19 +82,26 @@ extension LocalAccounts {
     }
 
     /// A link for an account, and its token: the id and 256 random bits.
-    func newLink(for id: String, verifiesEmail: Bool) -> (link: AccountLink, token: String) {
+    func newLink(
+        for id: String,
+        verifiesEmail: Bool,
+        lifetime: Duration? = nil
+    ) -> (link: AccountLink, token: String) {
         let secret = self.random.token(32)
         let link = AccountLink(
             hash: LocalAccounts.hash(ofLink: secret, id),
-            expires: self.clock.now.advanced(by: self.settings.linkLifetime),
+            expires: self.clock.now.advanced(by: lifetime ?? self.settings.linkLifetime),
             verifiesEmail: verifiesEmail
         )
         return (link, "\(id).\(secret)")
     }
 
-    private func opens(_ account: Account, _ hash: [UInt8]) -> Bool {
-        guard !account.isDisabled, let link = account.link, self.clock.now < link.expires else { return false }
-        return constantTimeEquals(link.hash, hash)
+    /// The link of an account that has a hash, as long as it is valid.
+    private func link(of account: Account, _ hash: [UInt8]) -> AccountLink? {
+        guard !account.isDisabled else { return nil }
+        return [account.link, account.recovery].compactMap(\.self).first {
+            self.clock.now < $0.expires && constantTimeEquals($0.hash, hash)
+        }
     }
 
     private static func parts(ofLink token: String) -> (id: String, hash: [UInt8])? {
@@ -216,12 +223,12 @@ extension LocalAccounts {
         }
     }
 
-    private struct Unacceptable: Error {
+    struct Unacceptable: Error {
         let finding: PasswordRules.Finding
     }
 
     /// The password that a user has typed, if the rules accept it.
-    private func accepted(
+    func accepted(
         _ typed: String,
         for account: Account
     ) async throws(Failure) -> Result<Password, Unacceptable> {
@@ -237,7 +244,7 @@ extension LocalAccounts {
         return finding.map { .failure(Unacceptable(finding: $0)) } ?? .success(password)
     }
 
-    private func set(_ hash: PasswordHash, of account: inout Account) {
+    func set(_ hash: PasswordHash, of account: inout Account) {
         account.password = hash
         account.passwordChanged = self.clock.now
         account.generation += 1

@@ -136,11 +136,11 @@ extension Sealer {
     /// Longer texts are rejected before they are decoded.
     private static let maxMark = 1024
 
-    fileprivate func mark(_ members: [String: JSON], for purpose: String) -> String {
+    func mark(_ members: [String: JSON], for purpose: String) -> String {
         Base64URL.encode(self.seal(JSON.object(members).encoded, for: purpose))
     }
 
-    fileprivate func openMark(_ text: String, for purpose: String) -> JSON? {
+    func openMark(_ text: String, for purpose: String) -> JSON? {
         guard text.utf8.count <= Sealer.maxMark, let sealed = Base64URL.decode(text) else { return nil }
         return self.open(sealed, for: purpose).flatMap { try? JSON(parsing: $0, depth: 1) }
     }

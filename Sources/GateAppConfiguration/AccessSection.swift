@@ -275,7 +275,7 @@ extension Shape<String> {
 
 extension Shape<EmailAddress> {
     /// A whole email address.
-    static let email = single("an email address", pattern: "^[^@ ]+@[^@ ]+$") { text throws(InvalidValue) in
+    package static let email = single("an email address", pattern: "^[^@ ]+@[^@ ]+$") { text throws(InvalidValue) in
         if let address = EmailAddress(text) { return address }
         let domain = text.hasPrefix("@") ? text.dropFirst() : text.hasPrefix("*@") ? text.dropFirst(2) : text[...]
         if domain.contains("."), !domain.contains("@"), Origin.normalHost(domain) != nil {

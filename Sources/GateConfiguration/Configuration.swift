@@ -3,6 +3,7 @@
 package import GateAppConfiguration
 package import GateClients
 package import GateCore
+package import GateMail
 package import GatePages
 package import GatePasskeys
 package import GateProviders
@@ -23,6 +24,8 @@ package struct Configuration: Sendable, Hashable {
     package var passkeys: RelyingParty?
     /// Which user key apps get for a user with connected accounts; nil if users cannot connect any.
     package var connectedAccounts: ConnectedKey?
+    /// The server through which links for local accounts are sent; nil without one.
+    package var mail: MailServer?
     /// The providers, in the order of the file.
     package var providers: [ProviderSettings]
     /// The issuers whose tokens machines bring, in the order of the file.

@@ -40,6 +40,7 @@ struct ConfigurationBuilder {
             PermanentEntriesCheck(draft: self.draft).check(&reading)
         }
         guard let gateway = self.gateway else { return nil }
+        let mail = MailCheck(draft: self.draft, publicURL: gateway.publicURL).server(&reading)
         let passkeys = PasskeysCheck(
             draft: self.draft,
             publicURL: gateway.publicURL,
@@ -71,6 +72,7 @@ struct ConfigurationBuilder {
         )
         configuration.clients = clients
         configuration.passkeys = passkeys
+        configuration.mail = mail
         configuration.connectedAccounts = self.draft.connectedAccounts?.key
         configuration.pages = self.draft.pages?.settings ?? configuration.pages
         configuration.logs = self.draft.logs ?? configuration.logs

@@ -24,9 +24,13 @@ package struct RateLimiter<Client: Hashable & Sendable>: Sendable {
     ///   - now: The time on a monotonic clock.
     /// - Returns: Nil if there was a token; else the time until there is one.
     package mutating func take(_ client: Client, perMinute: Int, at now: Duration) -> Duration? {
-        guard perMinute > 0 else { return nil }
+        perMinute > 0 ? self.take(client, RateLimiter.rate(perMinute), at: now) : nil
+    }
+
+    /// The same with a rate, which is the same in each call.
+    package mutating func take(_ client: Client, _ rate: TokenBucket.Rate, at now: Duration) -> Duration? {
         var bucket = self.bucket(of: client) ?? TokenBucket()
-        if let wait = bucket.take(RateLimiter.rate(perMinute), at: now) { return wait }
+        if let wait = bucket.take(rate, at: now) { return wait }
         self.remember(client, bucket)
         return nil
     }

@@ -14,6 +14,10 @@ package enum EndpointPath: String, CaseIterable {
     case password
     /// The page on which a user chooses a password by a link; the provider's name follows.
     case accountLink = "link"
+    /// Sends a link to choose another password; the provider's name follows.
+    case recover
+    /// Sends a link to register, which leads here; the provider's name follows.
+    case join
     /// The page on which a user of a local account changes the password and the second factor.
     case credentials
     /// Asks a signed-in user for a passkey.
@@ -85,7 +89,8 @@ package enum EndpointPath: String, CaseIterable {
         case .signIn, .apps, .keys, .style, .passkeyScript, .icon, .pictures: [.get, .head]
         case .userinfo: [.get, .head, .post, .options]
         case .tokenKeys: [.get, .head, .options]
-        case .authorize, .endSession, .device, .accountLink, .credentials, .passkey, .passkeys, .connected:
+        case .authorize, .endSession, .device, .accountLink, .credentials, .passkey, .passkeys, .connected, .recover,
+            .join:
             [.get, .post]
         case .token, .register, .introspect, .revoke, .pushedRequests, .deviceAuthorization: [.post, .options]
         case .start: [.get]
@@ -103,7 +108,8 @@ package enum EndpointPath: String, CaseIterable {
         case .signIn, .resume, .auth, .keys, .tokenKeys, .register, .style, .passkeyScript, .icon, .pictures: true
         case .authorize, .token, .introspect, .revoke, .pushedRequests, .deviceAuthorization, .device, .endSession,
             .start,
-            .callback, .password, .accountLink, .credentials, .passkey, .passkeys, .connected, .signOut,
+            .callback, .password, .accountLink, .credentials, .passkey, .passkeys, .connected, .recover, .join,
+            .signOut,
             .backChannelLogout,
             .frontChannelLogout,
             .userinfo, .apps, .account, .sessionTransfer:
@@ -114,7 +120,7 @@ package enum EndpointPath: String, CaseIterable {
     /// Whether a provider's name may follow.
     var takesProvider: Bool {
         switch self {
-        case .start, .callback, .password, .accountLink, .backChannelLogout, .frontChannelLogout: true
+        case .start, .callback, .password, .accountLink, .recover, .join, .backChannelLogout, .frontChannelLogout: true
         case .credentials, .passkey, .passkeys, .connected, .passkeyScript, .signIn, .signOut, .userinfo, .apps,
             .account,
             .pictures, .sessionTransfer, .resume, .auth,

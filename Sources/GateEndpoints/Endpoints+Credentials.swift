@@ -241,7 +241,7 @@ extension Endpoints {
 
 extension PasswordRules.Finding {
     /// What the user can do about it.
-    fileprivate var remark: PageRemark {
+    var remark: PageRemark {
         switch self {
         case .short: PageRemark(.passwordShort, ["count": "\(Password.minLength)"])
         case .long: PageRemark(.passwordLong, ["count": "\(Password.maxBytes)"])

@@ -153,10 +153,27 @@ extension Endpoints {
         }
         return Rendering.page(
             status,
-            pages.password(form, name: name, app: app, passkey: passkey, in: self.language(of: request)),
+            pages.password(
+                form,
+                name: name,
+                app: app,
+                passkey: passkey,
+                recover: self.runtime.mailer.map { _ in self.address(.recover, of: attempt.provider) },
+                join: self.offersRegistration(at: attempt.provider)
+                    ? self.address(.join, of: attempt.provider) : nil,
+                in: self.language(of: request)
+            ),
             formTargets: self.formTargets(of: attempt.returnPath, now: request.now),
             script: passkey.map { _ in self.runtime.publicOrigin }
         )
+    }
+
+    private func address(_ path: EndpointPath, of provider: String) -> String {
+        "\(self.runtime.publicOrigin)/oauth2/\(path.rawValue)/\(provider)"
+    }
+
+    private func offersRegistration(at provider: String) -> Bool {
+        self.runtime.mailer != nil && self.runtime.provider(provider)?.accounts?.registration != nil
     }
 
     private func codePage(

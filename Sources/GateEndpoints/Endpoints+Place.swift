@@ -38,7 +38,8 @@ extension Endpoints {
             return request.form.flatMap { self.attempt(named: $0, in: request) }.map { self.place(of: $0.returnPath) }
         case .passkey, .passkeys:
             return request.statedPath.map { PageContext.Place(origin: origin, path: $0) }
-        case .account, .connected, .passkeyScript, .pictures, .accountLink, .credentials, .signOut, .backChannelLogout,
+        case .account, .connected, .recover, .join, .passkeyScript, .pictures, .accountLink, .credentials, .signOut,
+            .backChannelLogout,
             .frontChannelLogout,
             .userinfo, .apps, .auth,
             .keys, .style, .icon,

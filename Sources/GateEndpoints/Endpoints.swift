@@ -107,6 +107,11 @@ package struct Endpoints: Sendable {
             return try await self.withSignInLimits(request) { () throws(Failure) in
                 try await self.accountLink(request, provider: provider)
             }
+        case .recover, .join:
+            let purpose = address == .recover ? AccountMailEndpoint.Purpose.recovery : .registration
+            return try await self.withSignInLimits(request) { () throws(Failure) in
+                try await AccountMailEndpoint(purpose, provider: provider, self.runtime).response(to: request)
+            }
         case .credentials: return try await self.credentials(request)
         case .passkey: return try await self.passkey(request)
         case .passkeys: return try await self.passkeys(request)

@@ -54,6 +54,10 @@ package enum PageName: String, CaseIterable, Sendable {
     case deviceDone = "device_done"
     /// The name and the password of a local account.
     case password
+    /// The email address for a link, to choose another password or to register.
+    case askForLink = "ask_for_link"
+    /// What follows that.
+    case linkSent = "link_sent"
     /// The code after the password.
     case code
     /// A new password, by a link.

@@ -8,11 +8,15 @@ extension Pages {
         name: String,
         app: (name: String, icon: String?)?,
         passkey: PasskeyForm? = nil,
+        recover: String? = nil,
+        join: String? = nil,
         in language: PageLanguage
     ) -> String {
         let values: [String: Any] = [
             "name": name, "app": app?.name ?? "", "hasApp": app != nil, "appIcon": app?.icon ?? "",
             "hasAppIcon": app?.icon != nil, "offersPasskey": passkey != nil,
+            "offersRecovery": recover != nil, "recoverAddress": recover ?? "", "offersJoin": join != nil,
+            "joinAddress": join ?? "",
         ]
         let forms = (passkey?.values(in: language) ?? [:]).merging(form.values(in: language)) { $1 }
         let all = forms.merging(values) { $1 }
@@ -65,7 +69,38 @@ extension Pages {
         return self.render(.credentialsChanged, title: language.template(.credentialsDone), values, in: language)
     }
 
+    /// The form for the email address to which a link is sent: to choose another password, or to register.
+    ///
+    /// - Parameters:
+    ///   - form: The form.
+    ///   - domains: The domains of email addresses that may register; nil if it is about another password.
+    ///   - address: What the user has typed already.
+    ///   - back: The form for name and password.
+    ///   - language: The language.
+    /// - Returns: The page.
+    package func askForLink(
+        _ form: AccountForm,
+        domains: [String]?,
+        address: String,
+        back: String,
+        in language: PageLanguage
+    ) -> String {
+        let values: [String: Any] = [
+            "isRegistration": domains != nil, "domains": (domains ?? []).joined(separator: ", "), "address": address,
+            "back": back,
+        ]
+        let title = domains == nil ? PageText.recoverTitle : .joinTitle
+        let all = form.values(in: language).merging(values) { $1 }
+        return self.render(.askForLink, title: language.template(title), all, in: language)
+    }
+
+    /// The page after that, the same whether or not there is an account.
+    package func linkSent(back address: String, in language: PageLanguage) -> String {
+        self.render(.linkSent, title: language.template(.mailSentTitle), ["address": address], in: language)
+    }
+
     static let accounts: [PageName: PageTemplate] = [
+        .askForLink: askForLinkTemplate, .linkSent: linkSentTemplate,
         .password: passwordTemplate, .code: codeTemplate, .choosePassword: chooseTemplate,
         .passwordChosen: chosenTemplate, .credentials: credentialsTemplate, .recoveryCodes: recoveryTemplate,
         .credentialsChanged: changedTemplate,
@@ -107,7 +142,35 @@ extension Pages {
         </form>
         <script src="{{script}}" defer></script>
         {{/offersPasskey}}
-        <p class="fine">{{t.account_form_forgotten}}</p>
+        {{#offersRecovery}}<p class="fine"><a href="{{recoverAddress}}">{{t.recover_link}}</a>\
+        {{#offersJoin}} · <a href="{{joinAddress}}">{{t.join_link}}</a>{{/offersJoin}}</p>{{/offersRecovery}}
+        {{^offersRecovery}}<p class="fine">{{t.account_form_forgotten}}</p>{{/offersRecovery}}
+
+        """
+    )
+
+    private static let askForLinkTemplate = PageTemplate(
+        """
+        {{#isRegistration}}<p>{{t.join_intro}}</p>
+        <p class="fine">{{t.join_domains}}</p>{{/isRegistration}}
+        {{^isRegistration}}<p>{{t.recover_intro}}</p>{{/isRegistration}}
+        {{#hasRemark}}<p role="alert"><strong>{{remark}}</strong></p>{{/hasRemark}}
+        \(beginning)
+        <label for="email">{{t.mail_address}}</label>
+        <input class="field" id="email" name="email" type="email" value="{{address}}" required maxlength="254" autocomplete="email">
+        {{#isRegistration}}<label for="name">{{t.join_name}}</label>
+        <input class="field" id="name" name="name" maxlength="100" autocomplete="name">{{/isRegistration}}
+        <button class="button primary">{{t.mail_send}}</button>
+        </form>
+        <p class="fine"><a href="{{back}}">{{t.sign_in}}</a></p>
+
+        """
+    )
+
+    private static let linkSentTemplate = PageTemplate(
+        """
+        <p role="status">{{t.mail_sent}}</p>
+        <p><a class="button" href="{{address}}"><span>{{t.sign_in}}</span></a></p>
 
         """
     )

@@ -11,7 +11,7 @@ extension Pages {
     /// The style sheet, so that no page needs styles of its own.
     ///
     /// Directions are logical, for languages from right to left.
-    static let sheet = """
+    package static let sheet = """
         :root { color-scheme: light dark; --ink: #1f2328; --ground: #f6f7f9; --card: #ffffff; --line: #747775;
           --accent: #0b57d0; --fine: #575c63; --soft: #eef1f5; }
         @media (prefers-color-scheme: dark) { :root { --ink: #e6e8eb; --ground: #15181c; --card: #1e2228;

@@ -23,7 +23,40 @@ extension Mapping<ProviderDraft> {
             "A file of passwords that no user may choose, since they are publicly known: lines `SHA-1:COUNT`, sorted, as Have I "
                 + "Been Pwned publishes them. It may have any size."
         ),
+        Key(
+            "registration",
+            located: \.registration,
+            Mapping<RegistrationSettings>.registration.shape,
+            .of(.registration, default: .words("off")),
+            "Users register themselves, by a link that is sent to their email address; needs `mail`."
+        ),
     ]
+}
+
+extension Mapping<RegistrationSettings> {
+    /// `registration` of a provider of type `local`.
+    fileprivate static let registration = Mapping(
+        "the registration of users",
+        path: "providers.<name>.registration",
+        summary: "Who may register for a local account. See [accounts.md](accounts.md#registration).",
+        make: { RegistrationSettings() },
+        keys: [
+            Key(
+                "domains",
+                over: \.domains,
+                .oneOrMany(of: .domain, named: "a domain or a list of them"),
+                .init(isRequired: true, example: ["example.com"]),
+                "The domains of the email addresses that may, compared as a whole."
+            ),
+            Key(
+                "groups",
+                over: \.groups,
+                .oneOrMany(of: .text, named: "a group or a list of them"),
+                .init(default: .words("none"), example: ["guests"]),
+                "The groups that such accounts get."
+            ),
+        ]
+    )
 }
 
 extension Shape<String> {

@@ -53,6 +53,8 @@ package struct ProviderDraft: Sendable {
     var profile: [Named<[Located<String>]>]?
     var linkLifetime: Duration?
     var breachedPasswords: String?
+    /// Who may register for a local account.
+    package var registration: Located<RegistrationSettings>?
 }
 
 extension ProviderDraft {
@@ -191,6 +193,7 @@ extension ProviderDraft {
         settings.proxy = self.proxy
         settings.local.linkLifetime = self.linkLifetime ?? settings.local.linkLifetime
         settings.local.breachedPasswords = self.breachedPasswords
+        settings.local.registration = self.registration?.value
         settings.profile = Dictionary((self.profile ?? []).map { ($0.name, $0.value.map(\.value)) }) { first, _ in first
         }
         return settings

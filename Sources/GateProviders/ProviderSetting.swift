@@ -60,6 +60,8 @@ package enum ProviderSetting: String, Sendable, CaseIterable {
     case linkLifetime = "link_lifetime"
     /// The file of passwords that are publicly known.
     case breachedPasswords = "breached_passwords"
+    /// Who may register.
+    case registration
 
     /// What every OpenID Connect provider has.
     package static let openID: Set<ProviderSetting> = [

@@ -44,6 +44,8 @@ package final class RuntimeConfiguration: Sendable {
     package let passkeys: Passkeys?
     /// The accounts that users have connected; nil if that is off.
     package let connections: AccountConnections?
+    /// Sends links to the users of local accounts; nil without a mail server.
+    package let mailer: AccountMailer?
     /// Seals cookies and codes.
     package let sealer: Sealer
     /// Writes the identity lines of a user.
@@ -126,6 +128,7 @@ package final class RuntimeConfiguration: Sendable {
         self.sessions = parts.sessions
         self.passkeys = parts.passkeys
         self.connections = parts.connections
+        self.mailer = parts.mailer
         self.sealer = parts.sealer
         self.identity = IdentityLines(signer: parts.signer)
         self.keys = parts.keys
@@ -456,6 +459,8 @@ package struct RuntimeParts {
     package var passkeys: Passkeys?
     /// The accounts that users have connected; nil if that is off.
     package var connections: AccountConnections?
+    /// Sends links to the users of local accounts; nil without a mail server.
+    package var mailer: AccountMailer?
 
     /// Parts with default limits.
     package init(

@@ -49,7 +49,7 @@ struct NamedAccount: ParsableArguments {
             let user = result["account"]?["user"]?.string ?? self.account
             let ended = result["sign_ins_ended"]?.integer ?? 0
             printError("\(done) \(PrintableText.escaped(user))\(ended > 0 ? "; ended \(ended) sign-ins" : "")")
-            if let link = result["link"]?.string { printLine(link) }
+            LinkOptions.printLink(in: result)
         }
     }
 }
@@ -62,6 +62,21 @@ struct LinkOptions: ParsableArguments {
         )
     )
     var linkElsewhere = false
+
+    @Flag(help: ArgumentHelp("Send the link to the email address of the account instead of printing it; needs 'mail'."))
+    var mail = false
+
+    func validate() throws {
+        guard !self.mail || !self.linkElsewhere else {
+            throw ValidationError("--mail and --link-elsewhere exclude each other")
+        }
+    }
+
+    /// Prints what became of a link.
+    static func printLink(in result: JSON) {
+        if let link = result["link"]?.string { printLine(link) }
+        if result["mailed"] == .bool(true) { printError("the link is on its way to the email address") }
+    }
 }
 
 /// The command `gatehouse users add`.
@@ -101,6 +116,7 @@ struct AddAccount: ParsableCommand {
         try self.options.gateway.perform { client throws(Failure) in
             var members: [String: JSON] = [
                 "email_verified": .bool(self.emailVerified), "link_elsewhere": .bool(self.link.linkElsewhere),
+                "mail": .bool(self.link.mail),
             ]
             let texts = [
                 "provider": self.options.provider, "email": self.email, "username": self.username, "name": self.name,
@@ -109,8 +125,8 @@ struct AddAccount: ParsableCommand {
             if !self.group.isEmpty { members["groups"] = .array(self.group.map(JSON.string)) }
             let result = try client.post("/v1/accounts/add", members)
             guard !self.options.json else { return printLine(result.pretty()) }
-            printError("added \(PrintableText.escaped(result["account"]?["user"]?.string ?? "")); the link works once:")
-            printLine(result["link"]?.string ?? "")
+            printError("added \(PrintableText.escaped(result["account"]?["user"]?.string ?? "")); the link works once")
+            LinkOptions.printLink(in: result)
         }
     }
 }
@@ -216,6 +232,7 @@ struct ResetAccount: ParsableCommand {
     func run() throws {
         let members: [String: JSON] = [
             "link_elsewhere": .bool(self.link.linkElsewhere), "remove_codes": .bool(self.removeCodes),
+            "mail": .bool(self.link.mail),
         ]
         try self.named.change("reset", members, done: "reset")
     }

@@ -16,7 +16,8 @@ struct CheckCommand: AsyncParsableCommand {
         abstract: "Reads and checks the configuration file; exits with 1 if it cannot be used.",
         discussion: """
             With --online it also asks each provider for its documents, its certificates and the time, and prints what \
-            to register there. No sign-in happens and no secret is sent. A failure there exits with 1 as well.
+            to register there. No sign-in happens and no secret is sent to them. With 'mail' it logs in at the mail server. A failure \
+            there exits with 1 as well.
             """
     )
 

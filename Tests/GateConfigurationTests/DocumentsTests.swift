@@ -29,7 +29,7 @@ import Testing
         #expect(
             keys == [
                 "apps", "assertion", "clients", "connected_accounts", "defaults", "gateway", "include", "issuers",
-                "logs", "pages",
+                "logs", "mail", "pages",
                 "passkeys", "providers", "rules", "service_tokens", "sessions",
             ]
         )

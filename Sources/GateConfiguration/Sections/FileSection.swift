@@ -14,6 +14,7 @@ struct FileDraft: Sendable {
     var pages: PagesDraft?
     var passkeys: PasskeysDraft?
     var connectedAccounts: ConnectedAccountsDraft?
+    var mail: MailDraft?
     var include: [String]?
     var providers: [Named<ProviderDraft>]?
     var issuers: [Named<IssuerDraft>]?
@@ -80,6 +81,13 @@ extension Mapping<FileDraft> {
                 Mapping<ConnectedAccountsDraft>.connectedAccounts.shape,
                 .init(default: .words("off")),
                 "Accounts at several providers that a user connects."
+            ),
+            Key(
+                "mail",
+                \.mail,
+                Mapping<MailDraft>.mail.shape,
+                .init(default: .words("none")),
+                "The server through which links for local accounts are sent."
             ),
             Key(
                 "include",

@@ -56,6 +56,7 @@ extension Failure {
         case accountNameTaken
         case accountUnreadable
         case accountConnected
+        case mailNotSent
         case passkeyRejected
         case passkeyCloned
         case passkeyConflict
@@ -817,6 +818,17 @@ extension Failure.Reason {
                 documentation: """
                     An account was not connected with that of the session: it is connected with others, is the same one, is one too \
                     many, or the session in which the user began has ended. See [connected-accounts.md](connected-accounts.md).
+                    """
+            )
+        case .mailNotSent:
+            Entry(
+                "mail.not_sent",
+                .overloaded,
+                .signIn,
+                advice: "look for 'mail not sent' in the log, and check 'mail' with `gatehouse check --online`",
+                documentation: """
+                    A message with a link could not be queued: too many wait, the mailbox has got five within an hour, or its email \
+                    address needs SMTPUTF8, which is not supported. See [accounts.md](accounts.md#email).
                     """
             )
         case .passkeyRejected:

@@ -2,6 +2,7 @@
 
 package import GateConfiguration
 package import GateCore
+internal import GateMail
 internal import GateOpenID
 internal import GateOperations
 internal import GateProviderHTTP
@@ -17,6 +18,7 @@ package struct ProviderDiagnostics: Sendable {
     private static let timePerCall = Duration.seconds(4)
 
     private let providers: [ProviderSettings]
+    private let mail: MailServer?
     private let publicURL: Origin
     private let clock: WallClock
     private let transports = ProviderTransports()
@@ -35,6 +37,7 @@ package struct ProviderDiagnostics: Sendable {
             throw Failure(.providerNone, "the file has no provider '\(name ?? "")'; it has \(known)")
         }
         self.providers = providers
+        self.mail = name == nil ? configuration.mail : nil
         self.publicURL = configuration.gateway.publicURL
         self.clock = clock
         for settings in providers {
@@ -50,7 +53,30 @@ package struct ProviderDiagnostics: Sendable {
         for settings in self.providers {
             lines += try results[settings.id]?.get() ?? []
         }
+        if let mail { lines.append(await Self.finding(about: mail)) }
         return lines
+    }
+
+    /// Connects to the mail server and logs in there, and sends nothing.
+    private static func finding(about server: MailServer) async -> ProviderFinding {
+        let reply = await server.verify()
+        guard reply.outcome != .sent else {
+            let login = server.login == nil ? "" : " and accepts the login"
+            return ProviderFinding("mail", .mail, .good, "\(server.url) responds\(login)")
+        }
+        let help: String
+        switch reply.outcome {
+        case .loginRejected: help = "check 'username' and 'password'"
+        case .tlsFailed: help = "check 'ca_file', or use smtps:// for a server without STARTTLS"
+        case .unreachable, .timedOut: help = "check 'server', the port and the firewall"
+        case .sent, .rejected, .rejectedForNow, .other: help = "look into the log of the server"
+        }
+        return ProviderFinding(
+            "mail",
+            .mail,
+            .failure,
+            "\(server.url): \(reply.outcome.rawValue): \(reply.text); \(help)"
+        )
     }
 
     private func resultsByID() async -> [String: Result<[ProviderFinding], Failure>] {

@@ -24,6 +24,8 @@ package struct ProviderFinding: Sendable, Equatable {
         case clientAuthentication = "client_auth"
         /// The certificates of its hosts.
         case tls
+        /// The connection to the mail server and the login there.
+        case mail
     }
 
     /// What it means.

@@ -147,6 +147,22 @@ package struct RequestLog: Sendable {
         )
     }
 
+    /// A user has registered for a local account.
+    package func registered(_ user: String) {
+        self.audit.info("registered", metadata: ["user": "\(RequestLog.plain(user))"])
+    }
+
+    /// A link that a user asked for was not queued to be sent.
+    package func mailNotQueued(_ failure: Failure, provider: String) {
+        self.logger.warning(
+            "link not sent",
+            metadata: [
+                "provider": "\(RequestLog.plain(provider))", "code": "\(failure.code)",
+                "detail": "\(RequestLog.plain(failure.detail))",
+            ]
+        )
+    }
+
     /// A signed-in user has used a passkey, as a rule asked for.
     package func passkeyUsed(_ user: String, passkey: String, session: String) {
         self.audit.info(

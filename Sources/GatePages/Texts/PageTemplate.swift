@@ -23,7 +23,7 @@ package struct PageTextError: Error, Hashable {
 }
 
 /// A template of a page; values between two braces are escaped for HTML.
-struct PageTemplate: Sendable {
+package struct PageTemplate: Sendable {
     /// What it was made of.
     let source: String
     private let template: MustacheTemplate
@@ -32,7 +32,7 @@ struct PageTemplate: Sendable {
     static let empty = PageTemplate("")
 
     /// A template that is part of the program: one that cannot be parsed stops the process.
-    init(_ text: String) {
+    package init(_ text: String) {
         do {
             self.template = try MustacheTemplate(string: PageTemplate.pragma + text)
         } catch {
@@ -73,10 +73,10 @@ struct PageTemplate: Sendable {
     var names: PageNames { PageNames(of: self.source) }
 
     /// The page with these values.
-    func render(_ values: [String: Any]) -> String { self.template.render(values) }
+    package func render(_ values: [String: Any]) -> String { self.template.render(values) }
 
     /// The template as a value of another one, which renders it in its place.
-    var value: Any { self.template }
+    package var value: Any { self.template }
 }
 
 /// The names that a template may have.

@@ -258,5 +258,24 @@ extension PageText {
         Votre mot de passe est modifié et vous êtes déconnecté partout. Vos clés d’accès vous connectent \
         toujours : supprimez celles que vous ne connaissez pas.
         """,
+        .recoverLink: "Mot de passe oublié ?",
+        .recoverTitle: "Choisir un autre mot de passe",
+        .recoverIntro:
+            "Indiquez l’adresse e-mail de votre compte. Vous recevrez un lien pour choisir un autre mot de passe.",
+        .joinLink: "Créer un compte",
+        .joinTitle: "Créer un compte",
+        .joinIntro: "Indiquez votre adresse e-mail. Vous recevrez un lien pour choisir un mot de passe.",
+        .joinDomains: "Seulement pour les adresses de : {{domains}}",
+        .joinName: "Nom (facultatif)",
+        .mailAddress: "Adresse e-mail",
+        .mailSend: "Envoyer le lien",
+        .mailBad: "Cette adresse e-mail ne peut pas être utilisée ici.",
+        .mailWait: "Trop de demandes. Attendez {{minutes}} minutes, puis réessayez.",
+        .mailSentTitle: "Consultez votre boîte de réception",
+        .mailSent:
+            """
+        Si l’adresse peut être utilisée ici, un message avec un lien est en route. Il est valable une heure. Si \
+        rien n’arrive, regardez dans les indésirables.
+        """,
     ]
 }

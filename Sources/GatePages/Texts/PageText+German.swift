@@ -243,5 +243,27 @@ extension PageText {
         Ihr Passwort ist geändert, und Sie sind überall abgemeldet. Ihre Passkeys melden Sie weiterhin an: \
         Entfernen Sie die, die Sie nicht kennen.
         """,
+        .recoverLink: "Passwort vergessen?",
+        .recoverTitle: "Ein neues Passwort wählen",
+        .recoverIntro:
+            """
+        Geben Sie die E-Mail-Adresse Ihres Kontos ein. Sie bekommen einen Link, mit dem Sie ein neues Passwort \
+        wählen.
+        """,
+        .joinLink: "Konto erstellen",
+        .joinTitle: "Konto erstellen",
+        .joinIntro: "Geben Sie Ihre E-Mail-Adresse ein. Sie bekommen einen Link, mit dem Sie ein Passwort wählen.",
+        .joinDomains: "Nur für E-Mail-Adressen von: {{domains}}",
+        .joinName: "Name (freiwillig)",
+        .mailAddress: "E-Mail-Adresse",
+        .mailSend: "Link senden",
+        .mailBad: "Das ist keine E-Mail-Adresse, die hier verwendet werden kann.",
+        .mailWait: "Zu viele Anfragen. Warten Sie {{minutes}} Minuten, und versuchen Sie es dann noch einmal.",
+        .mailSentTitle: "Sehen Sie in Ihr Postfach",
+        .mailSent:
+            """
+        Wenn die Adresse hier verwendet werden kann, ist eine Nachricht mit einem Link unterwegs. Er gilt eine \
+        Stunde. Kommt nichts an, sehen Sie in den Spam-Ordner.
+        """,
     ]
 }

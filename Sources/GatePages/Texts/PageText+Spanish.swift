@@ -216,5 +216,23 @@ extension PageText {
         Tu contraseña ha cambiado y se cerró la sesión en todas partes. Tus claves de acceso siguen iniciando \
         sesión: elimina las que no conozcas.
         """,
+        .recoverLink: "¿Olvidaste tu contraseña?",
+        .recoverTitle: "Elegir otra contraseña",
+        .recoverIntro: "Escribe el correo electrónico de tu cuenta. Recibirás un enlace para elegir otra contraseña.",
+        .joinLink: "Crear una cuenta",
+        .joinTitle: "Crear una cuenta",
+        .joinIntro: "Escribe tu correo electrónico. Recibirás un enlace para elegir una contraseña.",
+        .joinDomains: "Solo para direcciones de: {{domains}}",
+        .joinName: "Nombre (opcional)",
+        .mailAddress: "Correo electrónico",
+        .mailSend: "Enviar el enlace",
+        .mailBad: "Este correo electrónico no se puede usar aquí.",
+        .mailWait: "Demasiadas solicitudes. Espera {{minutes}} minutos e inténtalo de nuevo.",
+        .mailSentTitle: "Revisa tu buzón",
+        .mailSent:
+            """
+        Si la dirección se puede usar aquí, un mensaje con un enlace está en camino. Es válido durante una hora. \
+        Si no llega nada, mira en la carpeta de spam.
+        """,
     ]
 }

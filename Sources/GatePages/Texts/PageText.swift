@@ -168,6 +168,34 @@ package enum PageText: String, CaseIterable, Sendable {
     case accountFormLate = "account_form_late"
     /// “Too many attempts. Wait {{seconds}} seconds, then try once more”.
     case accountFormWait = "account_form_wait"
+    /// “Forgot your password?”.
+    case recoverLink = "recover_link"
+    /// “Choose another password”.
+    case recoverTitle = "recover_title"
+    /// “Type the email address of your account. You get a link with which you choose another password”.
+    case recoverIntro = "recover_intro"
+    /// “Create an account”.
+    case joinLink = "join_link"
+    /// “Create an account”.
+    case joinTitle = "join_title"
+    /// “Type your email address. You get a link with which you choose a password”.
+    case joinIntro = "join_intro"
+    /// “Only for email addresses of: {{domains}}”.
+    case joinDomains = "join_domains"
+    /// “Name (optional)”.
+    case joinName = "join_name"
+    /// “Email address”.
+    case mailAddress = "mail_address"
+    /// “Send the link”.
+    case mailSend = "mail_send"
+    /// “This is not an email address that can be used here”.
+    case mailBad = "mail_bad"
+    /// “Too many requests. Wait {{minutes}} minutes, then try once more”.
+    case mailWait = "mail_wait"
+    /// “Look into your mailbox”.
+    case mailSentTitle = "mail_sent_title"
+    /// “If the address can be used here, a message with a link is on its way. It is valid for one hour. If nothing arrives, look into the spam folder”.
+    case mailSent = "mail_sent"
     /// “Type a code”.
     case codeTitle = "code_title"
     /// “The six digits that your authenticator app shows, or one of your recovery codes”.
@@ -531,6 +559,24 @@ extension PageText {
             """
         Your password is changed, and you are signed out everywhere. Your passkeys still sign you in: remove \
         those that you do not know.
+        """,
+        .recoverLink: "Forgot your password?",
+        .recoverTitle: "Choose another password",
+        .recoverIntro: "Type the email address of your account. You get a link with which you choose another password.",
+        .joinLink: "Create an account",
+        .joinTitle: "Create an account",
+        .joinIntro: "Type your email address. You get a link with which you choose a password.",
+        .joinDomains: "Only for email addresses of: {{domains}}",
+        .joinName: "Name (optional)",
+        .mailAddress: "Email address",
+        .mailSend: "Send the link",
+        .mailBad: "This is not an email address that can be used here.",
+        .mailWait: "Too many requests. Wait {{minutes}} minutes, then try once more.",
+        .mailSentTitle: "Look into your mailbox",
+        .mailSent:
+            """
+        If the address can be used here, a message with a link is on its way. It is valid for one hour. If \
+        nothing arrives, look into the spam folder.
         """,
     ]
 }

@@ -29,6 +29,10 @@ package struct AccountForm {
     package enum Field {
         /// The email address or user name.
         package static let username = "username"
+        /// The email address for a link.
+        package static let email = "email"
+        /// The full name of a user who registers.
+        package static let name = "name"
         /// The password.
         package static let password = "password"
         /// A time-based code or a recovery code.

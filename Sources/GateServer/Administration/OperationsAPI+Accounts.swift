@@ -4,6 +4,7 @@ internal import GateAccounts
 internal import GateConfiguration
 internal import GateCore
 internal import GateOperations
+internal import GatePages
 internal import GateRuntime
 internal import GateSessions
 
@@ -54,12 +55,13 @@ extension OperationsAPI {
         draft.groups = try parameters.texts("groups", limit: Account.maxGroups)
         draft.password = try parameters.text("password")
         let verifies = try !parameters.flag("link_elsewhere")
+        let mail = try self.mail(try parameters.flag("mail"), verifies)
         try parameters.end()
         let label = draft.email ?? draft.username ?? ""
         let entry = self.audit.changing(account: "\(accounts.provider):\(label)", "add", by: caller)
         return try await self.audited(entry) {
             let added = try await accounts.add(draft, linkVerifiesEmail: verifies)
-            return self.json(added.account, accounts, token: added.token)
+            return try self.json(added.account, accounts, token: added.token, mail, .invitation)
         }
     }
 
@@ -73,6 +75,7 @@ extension OperationsAPI {
         }
         let verifies = try !parameters.flag("link_elsewhere")
         let removesCodes = try parameters.flag("remove_codes")
+        let mail = try self.mail(try parameters.flag("mail"), verifies)
         let fullName = try parameters.text("name")
         let groups = try parameters.texts("groups", limit: Account.maxGroups)
         let clears = try parameters.flag("no_groups")
@@ -107,7 +110,7 @@ extension OperationsAPI {
                 ended += try await self.environment.sessions().endAll(of: profile)
                 IngressMetrics().ended(.operator, count: ended)
             }
-            var result = self.json(changed, accounts, token: token).object ?? [:]
+            var result = try self.json(changed, accounts, token: token, mail, .reset).object ?? [:]
             result["sign_ins_ended"] = .int(Int64(ended))
             return .object(result)
         }
@@ -145,11 +148,37 @@ extension OperationsAPI {
         return first
     }
 
-    private func json(_ account: Account, _ accounts: LocalAccounts, token: String?) -> JSON {
+    /// What sends a link, if it is to be sent.
+    private func mail(_ isWanted: Bool, _ verifiesEmail: Bool) throws(OperationsRejection) -> AccountMailer? {
+        guard isWanted else { return nil }
+        guard verifiesEmail else { throw OperationsRejection(400, "'mail' and 'link_elsewhere' exclude each other") }
+        guard let mailer = self.environment.mailer() else {
+            throw OperationsRejection(400, "the file has no 'mail', so no link can be sent")
+        }
+        return mailer
+    }
+
+    /// An account with its link, which is sent to the user if there is a mailer.
+    private func json(
+        _ account: Account,
+        _ accounts: LocalAccounts,
+        token: String?,
+        _ mailer: AccountMailer?,
+        _ text: MailText
+    ) throws -> JSON {
         var members: [String: JSON] = ["account": OperationsAPI.json(account, accounts)]
-        if let token {
-            let origin = self.environment.configuration().gateway.publicURL
-            members["link"] = .string("\(origin)/oauth2/link/\(accounts.provider)?token=\(token)")
+        guard let token else { return .object(members) }
+        let origin = self.environment.configuration().gateway.publicURL
+        let link = "\(origin)/oauth2/link/\(accounts.provider)?token=\(token)"
+        if let mailer, let language = self.environment.language() {
+            guard let address = account.email.flatMap({ EmailAddress($0) }) else {
+                throw OperationsRejection(400, "the account has no email address, to which a link can be sent")
+            }
+            let lifetime = accounts.linkLifetime
+            try mailer.send(text, to: address, link: link, validFor: lifetime, in: language, isAsked: false)
+            members["mailed"] = true
+        } else {
+            members["link"] = .string(link)
         }
         return .object(members)
     }

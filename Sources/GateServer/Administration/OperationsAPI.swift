@@ -5,6 +5,7 @@ internal import GateConfiguration
 internal import GateCore
 internal import GateHTTP
 internal import GateOperations
+internal import GatePages
 internal import GateRuntime
 internal import GateSessions
 internal import GateWire
@@ -42,6 +43,10 @@ struct OperationsAPI: Sendable {
         var accounts: @Sendable () -> [LocalAccounts] = { [] }
         /// The passkeys of users; nil if they are off.
         var passkeys: @Sendable () -> Passkeys? = { nil }
+        /// Sends links to users; nil without a mail server.
+        var mailer: @Sendable () -> AccountMailer? = { nil }
+        /// The language of messages that no user has asked for.
+        var language: @Sendable () -> PageLanguage? = { nil }
         /// The accounts that users have connected; nil if that is off.
         var connections: @Sendable () -> AccountConnections? = { nil }
     }

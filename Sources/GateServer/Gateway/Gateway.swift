@@ -9,6 +9,7 @@ internal import GateIngress
 internal import GateNet
 package import GateOperations
 internal import GateOverload
+internal import GatePages
 package import GatePolicy
 internal import GateProxy
 internal import GateRuntime
@@ -295,6 +296,8 @@ package final class Gateway: Sendable {
             owner: geteuid(),
             accounts: { [unowned self] in self.state.withLock(\.runtime).providers.compactMap(\.accounts) },
             passkeys: { [unowned self] in self.state.withLock(\.runtime).passkeys },
+            mailer: { [unowned self] in self.state.withLock(\.runtime).mailer },
+            language: { [unowned self] in self.state.withLock(\.runtime).rendering.pages.languages.first },
             connections: { [unowned self] in self.state.withLock(\.runtime).connections }
         )
         return OperationsAPI(environment: environment)

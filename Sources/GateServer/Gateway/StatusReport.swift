@@ -14,6 +14,7 @@ internal import GateProviders
 internal import GateProxy
 internal import GateRuntime
 internal import GateSessions
+internal import GateStatusPage
 internal import Metrics
 internal import NIOCore
 internal import Synchronization

@@ -9,6 +9,7 @@ internal import GateConfiguration
 internal import GateCore
 internal import GateHTTP
 internal import GateIssuer
+internal import GateMail
 internal import GateOpenID
 internal import GateOperations
 internal import GatePages
@@ -57,6 +58,9 @@ actor RuntimeBuilder {
     private let longPaths = ReturnPathStore()
     private let rechecks = Rechecks()
     private let accountServices = LocalAccounts.Services()
+    private let mailLimits = AccountMailer.Limits()
+    /// The queue of messages, and the server that it was made for.
+    private var mail: (server: MailServer, queue: MailQueue)?
     /// The admission settings at the start, with which sessions of an earlier version count.
     private var firstAdmissions: [String: String]?
     /// The keys of the latest runtime configuration.
@@ -168,6 +172,10 @@ actor RuntimeBuilder {
         }
         parts.connections = configuration.connectedAccounts.map { key in
             AccountConnections(forwardsFirst: key == .first, in: entries, clock: self.clock)
+        }
+        parts.mailer = self.mailQueue(for: configuration.mail).map { queue in
+            let sender = configuration.pages.organization ?? origin.host
+            return AccountMailer(over: queue, as: sender, within: self.mailLimits)
         }
         parts.hsts = configuration.gateway.hsts.map { "max-age=\($0.components.seconds)" }
         let runtime = RuntimeConfiguration(parts, routes: routes, providers: providers.map(\.provider))
@@ -298,8 +306,28 @@ actor RuntimeBuilder {
         await self.survey.run(runtime.providers.compactMap(\.relyingParty))
     }
 
-    /// Closes the store and the connections to providers.
+    /// The queue of the messages for a server; that of another one sends what it has.
+    private func mailQueue(for server: MailServer?) -> MailQueue? {
+        guard let server else { return nil }
+        if let mail, mail.server == server { return mail.queue }
+        if let old = self.mail?.queue {
+            Task.detached { _ = await old.shutDown(within: .seconds(60)) }
+        }
+        let log = self.log
+        let queue = MailQueue(to: server) { result in
+            ServerMetrics.mails.counter(result.isFinal ? result.reply.outcome.rawValue : "retried").increment()
+            log.mailed(result)
+        }
+        self.mail = (server, queue)
+        return queue
+    }
+
+    /// Closes the store and the connections to providers, and sends what waits for the mail server within some seconds.
     func close() async {
+        if let queue = self.mail?.queue {
+            let dropped = await queue.shutDown()
+            if dropped > 0 { self.log.mailsDropped(dropped) }
+        }
         self.transports.shutdown()
         await self.store?.store.close()
     }

@@ -2,6 +2,7 @@
 
 internal import GateConfiguration
 internal import GateCore
+internal import GateMail
 internal import GateOperations
 internal import GateProxy
 internal import GateSessions
@@ -138,6 +139,28 @@ struct ServerLog: Sendable {
                 "client": "\(client)", "code": "\(failure.code)", "detail": "\(ServerLog.plain(failure.detail))",
                 "advice": "its own session of the user may go on; check 'backchannel_logout_uri'",
             ]
+        )
+    }
+
+    /// What the mail server made of a message: of its recipient only the domain.
+    func mailed(_ result: MailResult) {
+        var metadata: Logger.Metadata = [
+            "domain": "\(ServerLog.plain(result.domain))", "result": "\(result.reply.outcome.rawValue)",
+            "tries": "\(result.tries)",
+        ]
+        guard result.reply.outcome != .sent else { return self.logger.info("mail sent", metadata: metadata) }
+        metadata["code"] = "\(result.reply.code)"
+        metadata["detail"] = "\(ServerLog.plain(result.reply.text))"
+        guard result.isFinal else { return self.logger.notice("mail is retried", metadata: metadata) }
+        metadata["advice"] = "check 'mail' with 'gatehouse check --online'; the user has to ask for another link"
+        self.logger.warning("mail not sent", metadata: metadata)
+    }
+
+    /// The gateway ends with messages that were not sent.
+    func mailsDropped(_ count: Int) {
+        self.logger.warning(
+            "mails dropped",
+            metadata: ["count": "\(count)", "advice": "the gateway ends; the users have to ask for other links"]
         )
     }
 

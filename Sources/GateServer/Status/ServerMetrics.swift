@@ -54,6 +54,13 @@ enum ServerMetrics {
         unit: "sessions",
         help: "Sign-outs that are not written to the session store yet"
     )
+    static let mails = MetricSeries.counter(
+        "gatehouse_mails_total",
+        labels: ["result"],
+        unit: "messages",
+        help:
+            "Messages with links for local accounts, by result: sent, retried, or why the mail server did not take one"
+    ).only(when: "a message was sent")
     static let overloadLevel = MetricSeries.gauge(
         "gatehouse_overload_stage",
         unit: "level",
@@ -265,7 +272,7 @@ enum ServerMetrics {
     /// All metrics of this module.
     static let all = [
         connections, connectionLimit, acceptFailures, tunnels, requestsInFlight, signInsInFlight, sessions, storeFailed,
-        revocationsPending, overloadLevel, overloadShare, memory, memoryAtStart, memoryLimit, openDescriptors,
+        revocationsPending, mails, overloadLevel, overloadShare, memory, memoryAtStart, memoryLimit, openDescriptors,
         descriptorLimit, loopLag, loopBlocked, providerFailures, groupsIncomplete, userinfoUnavailable,
         providerSignInsWaiting, providerKeysAge, providerKeysStale, upstreamHealthy, upstreamEjections,
         upstreamPinMismatches, operationsRejections, reloads, lastReloadSuccess, configurationLoaded, openConnections,

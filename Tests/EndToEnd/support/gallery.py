@@ -60,7 +60,7 @@ class Gallery:
             "staff": oidc(staff.issuer, name="Staff directory", domains=["example.com"], profile=mapping),
             "partner": oidc(
                 partner.issuer, name="Partners", authorization_parameters={"login_hint": "all@partner.example"}
-            ), "local": {"type": "local"},
+            ), "local": {"type": "local", "registration": {"domains": ["example.com"]}},
         }
         self.accounts = self.clients = 0
         apps = {name: self.entry(name, *look) for name, look in APPS.items()}
@@ -73,6 +73,7 @@ class Gallery:
         for name in ("closed", "down", "vault"):
             apps[name]["display"]["listed"] = "never"
         self.gateway = Gateway(folder, providers, apps, gateway={"trusted_proxies": ["127.0.0.1"]})
+        self.gateway.configuration["mail"] = {"server": f"smtp://127.0.0.1:{free_port()}", "plain": True, "from": "gate@example.com"}
         self.gateway.configuration["passkeys"] = {}
         self.gateway.configuration["connected_accounts"] = {"user_key": "first"}
         self.partner = partner.user["sub"]
@@ -197,6 +198,12 @@ class Gallery:
         self.go(users(self.gateway, "add", "--email", f"new{name}")["link"])
         yield "choose-password"
         add(self.gateway, name)
+        self.go("/oauth2/join/local")
+        yield "join"
+        self.go("/oauth2/recover/local")
+        yield "recover"
+        self.fill(email=name)
+        yield "link-sent"
         self.go("/oauth2/start/local?rd=/oauth2/credentials")
         yield "password"
         self.fill(username=name, password="wrong")

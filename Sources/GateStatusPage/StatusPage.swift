@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import GateCore
+internal import GatePages
 
 /// The status page of the operations listener: `/status` as a browser shows it.
 ///

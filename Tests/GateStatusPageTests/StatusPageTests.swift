@@ -3,7 +3,7 @@
 import GateCore
 import Testing
 
-@testable import GatePages
+@testable import GateStatusPage
 
 @Suite struct StatusPageTests {
     /// A state with the same text in every place where there is one.

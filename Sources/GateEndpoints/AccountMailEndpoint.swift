@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateAccounts
+internal import GateCore
+internal import GateHTTP
+internal import GateHeaders
+internal import GateOperations
+internal import GatePages
+internal import GateProviders
+internal import GateRuntime
+internal import GateWire
+
+/// What users of local accounts do by links that are sent to their email address: choose another password, and register.
+///
+/// The response is the same, and as fast, whether or not there is an account: what differs is done after it.
+struct AccountMailEndpoint {
+    /// What the link is for.
+    enum Purpose {
+        case recovery
+        case registration
+
+        var path: EndpointPath { self == .recovery ? .recover : .join }
+    }
+
+    private let runtime: RuntimeConfiguration
+    private let mailer: AccountMailer
+    private let accounts: LocalAccounts
+    private let purpose: Purpose
+
+    /// The endpoint for a provider.
+    ///
+    /// - Throws: If the provider has no local accounts, the file no mail server, or users cannot register.
+    init(_ purpose: Purpose, provider id: String, _ runtime: RuntimeConfiguration) throws(Failure) {
+        guard let accounts = runtime.provider(id)?.accounts, let mailer = runtime.mailer,
+            purpose == .recovery || accounts.registration != nil
+        else { throw Failure(.endpointNone, "the provider sends no links, or the file has no 'mail'") }
+        (self.runtime, self.mailer, self.accounts, self.purpose) = (runtime, mailer, accounts, purpose)
+    }
+
+    private func address(_ path: EndpointPath) -> String {
+        "\(self.runtime.publicOrigin)/oauth2/\(path.rawValue)/\(self.accounts.provider)"
+    }
+
+    private func language(_ request: EndpointRequest) -> PageLanguage {
+        self.runtime.rendering.language(for: request.clientKind)
+    }
+
+    /// The form, and what it sends; a link of a registration leads here as well.
+    func response(to request: EndpointRequest) async throws(Failure) -> Response {
+        guard request.origin.host == self.runtime.publicOrigin.host else {
+            return Rendering.redirect(to: self.address(self.purpose.path))
+        }
+        let isPost = request.method == .post
+        guard !isPost || request.comesFromOurPages else {
+            throw Failure(.requestCrossSite, "another site posted to \(self.purpose.path.rawValue)")
+        }
+        if self.purpose == .registration, let token = (isPost ? request.form : request.query)?[Self.token] {
+            return try await self.register(by: token, request)
+        }
+        guard isPost else { return self.form("", request) }
+        let typed = request.form?[AccountForm.Field.email] ?? ""
+        guard let address = EmailAddress(typed),
+            self.purpose == .recovery || self.accounts.admitsRegistration(of: address)
+        else { return self.form(typed, remark: PageRemark(.mailBad), status: 400, request) }
+        do throws(Failure) {
+            try self.mailer.limits.admit(request.client)
+        } catch {
+            let minutes = (error.retryAfter.map { $0.components.seconds } ?? 0) / 60 + 1
+            let remark = PageRemark(.mailWait, ["minutes": "\(minutes)"])
+            return self.form(typed, remark: remark, status: error.reason.entry.status, request)
+        }
+        let (language, name) = (self.language(request), request.form?[AccountForm.Field.name])
+        self.mailer.limits.afterwards { await self.send(to: address, name: name, in: language) }
+        let back = self.address(.start)
+        return Rendering.page(200, self.runtime.rendering.pages.linkSent(back: back, in: language))
+    }
+
+    private static let token = "token"
+
+    private func form(
+        _ typed: String,
+        remark: PageRemark? = nil,
+        status: Int = 200,
+        _ request: EndpointRequest
+    ) -> Response {
+        let html = self.runtime.rendering.pages.askForLink(
+            AccountForm(action: self.address(self.purpose.path), hidden: [], remark: remark),
+            domains: self.purpose == .registration ? self.accounts.registration?.domains ?? [] : nil,
+            address: typed.utf8.count <= 254 ? typed : "",
+            back: self.address(.start),
+            in: self.language(request)
+        )
+        return Rendering.page(status, html)
+    }
+
+    /// Makes the link and queues the message; what fails is only logged.
+    private func send(to address: EmailAddress, name: String?, in language: PageLanguage) async {
+        do throws(Failure) {
+            switch self.purpose {
+            case .recovery:
+                guard let found = try await self.accounts.recoveryLink(for: address) else { return }
+                try self.send(.recovery, to: found.address, self.link(.accountLink, found.token), in: language)
+            case .registration:
+                guard try await !self.accounts.hasAccount(of: address) else {
+                    return try self.send(.registered, to: address, self.address(.start), in: language)
+                }
+                let token = RegistrationRequest(address, name: name).token(of: self.accounts)
+                try self.send(.registration, to: address, self.link(.join, token), in: language)
+            }
+        } catch {
+            self.runtime.log.mailNotQueued(error, provider: self.accounts.provider)
+        }
+    }
+
+    private func link(_ path: EndpointPath, _ token: String) -> String {
+        "\(self.address(path))?\(Form([Form.Field(Self.token, token)]).encoded)"
+    }
+
+    private func send(
+        _ text: MailText,
+        to address: EmailAddress,
+        _ link: String,
+        in language: PageLanguage
+    ) throws(Failure) {
+        try self.mailer.send(
+            text,
+            to: address,
+            link: link,
+            validFor: LocalAccounts.requestedLinkLifetime,
+            in: language,
+            isAsked: true
+        )
+    }
+
+    // MARK: Registration
+
+    /// The page on which a user who has opened the link chooses a password, and the password.
+    private func register(by token: String, _ request: EndpointRequest) async throws(Failure) -> Response {
+        guard let wanted = RegistrationRequest(token, of: self.accounts),
+            self.accounts.admitsRegistration(of: wanted.address)
+        else { throw Failure(.accountLink, "the link of a registration is unknown or over") }
+        guard request.method == .post else { return self.page(wanted, token, request) }
+        let form = request.form ?? Form()
+        let new = form[AccountForm.Field.newPassword] ?? ""
+        guard isIdentical(new, form[AccountForm.Field.repeated] ?? "") else {
+            return self.page(wanted, token, remark: PageRemark(.chooseDiffer), request)
+        }
+        let accounts = self.accounts
+        switch try await uncancelled({ () throws(Failure) in try await accounts.register(wanted, password: new) }) {
+        case .unacceptable(let finding): return self.page(wanted, token, remark: finding.remark, request)
+        case .changed(let account):
+            self.runtime.log.registered("\(accounts.provider):\(account.id)")
+            let pages = self.runtime.rendering.pages
+            return Rendering.page(200, pages.passwordChosen(signIn: self.address(.start), in: self.language(request)))
+        case .lost, .wrongPassword, .wrongCode, .tooMany:
+            throw Failure(.accountLink, "there is an account of the email address by now")
+        }
+    }
+
+    private func page(
+        _ wanted: RegistrationRequest,
+        _ token: String,
+        remark: PageRemark? = nil,
+        _ request: EndpointRequest
+    ) -> Response {
+        let form = AccountForm(
+            action: self.address(.join),
+            hidden: [(Self.token, token)],
+            remark: remark
+        )
+        let pages = self.runtime.rendering.pages
+        let html = pages.choosePassword(form, name: wanted.address.description, in: self.language(request))
+        return Rendering.page(remark == nil ? 200 : 400, html)
+    }
+}
