@@ -137,7 +137,7 @@ let moduleGraph: [(target: String, imports: [String])] = [
             "GateOperations", "GateTracing", "GateHeaders", "GateConfiguration", "GateAppConfiguration", "GateProxy",
             "GateIssuer", "GateClients", "GateAccounts", "GateOpenID", "GateMail",
             "GateSessions", "GateAssertion", "GateHTTP", "GateProviders", "GatePages", "GatePolicy", "GateWire",
-            "GateNet", "GateCore",
+            "GateNet", "GateCore", "CZlib",
             "HTTPTypes", "Metrics", "NIOCore",
         ]
     ),
@@ -214,6 +214,7 @@ let systemLibraries: [Target] = [
     .systemLibrary(name: "CEventPoll"),
     .target(name: "CMail", linkerSettings: [.linkedLibrary("curl")]),
     .systemLibrary(name: "CLibYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
+    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
     .target(
         name: "CProviderTransport",

@@ -25,6 +25,7 @@ TOOLCHAIN_IN_TESTS = TOOLCHAIN | {"Testing"}
 # The only files that may contain `unsafe`, `@safe`, `@unchecked Sendable` or `nonisolated(unsafe)`, and why.
 UNSAFE = {
     "Sources/GateAccounts/Argon2.swift": "calls libargon2",
+    "Sources/GateRuntime/Rendering/Gzip.swift": "calls zlib",
     "Sources/GateMail/SMTPTransport.swift": "hands a message and a login to the C part over libcurl",
     "Sources/GateYAML/YAMLEventReader.swift": "reads libyaml's events, which are C structures",
     "Sources/GateCore/RandomBytes.swift": "calls getentropy, so that random bytes cost one system call",

@@ -38,6 +38,8 @@ package struct EndpointRequest: Sendable {
     let ticket: Ticket?
     /// The browser as the client describes it.
     let userAgent: String?
+    /// Whether the client reads gzip, RFC 9110 §12.5.3; false for one that gives it a weight of zero.
+    let acceptsGzip: Bool
     /// The value of `Authorization`; nil without exactly one.
     let authorization: String?
     /// The value of `DPoP`; nil without one, and empty, which no proof is, if there are several.
@@ -72,6 +74,7 @@ package struct EndpointRequest: Sendable {
         // A request to another host than ours gets the origin of `public_url`, but no session.
         self.ticket = request.authority.host == self.origin.host ? runtime.ticket(of: request) : nil
         self.userAgent = EndpointRequest.value("user-agent", of: request)
+        self.acceptsGzip = EndpointRequest.acceptsGzip(EndpointRequest.value("accept-encoding", of: request) ?? "")
         let hasOne = request.message.count(.authorization) == 1
         self.authorization = hasOne ? request.message.value(.authorization) : nil
         let proofs = request.message.fields.filter { request.message.spells($0.nameRange, "dpop") }
@@ -91,6 +94,15 @@ package struct EndpointRequest: Sendable {
     private static func value(_ name: String, of request: RequestHead) -> String? {
         request.message.fields.first { request.message.spells($0.nameRange, name) }.map {
             request.message.text($0.valueRange)
+        }
+    }
+
+    /// Whether a value of `Accept-Encoding` has gzip.
+    static func acceptsGzip(_ value: String) -> Bool {
+        value.split(separator: ",").contains { coding in
+            let parts = coding.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
+            guard parts.first == "gzip" else { return false }
+            return parts.dropFirst().allSatisfy { !$0.hasPrefix("q=") || (Double($0.dropFirst(2)) ?? 0) > 0 }
         }
     }
 

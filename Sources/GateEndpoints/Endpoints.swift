@@ -119,7 +119,8 @@ package struct Endpoints: Sendable {
             return try await self.withSignInLimits(request) { () throws(Failure) in
                 try await ConnectedEndpoint(runtime: self.runtime).response(to: request)
             }
-        case .passkeyScript: return self.runtime.rendering.script(version: request.query?["v"])
+        case .passkeyScript:
+            return Rendering.script(version: request.query?["v"], acceptsGzip: request.acceptsGzip)
         case .signOut where request.method == .post: return try await self.signOut(request)
         case .signOut: return try await self.signOutPage(request)
         case .backChannelLogout:
@@ -142,10 +143,11 @@ package struct Endpoints: Sendable {
         case .keys: return self.jwks()
         case .account: return try await self.account(request)
         case .style:
-            return self.runtime.rendering.style(version: request.query?["v"])
-        case .icon: return Rendering.asset("image/svg+xml", Rendering.icon)
+            return self.runtime.rendering.style(version: request.query?["v"], acceptsGzip: request.acceptsGzip)
+        case .icon: return Rendering.icon.response(acceptsGzip: request.acceptsGzip)
         case .pictures:
-            guard let response = self.runtime.rendering.picture(named: provider) else {
+            let picture = self.runtime.rendering.picture(named: provider, acceptsGzip: request.acceptsGzip)
+            guard let response = picture else {
                 throw Failure(.endpointNone, "there is no picture of this name")
             }
             return response

@@ -761,7 +761,7 @@ def test_check_accepts_local_accounts(tmp_path):
         ({"issuer": "https://id.example.com"}, "'issuer' is about a server"),
         ({"tls": {"pins": "google-roots"}}, "'tls' is about a server"),
         ({"link_lifetime": "1m"}, "out of range"),
-        ({"registration": {"domains": ["example.com"]}}, "unknown key 'registration'"),
+        ({"registration": {"domains": ["example.com"]}}, "add 'mail' to the file"),
         ({"mail": {"server": "smtp://127.0.0.1:25"}}, "unknown key 'mail'"),
         ({"breached_passwords": "/nonexistent"}, "cannot be read"),
     ],

@@ -8,7 +8,7 @@ package import GatePages
 internal import GateSessions
 package import GateWire
 internal import HTTPTypes
-package import NIOCore
+internal import NIOCore
 
 /// Turns failures into responses; status, texts and steps are those of the failure catalogue.
 package struct Rendering: Sendable {
@@ -17,35 +17,35 @@ package struct Rendering: Sendable {
     let random: RandomBytes
     /// The pages.
     package let pages: Pages
-    /// The style sheet and the pictures by their names: the bytes that all responses refer to.
-    private let assets: [String: ByteBuffer]
+    private let sheet: StaticAsset
+    /// The operator's pictures by their names.
+    private let pictures: [String: StaticAsset]
 
     /// Renders with these pages.
     init(log: RequestLog, publicOrigin: Origin, random: RandomBytes, pages: Pages) {
         (self.log, self.publicOrigin, self.random, self.pages) = (log, publicOrigin, random, pages)
-        let pictures = pages.pictures.map { ($0.name, ByteBuffer(bytes: $0.bytes)) }
-        let all = [("", ByteBuffer(string: pages.style))] + pictures
-        self.assets = Dictionary(all) { first, _ in first }
+        self.sheet = StaticAsset("text/css; charset=utf-8", Array(pages.style.utf8))
+        let pictures = pages.pictures.compactMap { picture in
+            PictureFormat(ofName: picture.name).map { (picture.name, StaticAsset($0.mediaType, picture.bytes)) }
+        }
+        self.pictures = Dictionary(pictures) { first, _ in first }
     }
 
     /// The style sheet; that of the version of the pages may be kept for good.
-    package func style(version: String?) -> Response {
-        let isVersioned = version == self.pages.styleVersion
-        return Rendering.asset("text/css; charset=utf-8", self.assets[""] ?? ByteBuffer(), isVersioned: isVersioned)
+    package func style(version: String?, acceptsGzip: Bool) -> Response {
+        self.sheet.response(isVersioned: version == self.pages.styleVersion, acceptsGzip: acceptsGzip)
     }
 
     /// The script of the pages with passkeys; that of the version of the pages may be kept for good.
-    package func script(version: String?) -> Response {
-        let isVersioned = version == Pages.scriptVersion
-        return Rendering.asset("text/javascript; charset=utf-8", Rendering.script, isVersioned: isVersioned)
+    package static func script(version: String?, acceptsGzip: Bool) -> Response {
+        self.script.response(isVersioned: version == Pages.scriptVersion, acceptsGzip: acceptsGzip)
     }
 
-    private static let script = ByteBuffer(string: Pages.script)
+    private static let script = StaticAsset("text/javascript; charset=utf-8", Array(Pages.script.utf8))
 
     /// The picture of a name; nil if it does not exist.
-    package func picture(named name: String) -> Response? {
-        guard !name.isEmpty, let bytes = self.assets[name], let format = PictureFormat(ofName: name) else { return nil }
-        return Rendering.asset(format.mediaType, bytes, isVersioned: true)
+    package func picture(named name: String, acceptsGzip: Bool) -> Response? {
+        self.pictures[name]?.response(isVersioned: true, acceptsGzip: acceptsGzip)
     }
 
     /// The language of the pages for a client.
@@ -177,20 +177,8 @@ package struct Rendering: Sendable {
         return Response(status, fields: fields, body: Array(html.utf8))
     }
 
-    /// A response with a style sheet or a picture of our pages; one whose URL has its hash may be kept for good.
-    package static func asset(_ type: String, _ bytes: ByteBuffer, isVersioned: Bool = false) -> Response {
-        var fields: HTTPFields = [.contentType: type]
-        fields[.cacheControl] = isVersioned ? "public, max-age=31536000, immutable" : "public, max-age=3600"
-        fields[.xContentTypeOptions] = "nosniff"
-        // A picture in SVG that is opened as a page could have scripts.
-        fields[.contentSecurityPolicy] = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
-        var response = Response(200, fields: fields)
-        response.sharedBody = bytes
-        return response
-    }
-
-    /// The bytes of the icon of our pages.
-    package static let icon = ByteBuffer(string: Pages.icon)
+    /// The icon of our pages.
+    package static let icon = StaticAsset("image/svg+xml", Array(Pages.icon.utf8))
 
     /// An empty page that only these origins may put into a frame; none if there are no origins.
     package static func framedPage(by origins: Set<Origin>) -> Response {

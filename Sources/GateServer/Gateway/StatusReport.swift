@@ -145,8 +145,8 @@ final class StatusReport: OperationsSource {
         switch path {
         case "/status": return Rendering.page(200, StatusPage.html(await self.status()))
         case StatusPage.assets.style:
-            return Rendering.asset("text/css; charset=utf-8", ByteBuffer(string: StatusPage.style))
-        case StatusPage.assets.icon: return Rendering.asset("image/svg+xml", Rendering.icon)
+            return StaticAsset("text/css; charset=utf-8", Array(StatusPage.style.utf8)).response()
+        case StatusPage.assets.icon: return Rendering.icon.response()
         default: return nil
         }
     }

@@ -4,6 +4,7 @@ import GateCore
 import GateEndpoints
 import GateHTTP
 import GateHeaders
+import GatePages
 import GateSessions
 import GateWire
 import HTTPTypes
@@ -45,6 +46,7 @@ import Testing
         let page = gateway.runtime.rendering.response(to: failure, for: ClientKind(wantsPage: true))
         #expect(page.text.contains("<code>\(reason.code)</code>") && !page.text.contains("SECRET"))
         #expect(page.text.matches(of: /<code>[A-Za-z0-9_-]{12}<\/code>/).count == 1)
+        #expect(page.text.contains("<h1>\(reason.entry.page.title(for: nil))</h1>"), "it is the page of the catalogue")
         #expect(!page.text.contains("<script") && !page.text.contains("style=\""))
         let script = gateway.runtime.rendering.response(to: failure, for: ClientKind(wantsPage: false))
         let json = try JSON(parsing: script.body)
