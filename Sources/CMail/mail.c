@@ -217,7 +217,8 @@ static gate_mail_outcome outcome_of(const gate_mail *self, CURLcode code) {
         return GATE_MAIL_SENT;
     case CURLE_OPERATION_TIMEDOUT:
     case CURLE_ABORTED_BY_CALLBACK:
-        return GATE_MAIL_TIMED_OUT;
+        // A server that has got the message may have accepted it: a retry would send it twice. RFC 5321 §4.5.3.2.6.
+        return self->is_data_accepted ? GATE_MAIL_OTHER : GATE_MAIL_TIMED_OUT;
     case CURLE_LOGIN_DENIED:
         return self->code / 100 == 4 ? GATE_MAIL_REJECTED_FOR_NOW : GATE_MAIL_LOGIN_REJECTED;
     case CURLE_USE_SSL_FAILED:

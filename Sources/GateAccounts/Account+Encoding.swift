@@ -19,7 +19,7 @@ extension Account {
         members["password"] = self.password.map { .string($0.text) }
         members["password_changed"] = self.passwordChanged.map { .int($0.seconds) }
         members["link"] = self.link?.json
-        members["recovery"] = self.recovery?.json
+        if !self.recovery.isEmpty { members["recovery"] = .array(self.recovery.map(\.json)) }
         members["codes"] = self.codes.map { codes in
             [
                 "secret": .string(codes.secret.withBytes { Base64URL.encode($0) }), "last": .int(codes.lastStep),
@@ -45,7 +45,7 @@ extension Account {
         self.password = json["password"]?.string.flatMap { PasswordHash(phc: $0) }
         self.passwordChanged = json["password_changed"]?.integer.map(Instant.init(seconds:))
         self.link = json["link"].flatMap(AccountLink.init(json:))
-        self.recovery = json["recovery"].flatMap(AccountLink.init(json:))
+        self.recovery = json["recovery"]?.array?.compactMap(AccountLink.init(json:)) ?? []
         guard let codes = json["codes"] else { return }
         // A second factor that cannot be read must not become none.
         guard let secret = codes["secret"]?.string.flatMap({ Base64URL.decode($0) }),

@@ -26,8 +26,8 @@ package struct Account: Sendable, Hashable {
     package var passwordChanged: Instant?
     /// The link with which the user chooses a password; nil if it does not exist.
     var link: AccountLink?
-    /// The link with which a user who has forgotten the password chooses another; the password is valid until then.
-    var recovery: AccountLink?
+    /// The links with which a user who has forgotten the password chooses another; the password is valid until then.
+    var recovery: [AccountLink] = []
     /// The second factor; nil if it does not exist.
     var codes: SecondFactor?
     /// A number that each change of the credentials raises, so that what was issued before is void.

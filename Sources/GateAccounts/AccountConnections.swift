@@ -56,7 +56,14 @@ package struct ConnectedAccounts: Sendable, Hashable {
     /// The user key of the first account.
     package var first: String { self.all[0].user }
 
-    func contains(_ user: String) -> Bool { self.all.contains { isIdentical($0.user, user) } }
+    func contains(_ user: String) -> Bool { self.account(user) != nil }
+
+    /// One of the others; nil if it is the first one, or none.
+    package func other(_ user: String) -> ConnectedAccount? {
+        self.all.dropFirst().first { isIdentical($0.user, user) }
+    }
+
+    private func account(_ user: String) -> ConnectedAccount? { self.all.first { isIdentical($0.user, user) } }
 
     fileprivate var encoded: [UInt8] {
         let members: JSON = ["v": 1, "user": .string(self.first), "accounts": .array(self.all.map(\.json))]
@@ -167,7 +174,10 @@ package struct AccountConnections: Sendable {
             let stored = try await self.stored(first)
             var accounts = ConnectedAccounts(all: [ConnectedAccount(of: user, at: now)])
             if case .accounts(let found)? = stored?.content { accounts = found }
-            guard isIdentical(accounts.first, first) else { throw SealedEntries.busy }
+            // The account of the session may have been disconnected meanwhile.
+            guard accounts.contains(user.user), isIdentical(accounts.first, first) else {
+                throw Failure(.accountConnected, "\(user.user) is connected with other accounts by now")
+            }
             accounts.all.removeAll { isIdentical($0.user, other.user) }
             guard accounts.all.count < ConnectedAccounts.maxCount else {
                 throw Failure(.accountConnected, "\(first) has \(accounts.all.count) accounts; that is the limit")
@@ -219,6 +229,19 @@ package struct AccountConnections: Sendable {
             return removed
         }
         throw SealedEntries.busy
+    }
+
+    /// Ends the connections of an account that is reset or removed: if it is the first one, those of all others.
+    ///
+    /// - Returns: The accounts that were connected with it, whose sessions have another key for apps now.
+    package func dissolve(_ user: String) async throws(Failure) -> [ConnectedAccount] {
+        guard let accounts = try await self.accounts(of: user) else { return [] }
+        guard isIdentical(accounts.first, user) else {
+            _ = try await self.disconnect(user, of: user)
+            return []
+        }
+        _ = try await self.entries.erase(.connection, AccountConnections.key(of: user))
+        return Array(accounts.all.dropFirst())
     }
 
     private func stored(

@@ -75,7 +75,7 @@ extension LocalAccounts {
     package func setDisabled(_ isDisabled: Bool, _ id: String) async throws(Failure) -> Account? {
         try await self.store.update(id) { account in
             account.isDisabled = isDisabled
-            if isDisabled { (account.link, account.recovery) = (nil, nil) }
+            if isDisabled { (account.link, account.recovery) = (nil, []) }
             account.generation += 1
             return true
         }

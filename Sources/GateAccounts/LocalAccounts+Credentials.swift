@@ -50,7 +50,7 @@ extension LocalAccounts {
         let changed = try await self.store.update(account.id) { account in
             guard let link = self.link(of: account, parts.hash) else { return false }
             if link.verifiesEmail, account.email != nil { account.isEmailVerified = true }
-            (account.link, account.recovery) = (nil, nil)
+            (account.link, account.recovery) = (nil, [])
             self.set(hash, of: &account)
             return true
         }
@@ -73,7 +73,9 @@ extension LocalAccounts {
         let made = self.newLink(for: id, verifiesEmail: verifiesEmail)
         let changed = try await self.store.update(id) { account in
             account.password = nil
-            (account.link, account.recovery) = (made.link, nil)
+            (account.link, account.recovery) = (made.link, [])
+            // What goes another way is not for the owner of that mailbox.
+            if !verifiesEmail { account.isEmailVerified = false }
             if removesCodes { account.codes = nil }
             account.generation += 1
             return true
@@ -99,7 +101,7 @@ extension LocalAccounts {
     /// The link of an account that has a hash, as long as it is valid.
     private func link(of account: Account, _ hash: [UInt8]) -> AccountLink? {
         guard !account.isDisabled else { return nil }
-        return [account.link, account.recovery].compactMap(\.self).first {
+        return ([account.link].compactMap(\.self) + account.recovery).first {
             self.clock.now < $0.expires && constantTimeEquals($0.hash, hash)
         }
     }
@@ -175,6 +177,7 @@ extension LocalAccounts {
         let changed = try await self.store.update(id) { account in
             guard account.codes == nil, !account.isDisabled, account.generation == known else { return false }
             account.codes = codes
+            account.recovery = []
             account.generation += 1
             return true
         }
@@ -204,6 +207,7 @@ extension LocalAccounts {
         try await self.store.update(id) { account in
             guard generation ?? account.generation == account.generation else { return false }
             account.codes = nil
+            account.recovery = []
             account.generation += 1
             return true
         }
@@ -247,6 +251,7 @@ extension LocalAccounts {
     func set(_ hash: PasswordHash, of account: inout Account) {
         account.password = hash
         account.passwordChanged = self.clock.now
+        account.recovery = []
         account.generation += 1
     }
 }

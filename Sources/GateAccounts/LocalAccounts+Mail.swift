@@ -14,27 +14,45 @@ extension LocalAccounts {
     /// Who may register; nil if only operators add accounts.
     package var registration: RegistrationSettings? { self.settings.registration }
 
+    /// How many links of a user are valid at a time, so that a further request does not void the last ones.
+    private static let maxRecoveryLinks = 5
+
+    /// The email address of the account that may get a link to choose another password; nil if no account has the address, or not
+    /// proven: another could be that of a stranger.
+    ///
+    /// - Throws: If the store is unavailable.
+    package func recoverableAddress(_ address: EmailAddress) async throws(Failure) -> EmailAddress? {
+        guard let name = AccountName(address.description),
+            let account = try await self.store.account(named: name), self.isRecoverable(account)
+        else { return nil }
+        return account.email.flatMap { EmailAddress($0) }
+    }
+
+    /// An operator who has just reset the account may have made the link for another way.
+    private func isRecoverable(_ account: Account) -> Bool {
+        let isReset = account.link.map { self.clock.now < $0.expires } ?? false
+        return !account.isDisabled && account.isEmailVerified && !isReset
+    }
+
     /// A link for the user of an email address to choose another password; the present one is valid until then, and the second
     /// factor stays.
     ///
-    /// Only an address that is known to be the user's gets one: another could be that of a stranger.
-    ///
-    /// - Returns: The email address of the account, and the token of the link; nil if no account has the address, or not proven.
+    /// - Returns: The token of the link; nil if the address may not get one by now.
     /// - Throws: If the store is unavailable.
-    package func recoveryLink(
-        for address: EmailAddress
-    ) async throws(Failure) -> (address: EmailAddress, token: String)? {
+    package func recoveryLink(for address: EmailAddress) async throws(Failure) -> String? {
         guard let name = AccountName(address.description),
             let account = try await self.store.account(named: name)
         else { return nil }
         let lifetime = LocalAccounts.requestedLinkLifetime
         let made = self.newLink(for: account.id, verifiesEmail: true, lifetime: lifetime)
+        let now = self.clock.now
         let changed = try await self.store.update(account.id) { account in
-            guard !account.isDisabled, account.isEmailVerified else { return false }
-            account.recovery = made.link
+            guard self.isRecoverable(account) else { return false }
+            let valid = account.recovery.filter { now < $0.expires }
+            account.recovery = valid.suffix(LocalAccounts.maxRecoveryLinks - 1) + [made.link]
             return true
         }
-        return changed?.email.flatMap { EmailAddress($0) }.map { ($0, made.token) }
+        return changed.map { _ in made.token }
     }
 
     /// Whether an account has an email address.
@@ -45,7 +63,17 @@ extension LocalAccounts {
 
     /// Whether the owner of an email address may register.
     package func admitsRegistration(of address: EmailAddress) -> Bool {
-        self.registration?.domains.contains { isIdentical($0, address.domain) } ?? false
+        guard LocalAccounts.isPlain(address.local) else { return false }
+        return self.registration?.domains.contains { isIdentical($0, address.domain) } ?? false
+    }
+
+    /// Whether no mail server reads the part before the `@` as a route to another domain, such as `user%other.example` or
+    /// `other.example!user`.
+    private static func isPlain(_ local: String) -> Bool {
+        let isPlain = local.utf8.allSatisfy { byte in
+            (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte | 0x20) || "._+-'".utf8.contains(byte)
+        }
+        return isPlain && !local.hasPrefix(".") && !local.hasPrefix("-")
     }
 
     /// Adds the account of a user who has opened the link of a registration, which proves the email address.

@@ -9,6 +9,7 @@ internal import GatePages
 internal import GateProviders
 internal import GateRuntime
 internal import GateWire
+internal import HTTPTypes
 
 /// What users of local accounts do by links that are sent to their email address: choose another password, and register.
 ///
@@ -65,12 +66,14 @@ struct AccountMailEndpoint {
         do throws(Failure) {
             try self.mailer.limits.admit(request.client)
         } catch {
-            let minutes = (error.retryAfter.map { $0.components.seconds } ?? 0) / 60 + 1
-            let remark = PageRemark(.mailWait, ["minutes": "\(minutes)"])
-            return self.form(typed, remark: remark, status: error.reason.entry.status, request)
+            return self.form(typed, after: error, request)
         }
         let (language, name) = (self.language(request), request.form?[AccountForm.Field.name])
-        self.mailer.limits.afterwards { await self.send(to: address, name: name, in: language) }
+        let isRunning = self.mailer.limits.afterwards { await self.send(to: address, name: name, in: language) }
+        if !isRunning {
+            let failure = Failure(.mailNotSent, "over 64 links are being made at once")
+            self.runtime.log.mailNotQueued(failure, provider: self.accounts.provider)
+        }
         let back = self.address(.start)
         return Rendering.page(200, self.runtime.rendering.pages.linkSent(back: back, in: language))
     }
@@ -93,14 +96,31 @@ struct AccountMailEndpoint {
         return Rendering.page(status, html)
     }
 
+    /// The form after a request too many.
+    private func form(_ typed: String, after failure: Failure, _ request: EndpointRequest) -> Response {
+        let seconds = failure.retryAfter.map { max(1, $0.components.seconds) } ?? 60
+        let remark = PageRemark(.mailWait, ["minutes": "\(seconds / 60 + 1)"])
+        var page = self.form(typed, remark: remark, status: failure.reason.entry.status, request)
+        page.head.headerFields[.retryAfter] = "\(seconds)"
+        var context = PageContext()
+        context.provider = self.accounts.provider
+        let incident = self.runtime.rendering.logged(failure, at: context, of: request.clientKind)
+        page.rejection = Response.Rejection(failure.reason, incident: incident)
+        return page
+    }
+
     /// Makes the link and queues the message; what fails is only logged.
     private func send(to address: EmailAddress, name: String?, in language: PageLanguage) async {
         do throws(Failure) {
             switch self.purpose {
             case .recovery:
-                guard let found = try await self.accounts.recoveryLink(for: address) else { return }
-                try self.send(.recovery, to: found.address, self.link(.accountLink, found.token), in: language)
+                guard let owner = try await self.accounts.recoverableAddress(address) else { return }
+                // Before the link, of which a mailbox that is over the limit would hear nothing.
+                try self.mailer.limits.admit(to: owner)
+                guard let token = try await self.accounts.recoveryLink(for: owner) else { return }
+                try self.send(.recovery, to: owner, self.link(.accountLink, token), in: language)
             case .registration:
+                try self.mailer.limits.admit(to: address)
                 guard try await !self.accounts.hasAccount(of: address) else {
                     return try self.send(.registered, to: address, self.address(.start), in: language)
                 }
@@ -127,8 +147,7 @@ struct AccountMailEndpoint {
             to: address,
             link: link,
             validFor: LocalAccounts.requestedLinkLifetime,
-            in: language,
-            isAsked: true
+            in: language
         )
     }
 

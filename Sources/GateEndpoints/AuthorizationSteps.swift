@@ -73,7 +73,22 @@ enum AuthorizationSteps {
 ///
 /// RFC 6749 §10.12.
 struct Consent {
-    private static let purpose = "client/consent"
+    /// What a consent is to; that to one thing is never one to another, whatever its form has.
+    enum Kind: String {
+        /// A client's request, whose parameters are the client's.
+        case client
+        /// The sign-in on a device.
+        case device
+        /// A change of the password or the codes.
+        case credentials
+        /// The connection of an account.
+        case connect
+        /// The end of one.
+        case disconnect
+
+        fileprivate var purpose: String { "consent/\(self.rawValue)" }
+    }
+
     private static let lifetime = Duration.seconds(600)
 
     /// The name of the field that has it.
@@ -83,24 +98,25 @@ struct Consent {
 
     /// The request.
     let form: Form
+    private let kind: Kind
     private let family: String
     private let expires: Instant
 
     /// The consent that a user is asked for.
-    init(to form: Form, of session: Session, now: Instant) {
-        self.form = form
+    init(_ kind: Kind, to form: Form, of session: Session, now: Instant) {
+        (self.kind, self.form) = (kind, form)
         self.family = session.signInID
         self.expires = now.advanced(by: Consent.lifetime)
     }
 
-    /// Opens the field; nil unless this gateway has sealed it within ten minutes.
-    init?(sealed text: String, by sealer: Sealer, now: Instant) {
+    /// Opens the field; nil unless this gateway has sealed it for that within ten minutes.
+    init?(_ kind: Kind, sealed text: String, by sealer: Sealer, now: Instant) {
         guard text.utf8.count <= EndpointRequest.maxBody, let bytes = Base64URL.decode(text),
-            let plain = sealer.open(bytes, for: Consent.purpose), let json = try? JSON(parsing: plain, depth: 1),
+            let plain = sealer.open(bytes, for: kind.purpose), let json = try? JSON(parsing: plain, depth: 1),
             let form = json["form"]?.string.flatMap({ Form(encoded: $0) }), let family = json["family"]?.string,
             let expires = json["expires"]?.integer, now < Instant(seconds: expires)
         else { return nil }
-        self.form = form
+        (self.kind, self.form) = (kind, form)
         self.family = family
         self.expires = Instant(seconds: expires)
     }
@@ -110,7 +126,7 @@ struct Consent {
         let members: JSON = [
             "form": .string(self.form.encoded), "family": .string(self.family), "expires": .int(self.expires.seconds),
         ]
-        return Base64URL.encode(sealer.seal(members.encoded, for: Consent.purpose))
+        return Base64URL.encode(sealer.seal(members.encoded, for: self.kind.purpose))
     }
 
     /// Whether it is of the user who has this session.

@@ -77,38 +77,37 @@ struct ConnectedEndpoint {
         _ session: Session,
         _ request: EndpointRequest
     ) async throws(Failure) -> Response {
-        let user = session.profile.user
-        guard let text = request.form?[Consent.field],
-            let consent = Consent(sealed: text, by: self.runtime.sealer, now: request.now), consent.isOf(session)
-        else { throw PasskeyUse.late }
+        let (user, sealer, sessions) = (session.profile.user, self.runtime.sealer, self.runtime.sessions)
+        let text = request.form?[Consent.field] ?? ""
         let other: Profile
-        if consent.form == ConnectedEndpoint.changes {
-            guard let key = request.form?[ConnectedView.removed],
-                let removed = try await uncancelled({ () throws(Failure) in
-                    try await connections.disconnect(key, of: user)
-                })
-            else { return Rendering.redirect(to: self.page.address(leadingTo: nil)) }
-            other = removed.profile
-            self.runtime.log.credentialsChanged(user, "account disconnected: \(removed.user)")
-        } else {
-            guard let wanted = Profile(connecting: consent.form) else {
-                throw Failure(.requestCrossSite, "a form of another page")
+        if let consent = Consent(.disconnect, sealed: text, by: sealer, now: request.now), consent.isOf(session) {
+            let key = request.form?[ConnectedView.removed] ?? ""
+            guard let account = try await connections.accounts(of: user)?.other(key) else {
+                return Rendering.redirect(to: self.page.address(leadingTo: nil))
             }
+            other = account.profile
+            // Also before: what fails half-way can be repeated.
+            _ = try await uncancelled { () throws(Failure) in
+                _ = try await sessions.endAll(of: account.profile)
+                return try await connections.disconnect(key, of: user)
+            }
+            self.runtime.log.credentialsChanged(user, "account disconnected: \(key)")
+        } else if let consent = Consent(.connect, sealed: text, by: sealer, now: request.now), consent.isOf(session),
+            let wanted = Profile(connecting: consent.form)
+        {
+            other = wanted
             _ = try await uncancelled { () throws(Failure) in
                 try await connections.connect(wanted, to: session.profile)
             }
-            other = wanted
             self.runtime.log.credentialsChanged(user, "account connected: \(wanted.user)")
+        } else {
+            throw PasskeyUse.late
         }
         // Its sessions have another key for apps now.
-        let sessions = self.runtime.sessions
         _ = try await uncancelled { () throws(Failure) in try await sessions.endAll(of: other) }
         let changed = Form([SignedInPage.changed]).encoded
         return Rendering.redirect(to: "\(self.page.address(leadingTo: nil))?\(changed)")
     }
-
-    /// What the consent of the page is for: to disconnect an account.
-    private static let changes = Form([Form.Field("connected", "change")])
 
     private func list(
         _ connections: AccountConnections,
@@ -153,7 +152,7 @@ struct ConnectedEndpoint {
         now: Instant
     ) -> ConnectedView.State {
         if isConfirmed {
-            let consent = Consent(to: ConnectedEndpoint.changes, of: session, now: now)
+            let consent = Consent(.disconnect, to: Form(), of: session, now: now)
             let form = AccountForm(
                 action: self.page.address(leadingTo: nil),
                 hidden: [(Consent.field, consent.sealed(by: self.runtime.sealer))]
@@ -239,7 +238,7 @@ struct ConnectedEndpoint {
         guard !isIdentical(other.user, session.profile.user) else {
             throw Failure(.accountConnected, "\(other.user) is the account of the session")
         }
-        let consent = Consent(to: other.connecting, of: session, now: request.now)
+        let consent = Consent(.connect, to: other.connecting, of: session, now: request.now)
         let form = AccountForm(
             action: self.page.address(leadingTo: nil),
             hidden: [(Consent.field, consent.sealed(by: self.runtime.sealer))]

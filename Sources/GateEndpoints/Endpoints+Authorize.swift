@@ -128,7 +128,7 @@ extension Endpoints {
         _ session: Session,
         _ request: EndpointRequest
     ) -> Response {
-        let consent = Consent(to: form, of: session, now: request.now)
+        let consent = Consent(.client, to: form, of: session, now: request.now)
         let apps = asked.terms.audiences.compactMap { self.runtime.route(withAudience: $0)?.title }
         let html = self.runtime.rendering.pages.consent(
             ConsentView(
@@ -156,7 +156,7 @@ extension Endpoints {
         guard request.comesFromOurPages else {
             throw Failure(.requestCrossSite, "another site posted to authorize")
         }
-        guard let consent = Consent(sealed: text, by: self.runtime.sealer, now: request.now) else {
+        guard let consent = Consent(.client, sealed: text, by: self.runtime.sealer, now: request.now) else {
             throw Failure(.clientRequest, "the consent page is over ten minutes old, or not of this gateway")
         }
         guard let session = try await self.session(of: request), consent.isOf(session) else {

@@ -47,13 +47,30 @@ extension Endpoints {
             _ = try await uncancelled { () throws(Failure) in try await sessions.endAll(of: profile) }
             self.runtime.log.credentialsChanged(profile.user, "password chosen by link")
             let address = "\(self.runtime.publicOrigin)/oauth2/\(EndpointPath.start.rawValue)/\(accounts.provider)"
-            return Rendering.page(
-                200,
-                self.runtime.rendering.pages.passwordChosen(signIn: address, in: self.language(of: request))
-            )
+            let (pages, language) = (self.runtime.rendering.pages, self.language(of: request))
+            let (text, back) = await self.afterNewPassword(.chosenText, of: profile.user, signIn: address)
+            let html =
+                text == .chosenText
+                ? pages.passwordChosen(signIn: address, in: language)
+                : pages.credentialsChanged(text, back: back, in: language)
+            return Rendering.page(200, html)
         case .lost, .wrongPassword, .wrongCode, .tooMany:
             throw Failure(.accountLink, "the link was used meanwhile")
         }
+    }
+
+    /// The text of the page after a new password, and where it leads: what else lets the user in is named, since a thief of the
+    /// old one may have added it.
+    private func afterNewPassword(
+        _ text: PageText,
+        of user: String,
+        signIn address: String
+    ) async -> (text: PageText, back: String) {
+        let passkeys = try? await self.runtime.passkeys?.passkeys(of: user)
+        let connected = try? await self.runtime.connections?.accounts(of: user)
+        guard passkeys?.all.isEmpty == false || connected != nil else { return (text, address) }
+        let query = Form([Form.Field("rd", "/oauth2/account")]).encoded
+        return (.credentialsPasskeys, "\(address)?\(query)")
     }
 
     private func linkPage(
@@ -97,7 +114,8 @@ extension Endpoints {
         }
         guard request.method == .post else { return self.credentialsPage(account, accounts, session, request) }
         guard request.comesFromOurPages, let text = request.form?[Consent.field],
-            let consent = Consent(sealed: text, by: self.runtime.sealer, now: request.now), consent.isOf(session),
+            let consent = Consent(.credentials, sealed: text, by: self.runtime.sealer, now: request.now),
+            consent.isOf(session),
             consent.form == Endpoints.credentialsForm
         else { throw Failure(.requestCrossSite, "a change of credentials that is not from our page") }
         return try await self.withSignInLimits(request) { () throws(Failure) in
@@ -137,10 +155,7 @@ extension Endpoints {
             let (sessions, profile) = (self.runtime.sessions, session.profile)
             _ = try await uncancelled { () throws(Failure) in try await sessions.endAll(of: profile) }
             self.runtime.log.credentialsChanged(user, "password changed")
-            let passkeys = try? await self.runtime.passkeys?.passkeys(of: user)
-            let hasPasskeys = passkeys?.all.isEmpty == false
-            let text = hasPasskeys ? PageText.credentialsPasskeys : .credentialsChanged
-            let back = hasPasskeys ? "\(start)?\(Form([Form.Field("rd", SignedInPage.passkeysPath)]).encoded)" : start
+            let (text, back) = await self.afterNewPassword(.credentialsChanged, of: user, signIn: start)
             return Rendering.page(200, pages.credentialsChanged(text, back: back, in: language))
         case .enrol?:
             guard let secret = EnrolmentSecret(form[Endpoints.enrolmentField] ?? "", for: account, of: accounts) else {
@@ -208,7 +223,7 @@ extension Endpoints {
         status: Int = 200,
         _ request: EndpointRequest
     ) -> Response {
-        let consent = Consent(to: Endpoints.credentialsForm, of: session, now: request.now)
+        let consent = Consent(.credentials, to: Endpoints.credentialsForm, of: session, now: request.now)
         let form = AccountForm(
             action: "\(self.runtime.publicOrigin)\(Endpoints.credentialsPath)",
             hidden: [(Consent.field, consent.sealed(by: self.runtime.sealer))],

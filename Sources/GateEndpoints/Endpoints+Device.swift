@@ -62,7 +62,12 @@ extension Endpoints {
         _ session: Session,
         _ request: EndpointRequest
     ) -> Response {
-        let consent = Consent(to: Form([Form.Field(Pages.deviceField, code.text)]), of: session, now: request.now)
+        let consent = Consent(
+            .device,
+            to: Form([Form.Field(Pages.deviceField, code.text)]),
+            of: session,
+            now: request.now
+        )
         let audiences = self.runtime.permitted(device.audiences, to: session.profile)
         let html = self.runtime.rendering.pages.deviceConsent(
             ConsentView(
@@ -83,7 +88,7 @@ extension Endpoints {
     private func decideDevice(_ request: EndpointRequest, _ issuer: Issuer) async throws(Failure) -> Response {
         guard request.comesFromOurPages else { throw Failure(.requestCrossSite, "another site posted to device") }
         guard let text = request.form?[Consent.field],
-            let consent = Consent(sealed: text, by: self.runtime.sealer, now: request.now),
+            let consent = Consent(.device, sealed: text, by: self.runtime.sealer, now: request.now),
             // The page of a client's request has another form, in which the client may have put anything.
             consent.form.fields.count == 1, let code = consent.form[Pages.deviceField].flatMap({ UserCode($0) })
         else { throw Failure(.clientRequest, "the page is over ten minutes old, or not of this gateway") }

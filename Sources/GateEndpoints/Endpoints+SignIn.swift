@@ -341,7 +341,7 @@ extension Endpoints {
             runtime: self.runtime,
             now: request.now
         )
-        if let confirmation { response.addCookie(confirmation) }
+        if let confirmation, !attempt.isSilent { response.addCookie(confirmation) }
         if self.runtime.providers.count > 1 {
             let cookie = GatewayCookie.lastProvider(at: self.runtime.publicOrigin)
             response.addCookie(cookie.setting(Base64URL.encode(Array(profile.provider.utf8))))

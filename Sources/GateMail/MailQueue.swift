@@ -112,6 +112,14 @@ package final class MailQueue: Sendable {
         self.activate()
     }
 
+    /// Closes the queue but for the message in progress and returns all others, for the queue of another server.
+    package func takeWaiting() -> [MailMessage] {
+        self.state.withLock { state in
+            state.isClosed = true
+            return state.schedule.removeAll()
+        }
+    }
+
     /// Closes the queue: lets the message in progress finish, without a retry, and drops all others.
     ///
     /// - Parameter limit: How long to wait for the message in progress; the time-outs of its transfer still apply after that.
@@ -119,7 +127,7 @@ package final class MailQueue: Sendable {
     package func shutDown(within limit: Duration = .seconds(10)) async -> Int {
         let dropped = self.state.withLock { state in
             state.isClosed = true
-            let dropped = state.schedule.removeAll()
+            let dropped = state.schedule.removeAll().count
             state.counts.dropped += dropped
             return dropped
         }

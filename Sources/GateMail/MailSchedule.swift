@@ -109,11 +109,11 @@ struct MailSchedule {
         return .retry(isFirst: entry.tries == 1)
     }
 
-    /// Drops all messages but the one in progress and returns their number.
-    mutating func removeAll() -> Int {
-        let count = self.entries.count
+    /// Removes all messages but the one in progress and returns them.
+    mutating func removeAll() -> [MailMessage] {
+        let messages = self.entries.map(\.message)
         while !self.entries.isEmpty { _ = self.remove(at: self.entries.count - 1) }
-        return count
+        return messages
     }
 
     private mutating func remove(at index: Int) -> Entry {

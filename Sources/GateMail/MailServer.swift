@@ -17,7 +17,7 @@ package struct MailServer: Sendable, Hashable {
     /// How long connecting may take, up to the login; servers that delay their greeting take up to 10 seconds.
     package var connectTimeout = Duration.seconds(20)
     /// How long a whole transfer may take.
-    package var timeout = Duration.seconds(60)
+    package var timeout = Duration.seconds(180)
 
     /// A server that is checked as far as that is possible without connecting.
     ///

@@ -13,9 +13,12 @@ package struct AccountMailer: Sendable {
         private static let perMailbox = TokenBucket.Rate(5, in: .seconds(3600), burst: 5)
         /// A client network asks for at most twenty an hour.
         private static let perNetwork = TokenBucket.Rate(20, in: .seconds(3600), burst: 20)
+        /// All users together, so that the queue has space for operators.
+        private static let inTotal = TokenBucket.Rate(300, in: .seconds(3600), burst: 300)
         private static let tracked = 16_384
 
         private let mailboxes = Mutex(RateLimiter<String>(capacity: Limits.tracked))
+        private let total = Mutex(TokenBucket())
         private let networks = Mutex(RateLimiter<ClientNetwork>(capacity: Limits.tracked))
         /// The requests whose messages are being made.
         private let pending = ConcurrencyLimiter(limit: 64)
@@ -35,19 +38,31 @@ package struct AccountMailer: Sendable {
             throw Failure(.accountTooMany, "over 20 links an hour for one client network", retryAfter: wait)
         }
 
-        fileprivate func admit(to address: EmailAddress) -> Bool {
+        /// Lets a message go to a mailbox that a user has asked for; `name+tag` is the mailbox of `name`.
+        ///
+        /// - Throws: `mail.not_sent`.
+        package func admit(to address: EmailAddress) throws(Failure) {
             let now = self.began.duration(to: .now)
-            let mailbox = address.description.lowercased()
-            return self.mailboxes.withLock { $0.take(mailbox, Limits.perMailbox, at: now) } == nil
+            let local = address.local.prefix { $0 != "+" }.lowercased()
+            let mailbox = "\(local)@\(address.domain)"
+            guard self.mailboxes.withLock({ $0.take(mailbox, Limits.perMailbox, at: now) }) == nil else {
+                throw Failure(.mailNotSent, "over five messages an hour to one mailbox of \(address.domain)")
+            }
+            guard self.total.withLock({ $0.take(Limits.inTotal, at: now) }) == nil else {
+                throw Failure(.mailNotSent, "over 300 messages an hour that users have asked for")
+            }
         }
 
-        /// Runs work after the response, whose time then shows nothing of it; more than 64 at a time are dropped.
-        package func afterwards(_ work: @escaping @Sendable () async -> Void) {
-            guard self.pending.acquire() else { return }
+        /// Runs work after the response, whose time then shows nothing of it.
+        ///
+        /// - Returns: Whether it runs; more than 64 at a time do not.
+        package func afterwards(_ work: @escaping @Sendable () async -> Void) -> Bool {
+            guard self.pending.acquire() else { return false }
             Task.detached {
                 await work()
                 self.pending.release()
             }
+            return true
         }
     }
 
@@ -74,19 +89,14 @@ package struct AccountMailer: Sendable {
     ///   - link: The link.
     ///   - lifetime: How long the link is valid.
     ///   - language: The language.
-    ///   - isAsked: Whether a user has asked for it, who is limited.
     /// - Throws: `mail.not_sent` if it cannot be queued.
     package func send(
         _ text: MailText,
         to address: EmailAddress,
         link: String,
         validFor lifetime: Duration,
-        in language: PageLanguage,
-        isAsked: Bool
+        in language: PageLanguage
     ) throws(Failure) {
-        guard !isAsked || self.limits.admit(to: address) else {
-            throw Failure(.mailNotSent, "over five messages an hour to one mailbox of \(address.domain)")
-        }
         let values: [MailText.Variable: String] = [
             .organization: self.sender, .link: link, .time: MailText.words(for: lifetime, in: language),
         ]

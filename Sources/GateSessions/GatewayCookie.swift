@@ -205,6 +205,7 @@ extension GatewayCookie {
         return rest.starts(with: GatewayCookie.attemptBase) || rest.starts(with: GatewayCookie.transferBase)
             || rest.starts(with: GatewayCookie.signOutBase) || rest.starts(with: GatewayCookie.deviceBase)
             || rest.starts(with: GatewayCookie.lastProviderBase)
+            || rest.starts(with: GatewayCookie.confirmationBase)
     }
 
     /// Whether a server may read a cookie as one of ours: a pair of a request's `Cookie` field, or the value of a

@@ -75,6 +75,9 @@ struct LinkOptions: ParsableArguments {
     /// Prints what became of a link.
     static func printLink(in result: JSON) {
         if let link = result["link"]?.string { printLine(link) }
+        if let detail = result["mail_failed"]?.string {
+            printError("the link could not be sent: \(PrintableText.escaped(detail)); send it yourself")
+        }
         if result["mailed"] == .bool(true) { printError("the link is on its way to the email address") }
     }
 }

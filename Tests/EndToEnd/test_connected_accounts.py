@@ -7,8 +7,10 @@ from urllib.parse import urljoin, urlsplit
 
 import pytest
 
+from support.accounts import PASSWORD, add, attempt, fill, follow, users
 from support.browser import Browser, forms, links
 from support.gateway import Gateway, oidc, run
+from support.oauth_client import Client
 from support.operations import command
 from support.processes import eventually
 from support.raw import request
@@ -22,12 +24,19 @@ def recorder():
     upstream.close()
 
 
+APP_URI = "com.example.notes:/done"
+
+
 def connecting(folder, provider_server, recorder, key, **more):
     providers = {name: oidc(provider_server.realm(name).issuer, name=name.title()) for name in ("work", "home", "other")}
     apps = {"echo": {"path": "/", "upstream": recorder.address, "allow": "signed_in"},
             "office": {"path": "/office", "upstream": recorder.address, "allow": "signed_in", "providers": ["work"]}}
     gateway = Gateway(folder, providers, apps, gateway={"trusted_proxies": ["127.0.0.1/32"]}, **more)
     gateway.configuration["connected_accounts"] = {"user_key": key}
+    gateway.configuration["providers"]["staff"] = {"type": "local"}
+    gateway.configuration["clients"] = {
+        "notes": {"type": "native", "name": "Notes", "redirect_uris": [APP_URI], "allow": "signed_in",
+                  "audiences": ["echo"]}}
     return gateway
 
 
@@ -199,6 +208,53 @@ def test_another_user_or_site_connects_nothing(gateway, realms):
     assert accounts(gateway, "work:frank") == {}
     assert browser.send(method, url, fields).status == 303
     assert set(accounts(gateway, "work:frank")) == {"work:frank", "home:frank-home"}
+
+
+@pytest.mark.parametrize("wanted", ["connect", "disconnect"])
+def test_consent_to_a_client_never_is_one_to_a_connection(gateway, realms, wanted):
+    """The parameters of the client's request are whatever the author of a link wants."""
+    subject = f"victim-{wanted}"
+    browser = signed_in(gateway, realms, "work", subject)
+    connect(gateway, realms, browser, "home", f"{subject}-home")
+    before = accounts(gateway, f"work:{subject}")
+    more = {"connected": "change"}
+    if wanted == "connect":
+        more = {"provider": "work", "issuer": realms["work"].issuer, "subject": "mallory", "name": "Mallory"}
+    page = browser.visit(Client(gateway, "notes", APP_URI).url(**more))
+    consent = forms(page)[0][2]["consent"]
+    values = {"consent": consent, "disconnect": f"home:{subject}-home"}
+    assert browser.send("POST", "/oauth2/connected", values).status == 403
+    assert accounts(gateway, f"work:{subject}") == before and len(before) == 2
+
+
+def test_consent_to_a_connection_never_is_one_to_a_client(gateway, realms):
+    browser = signed_in(gateway, realms, "work", "quinn")
+    consent = forms(question(gateway, realms, browser, "home", "quinn-home"))[0][2]["consent"]
+    response = browser.send("POST", "/oauth2/authorize", {"consent": consent, "choice": "allow"})
+    assert response.status == 400 and not response.all("location")
+
+
+@pytest.mark.parametrize("operation", ["reset", "remove"])
+def test_a_reset_or_removed_account_has_no_connections(gateway, realms, recorder, operation):
+    """Who has got into the account may have added one of their own, and would stay in by it."""
+    name = f"{operation}@example.com"
+    key = add(gateway, name)
+    browser = Browser(gateway)
+    assert attempt(browser, name).status == 303
+    page = browser.visit("/oauth2/connected")
+    page = browser.visit(next(link for link in links(page) if "/oauth2/start/staff" in link))
+    page = follow(browser, fill(browser, page, {"username": name, "password": PASSWORD}))
+    assert "Connect another account" in page.text, page.text
+    become(realms, "work", f"mallory-{operation}")
+    page = browser.visit(next(link for link in links(page) if "/oauth2/start/work?" in link))
+    browser.submit(page)
+    mallory = signed_in(gateway, realms, "work", f"mallory-{operation}")
+    assert key_at_app(recorder, mallory) == key
+    users(gateway, operation, name)
+    assert accounts(gateway, key) == {}
+    assert mallory.send("GET", "/x").status == 303
+    again = signed_in(gateway, realms, "work", f"mallory-{operation}")
+    assert key_at_app(recorder, again) == f"work:mallory-{operation}"
 
 
 def test_an_operator_disconnects_an_account(gateway, realms, recorder):

@@ -481,8 +481,8 @@ def test_a_passkey_does_not_outlive_a_reset_and_a_new_password_names_it(gateway)
     browser = signed_in(gateway, email)
     page = browser.visit("/oauth2/credentials")
     changed = fill(browser, page, {"password": PASSWORD, "new_password": OTHER, "repeat_password": OTHER})
-    assert "Your passkeys still sign you in" in changed.text
-    assert any("rd=%2Foauth2%2Fpasskeys" in link for link in links(changed))
+    assert "Your passkeys and connected accounts still sign you in" in changed.text
+    assert any("rd=%2Foauth2%2Faccount" in link for link in links(changed))
     fresh = Browser(gateway)
     assert prove(gateway, fresh, authenticator, form(fresh, "/x")).status == 303
     users(gateway, "reset", email)

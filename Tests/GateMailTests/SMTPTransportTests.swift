@@ -197,7 +197,8 @@ import Testing
         let server = try LocalMailServer(["--silent", command])
         let configured = try self.configured(server, password: nil)
         let (reply, time) = try await self.timedReply(of: configured)
-        #expect(reply.outcome == .timedOut)
+        // The server may have accepted a message that it has got, so that is not tried again.
+        #expect(reply.outcome == (command == "data" ? .other : .timedOut))
         // Not as long once more, for QUIT.
         #expect(time < .seconds(5))
     }

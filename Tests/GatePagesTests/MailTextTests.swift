@@ -34,7 +34,7 @@ import Testing
             ("en", 3600, "one hour"), ("en", 86_400, "24 hours"), ("en", 7 * 86_400, "7 days"),
             ("de", 3600, "eine Stunde"),
             ("de", 30 * 86_400, "30 Tage"), ("fr", 7200, "2 heures"), ("es", 2 * 86_400, "2 días"),
-            ("en", 600, "one hour"),
+            ("en", 600, "10 minutes"), ("de", 5400, "90 Minuten"),
         ] as [(String, Int64, String)]
     )
     func `the time of a link is in words`(tag: String, seconds: Int64, words: String) throws {

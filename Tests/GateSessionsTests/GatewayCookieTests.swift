@@ -153,6 +153,22 @@ import Testing
         #expect(isOurs)
     }
 
+    @Test func `every cookie that the gateway sets belongs to it`() throws {
+        for origin in [self.secure, self.plain] {
+            let cookies = [
+                GatewayCookie.session(at: origin), GatewayCookie.signOut(at: origin),
+                GatewayCookie.lastProvider(at: origin), GatewayCookie.confirmation(at: origin),
+                GatewayCookie.device(at: origin, for: .seconds(60)),
+                try #require(GatewayCookie.attempt("0123abcd", at: origin)),
+                try #require(GatewayCookie.sessionTransfer("0123abcd", at: origin)),
+            ]
+            for cookie in cookies {
+                let isOurs = GatewayCookie.isOurs(Array(cookie.name.utf8).span)
+                #expect(isOurs, "\(cookie.name)")
+            }
+        }
+    }
+
     @Test(arguments: [
         "", "gatehous", "gatehouse2", "gatehouse_theme", "gatehouse-theme", "x__Host-gatehouse", "__host-x",
     ])

@@ -41,21 +41,31 @@ package enum MailText: Sendable, CaseIterable {
         return (filled(texts?.subject), filled(texts?.text))
     }
 
-    /// The duration of a link in words, in hours or days.
+    /// The duration of a link in words: minutes, hours or days.
     package static func words(for duration: Duration, in language: PageLanguage) -> String {
-        let hours = max(1, duration.components.seconds / 3600)
-        let isDays = hours >= 48 && hours.isMultiple(of: 24)
-        let count = isDays ? hours / 24 : hours
-        switch (language.tag.prefix { $0 != "-" }, isDays) {
-        case ("de", true): return "\(count) Tage"
-        case ("de", false): return count == 1 ? "eine Stunde" : "\(count) Stunden"
-        case ("fr", true): return "\(count) jours"
-        case ("fr", false): return count == 1 ? "une heure" : "\(count) heures"
-        case ("es", true): return "\(count) días"
-        case ("es", false): return count == 1 ? "una hora" : "\(count) horas"
-        case (_, true): return "\(count) days"
-        case (_, false): return count == 1 ? "one hour" : "\(count) hours"
+        let seconds = max(60, duration.components.seconds)
+        let steps: [(seconds: Int64, least: Int64, words: [String: (one: String, many: String)])] = [
+            (
+                86_400, 2,
+                ["en": ("day", "days"), "de": ("Tag", "Tage"), "fr": ("jour", "jours"), "es": ("día", "días")]
+            ),
+            (
+                3600, 1,
+                [
+                    "en": ("hour", "hours"), "de": ("Stunde", "Stunden"), "fr": ("heure", "heures"),
+                    "es": ("hora", "horas"),
+                ]
+            ),
+        ]
+        let one = ["en": "one", "de": "eine", "fr": "une", "es": "una"]
+        let tag = String(language.tag.prefix { $0 != "-" })
+        for step in steps where seconds.isMultiple(of: step.seconds) && seconds / step.seconds >= step.least {
+            let count = seconds / step.seconds
+            let words = step.words[tag] ?? step.words["en"] ?? ("", "")
+            return count == 1 ? "\(one[tag] ?? "one") \(words.one)" : "\(count) \(words.many)"
         }
+        let minutes = ["de": "Minuten", "es": "minutos"][tag] ?? "minutes"
+        return "\(seconds / 60) \(minutes)"
     }
 
     /// The texts by language; each has every variable that it needs.

@@ -255,8 +255,8 @@ extension PageText {
         .passkeyLate: "La page est restée ouverte trop longtemps. Réessayez.",
         .credentialsPasskeys:
             """
-        Votre mot de passe est modifié et vous êtes déconnecté partout. Vos clés d’accès vous connectent \
-        toujours : supprimez celles que vous ne connaissez pas.
+        Le mot de passe est modifié et vous êtes déconnecté partout. Vos clés d’accès et comptes associés vous \
+        connectent toujours : consultez votre compte et supprimez ce que vous ne connaissez pas.
         """,
         .recoverLink: "Mot de passe oublié ?",
         .recoverTitle: "Choisir un autre mot de passe",

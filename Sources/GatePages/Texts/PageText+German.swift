@@ -240,8 +240,8 @@ extension PageText {
         .passkeyLate: "Die Seite war zu lange offen. Versuchen Sie es noch einmal.",
         .credentialsPasskeys:
             """
-        Ihr Passwort ist geändert, und Sie sind überall abgemeldet. Ihre Passkeys melden Sie weiterhin an: \
-        Entfernen Sie die, die Sie nicht kennen.
+        Das Passwort ist geändert, und Sie sind überall abgemeldet. Ihre Passkeys und verbundenen Konten melden \
+        Sie weiterhin an: Sehen Sie in Ihr Konto, und entfernen Sie, was Sie nicht kennen.
         """,
         .recoverLink: "Passwort vergessen?",
         .recoverTitle: "Ein neues Passwort wählen",

@@ -213,8 +213,8 @@ extension PageText {
         .passkeyLate: "La página estuvo abierta demasiado tiempo. Inténtalo de nuevo.",
         .credentialsPasskeys:
             """
-        Tu contraseña ha cambiado y se cerró la sesión en todas partes. Tus claves de acceso siguen iniciando \
-        sesión: elimina las que no conozcas.
+        La contraseña ha cambiado y se cerró la sesión en todas partes. Tus claves de acceso y cuentas \
+        vinculadas siguen iniciando sesión: mira tu cuenta y elimina lo que no conozcas.
         """,
         .recoverLink: "¿Olvidaste tu contraseña?",
         .recoverTitle: "Elegir otra contraseña",

@@ -557,8 +557,8 @@ extension PageText {
         .passkeyLate: "The page was open for too long. Try once more.",
         .credentialsPasskeys:
             """
-        Your password is changed, and you are signed out everywhere. Your passkeys still sign you in: remove \
-        those that you do not know.
+        The password is changed, and you are signed out everywhere. Your passkeys and connected accounts still \
+        sign you in: look at your account, and remove what you do not know.
         """,
         .recoverLink: "Forgot your password?",
         .recoverTitle: "Choose another password",

@@ -43,11 +43,14 @@ struct ConnectionAdministration {
         try parameters.end()
         let entry = self.audit.changing(account: user, "disconnect", by: caller)
         do {
-            guard let removed = try await self.connections.disconnect(user, of: user) else {
+            guard let account = try await self.connections.accounts(of: user)?.other(user) else {
                 let shown = PrintableText.escaped(user, limit: 200)
                 throw OperationsRejection(404, "\(shown) is not connected to the first account of a user")
             }
-            let ended = try await sessions.endAll(of: removed.profile)
+            // Also before: what fails half-way can be repeated.
+            var ended = try await sessions.endAll(of: account.profile)
+            _ = try await self.connections.disconnect(user, of: user)
+            ended += try await sessions.endAll(of: account.profile)
             entry.changed(user)
             return ["user": .string(user), "sign_ins_ended": .int(Int64(ended))]
         } catch {

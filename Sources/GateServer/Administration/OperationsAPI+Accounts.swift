@@ -3,6 +3,7 @@
 internal import GateAccounts
 internal import GateConfiguration
 internal import GateCore
+internal import GateMail
 internal import GateOperations
 internal import GatePages
 internal import GateRuntime
@@ -22,8 +23,8 @@ extension OperationsAPI {
         /// Whether the sessions of the user end.
         var endsSessions: Bool { [.disable, .reset, .remove].contains(self) }
 
-        /// Whether the passkeys of the user go as well: what a thief has added must not outlive a reset.
-        var removesPasskeys: Bool { [.reset, .remove].contains(self) }
+        /// Whether the passkeys and the connected accounts of the user go as well: what a thief has added must not outlive a reset.
+        var removesAccess: Bool { [.reset, .remove].contains(self) }
     }
 
     /// `GET /v1/accounts`: the local accounts of a provider, or the one with a name.
@@ -57,11 +58,12 @@ extension OperationsAPI {
         let verifies = try !parameters.flag("link_elsewhere")
         let mail = try self.mail(try parameters.flag("mail"), verifies)
         try parameters.end()
+        if mail != nil { try OperationsAPI.checkAddress(draft.email) }
         let label = draft.email ?? draft.username ?? ""
         let entry = self.audit.changing(account: "\(accounts.provider):\(label)", "add", by: caller)
         return try await self.audited(entry) {
             let added = try await accounts.add(draft, linkVerifiesEmail: verifies)
-            return try self.json(added.account, accounts, token: added.token, mail, .invitation)
+            return self.json(added.account, accounts, token: added.token, mail, .invitation)
         }
     }
 
@@ -83,14 +85,19 @@ extension OperationsAPI {
         guard let account = try await accounts.account(called: name) else {
             throw OperationsRejection(404, "there is no account '\(PrintableText.escaped(name, limit: 100))'")
         }
+        if mail != nil, change == .reset { try OperationsAPI.checkAddress(account.email) }
         let entry = self.audit.changing(account: "\(accounts.provider):\(account.id)", change.rawValue, by: caller)
         return try await self.audited(entry) {
             var (changed, token): (Account?, String?)
             var ended = 0
-            if change.removesPasskeys {
+            if change.removesAccess {
                 // Before the account is gone, so that the command can be repeated.
-                ended = try await self.environment.sessions().endAll(of: account.profile(at: accounts.provider))
-                _ = try await self.environment.passkeys()?.removeAll(of: "\(accounts.provider):\(account.id)")
+                let user = account.profile(at: accounts.provider)
+                ended = try await self.environment.sessions().endAll(of: user)
+                _ = try await self.environment.passkeys()?.removeAll(of: user.user)
+                for other in try await self.environment.connections()?.dissolve(user.user) ?? [] {
+                    ended += try await self.environment.sessions().endAll(of: other.profile)
+                }
             }
             switch change {
             case .disable: changed = try await accounts.setDisabled(true, account.id)
@@ -110,7 +117,7 @@ extension OperationsAPI {
                 ended += try await self.environment.sessions().endAll(of: profile)
                 IngressMetrics().ended(.operator, count: ended)
             }
-            var result = try self.json(changed, accounts, token: token, mail, .reset).object ?? [:]
+            var result = self.json(changed, accounts, token: token, mail, .reset).object ?? [:]
             result["sign_ins_ended"] = .int(Int64(ended))
             return .object(result)
         }
@@ -158,6 +165,16 @@ extension OperationsAPI {
         return mailer
     }
 
+    /// Checks before a change that a link can be sent to an email address.
+    private static func checkAddress(_ address: String?) throws(OperationsRejection) {
+        guard let address else {
+            throw OperationsRejection(400, "the account has no email address, to which a link can be sent")
+        }
+        guard EmailAddress(address).map({ (try? MailMessage(to: $0, subject: "-", text: "-")) != nil }) ?? false else {
+            throw OperationsRejection(400, "to this email address no link can be sent: it needs SMTPUTF8")
+        }
+    }
+
     /// An account with its link, which is sent to the user if there is a mailer.
     private func json(
         _ account: Account,
@@ -165,20 +182,23 @@ extension OperationsAPI {
         token: String?,
         _ mailer: AccountMailer?,
         _ text: MailText
-    ) throws -> JSON {
+    ) -> JSON {
         var members: [String: JSON] = ["account": OperationsAPI.json(account, accounts)]
         guard let token else { return .object(members) }
         let origin = self.environment.configuration().gateway.publicURL
         let link = "\(origin)/oauth2/link/\(accounts.provider)?token=\(token)"
-        if let mailer, let language = self.environment.language() {
-            guard let address = account.email.flatMap({ EmailAddress($0) }) else {
-                throw OperationsRejection(400, "the account has no email address, to which a link can be sent")
-            }
+        members["link"] = .string(link)
+        guard let mailer, let language = self.environment.language(),
+            let address = account.email.flatMap({ EmailAddress($0) })
+        else { return .object(members) }
+        do throws(Failure) {
             let lifetime = accounts.linkLifetime
-            try mailer.send(text, to: address, link: link, validFor: lifetime, in: language, isAsked: false)
+            try mailer.send(text, to: address, link: link, validFor: lifetime, in: language)
+            members["link"] = nil
             members["mailed"] = true
-        } else {
-            members["link"] = .string(link)
+        } catch {
+            // The change is made: the operator gets the link instead.
+            members["mail_failed"] = .string(error.detail)
         }
         return .object(members)
     }

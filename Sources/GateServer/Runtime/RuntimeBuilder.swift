@@ -306,23 +306,23 @@ actor RuntimeBuilder {
         await self.survey.run(runtime.providers.compactMap(\.relyingParty))
     }
 
-    /// The queue of the messages for a server; that of another one sends what it has.
+    /// The queue of the messages for a server, with those that waited for another one.
     private func mailQueue(for server: MailServer?) -> MailQueue? {
         guard let server else { return nil }
         if let mail, mail.server == server { return mail.queue }
-        if let old = self.mail?.queue {
-            Task.detached { _ = await old.shutDown(within: .seconds(60)) }
-        }
         let log = self.log
         let queue = MailQueue(to: server) { result in
             ServerMetrics.mails.counter(result.isFinal ? result.reply.outcome.rawValue : "retried").increment()
             log.mailed(result)
         }
+        let waiting = self.mail?.queue.takeWaiting() ?? []
+        let dropped = waiting.count { (try? queue.send($0)) == nil }
+        if dropped > 0 { log.mailsDropped(dropped) }
         self.mail = (server, queue)
         return queue
     }
 
-    /// Closes the store and the connections to providers, and sends what waits for the mail server within some seconds.
+    /// Closes the store and the connections to providers; a message that is being sent has ten seconds, and all others are dropped.
     func close() async {
         if let queue = self.mail?.queue {
             let dropped = await queue.shutDown()
