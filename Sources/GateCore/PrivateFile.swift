@@ -117,6 +117,8 @@ package enum PrivateFile {
             }
             usleep(self.lockInterval)
         }
+        // Not by closing alone: a child between fork and exec has a copy of the descriptor.
+        defer { flock(descriptor, LOCK_UN) }
         return try body()
     }
 

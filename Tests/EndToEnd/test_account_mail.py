@@ -123,7 +123,7 @@ def test_a_forgotten_password_is_replaced_by_a_link_and_the_old_one_works_until_
     page = Browser(gateway).visit("/oauth2/start/staff?rd=/x")
     assert any(urlsplit(one).path == "/oauth2/recover/staff" for one in links(page))
     page = ask(gateway, "recover", "192.0.2.1", email="Bob@Example.com")
-    assert page.status == 200 and "Look into your mailbox" in page.text
+    assert page.status == 200 and "Check your mailbox" in page.text
     message = mail.message("bob@example.com")
     assert "one hour" in message["text"] and message["subject"] == "Choose another password at Acme"
     assert signed_in(gateway, "bob@example.com").ticket(), "nothing has changed yet"
@@ -170,7 +170,7 @@ def test_a_user_registers_by_the_link_that_proves_the_address(gateway, mail, rec
     page = Browser(gateway).visit("/oauth2/start/staff?rd=/x")
     assert any(urlsplit(one).path == "/oauth2/join/staff" for one in links(page))
     page = ask(gateway, "join", "192.0.2.30", email="Carla@example.com", name="Carla  Example")
-    assert page.status == 200 and "Look into your mailbox" in page.text
+    assert page.status == 200 and "Check your mailbox" in page.text
     message = mail.message("Carla@example.com")
     assert "carla@example.com" not in json.dumps(users(gateway, "list", "--local")), "nothing is kept before"
     opened = Browser(gateway).visit(link(message))

@@ -192,7 +192,7 @@ package enum PageText: String, CaseIterable, Sendable {
     case mailBad = "mail_bad"
     /// “Too many requests. Wait {{minutes}} minutes, then try once more”.
     case mailWait = "mail_wait"
-    /// “Look into your mailbox”.
+    /// “Check your mailbox”.
     case mailSentTitle = "mail_sent_title"
     /// “If the address can be used here, a message with a link is on its way. It is valid for one hour. If nothing arrives, look into the spam folder”.
     case mailSent = "mail_sent"
@@ -572,7 +572,7 @@ extension PageText {
         .mailSend: "Send the link",
         .mailBad: "This is not an email address that can be used here.",
         .mailWait: "Too many requests. Wait {{minutes}} minutes, then try once more.",
-        .mailSentTitle: "Look into your mailbox",
+        .mailSentTitle: "Check your mailbox",
         .mailSent:
             """
         If the address can be used here, a message with a link is on its way. It is valid for one hour. If \

@@ -219,7 +219,9 @@ class Gallery:
 
     def picture(self):
         """The whole page as PNG."""
-        return base64.b64decode(self.browser.call("Page.captureScreenshot", captureBeyondViewport=True)["data"])
+        # Not beyond the viewport unless the page is: Chromium moves pages from right to left for that.
+        beyond = self.browser.evaluate("document.documentElement.scrollHeight > innerHeight")
+        return base64.b64decode(self.browser.call("Page.captureScreenshot", captureBeyondViewport=beyond)["data"])
 
     @contextmanager
     def looks(self, scheme="light", width=1000, language="en"):
