@@ -166,7 +166,7 @@ class Gateway:
     """One gateway. Its file has as many routes and providers as asked; the app of the measurements is the last."""
 
     def __init__(self, environment, routes=1, providers=1, cpus=None, reuse=None, logs=None, variables=None, program=None, apps=None, more=None,
-                 profile=None, clients=None):
+                 profile=None, clients=None, local=False):
         self.environment, self.cpus, self.reuse = environment, cpus or environment.measured, reuse
         self.program, self.variables = program or environment.options.gateway, {**ENVIRONMENT, **(variables or {})}
         self.name = f"gateway{next(environment.names)}"
@@ -178,6 +178,8 @@ class Gateway:
             self.configuration["apps"][name] = {**self.configuration["apps"].get(name, {}), **app}
         if clients:
             self.configuration["clients"] = clients
+        if local:
+            self.configuration["providers"]["staff"] = {"type": "local"}
         if profile:
             self.configuration["providers"]["mock"]["profile"] = profile
         self.configuration["gateway"].update(more or {})

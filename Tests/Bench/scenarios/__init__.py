@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scenarios by name, in the order of the table. Each gets the servers and returns rows."""
 
-from . import bodies, envoy, flat, forward_auth, handshakes, idle, latency, loops, observed, posts, protocols, rules, sign_ins, start, tokens
+from . import bodies, envoy, flat, forward_auth, handshakes, idle, latency, loops, observed, passwords, posts, protocols, rules, sign_ins, start, tokens
 
 ALL = {
     "h1": protocols.h1,
@@ -20,6 +20,7 @@ ALL = {
     "bodies": bodies.large,
     "posts": posts.small,
     "sign-ins": sign_ins.whole,
+    "passwords": passwords.beside_hash,
     "handshakes": handshakes.full,
     "loops": loops.two,
     "access-log": observed.access_log,
