@@ -190,7 +190,10 @@ let moduleGraph: [(target: String, imports: [String])] = [
     // What several unit tests share; part of no product.
     ("GateTestSupport", ["GateProviderHTTP", "GateOpenID", "GateProviders", "GateCore", "Crypto", "Logging"]),
     // What fuzzing and its replay in the unit tests share; part of no product.
-    ("GateFuzz", ["GateProxy", "GateHTTP", "GateWire", "GateNet", "GateCore", "NIOCore", "NIOEmbedded"]),
+    (
+        "GateFuzz",
+        ["GatePasskeys", "GateProxy", "GateHTTP", "GateWire", "GateNet", "GateCore", "NIOCore", "NIOEmbedded"]
+    ),
     (
         "gatehouse",
         [

@@ -20,6 +20,8 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     case session
     /// An HTTP/2 upstream connection.
     case upstream
+    /// What an authenticator writes about a passkey, at its registration if bit 4 of the seed is clear, else at its use.
+    case passkey
 
     /// The rule that these bytes violate, or nil.
     package func violation(in bytes: [UInt8]) -> String? {
@@ -34,6 +36,7 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
         case .connection: return HTTP1ConnectionFuzzTarget.violation(in: input)
         case .session: return HTTP2ConnectionFuzzTarget.violation(in: input)
         case .upstream: return UpstreamFuzzTarget.violation(in: input)
+        case .passkey: return PasskeyFuzzTarget.violation(in: input)
         }
     }
 }
