@@ -11,8 +11,6 @@ internal import GateRuntime
 internal import GateSessions
 
 extension Endpoints {
-    /// The page on which users add and remove passkeys.
-    static let passkeysPath = "/oauth2/passkeys"
     /// Where the user was going when a request for an endpoint failed; nil if the request does not name it.
     func place(of request: EndpointRequest) -> PageContext.Place? {
         let origin = request.origin

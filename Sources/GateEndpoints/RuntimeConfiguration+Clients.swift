@@ -10,8 +10,7 @@ extension RuntimeConfiguration {
     /// The decision about a user at a client, by the client's own rules.
     func decision(about session: Session, at client: ClientSettings, from address: IPAddress?, now: Instant) -> Decision
     {
-        var facts = RequestFacts(method: "GET", client: address, time: now, authenticated: session.authenticated)
-        facts.passkeyUsed = session.passkeyUsed
+        let facts = RequestFacts(of: session, from: address, now: now)
         return client.route.decision(for: facts, path: Array("/".utf8), profile: session.profile)
     }
 
@@ -22,8 +21,7 @@ extension RuntimeConfiguration {
 
     /// Whether an app with one of these audiences asks the user of a session for a passkey, at its front page.
     func needsPasskey(_ session: Session, for audiences: [String], _ address: IPAddress?, now: Instant) -> Bool {
-        var facts = RequestFacts(method: "GET", client: address, time: now, authenticated: session.authenticated)
-        facts.passkeyUsed = session.passkeyUsed
+        let facts = RequestFacts(of: session, from: address, now: now)
         return audiences.compactMap { self.route(withAudience: $0) }.contains { route in
             let path = Array(route.route.path.utf8)
             let decision = route.route.decision(for: facts, path: path, profile: session.profile)
@@ -38,5 +36,13 @@ extension RuntimeConfiguration {
             guard let route = self.route(withAudience: audience) else { return true }
             return route.route.decision(for: profile)?.isAdmission ?? true
         }
+    }
+}
+
+extension RequestFacts {
+    /// What rules read of a user who does not ask an app at the moment.
+    fileprivate init(of session: Session, from address: IPAddress?, now: Instant) {
+        self.init(method: "GET", client: address, time: now, authenticated: session.authenticated)
+        self.passkeyUsed = session.passkeyUsed
     }
 }

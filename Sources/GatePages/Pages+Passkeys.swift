@@ -38,9 +38,8 @@ extension Pages {
         <p role="alert" data-error="unsupported" hidden>{{t.passkey_unsupported}}</p>
         """
 
-    /// How a user confirms the session.
-    static let confirmation = """
-        {{#usesPasskey}}
+    /// The form with which a user uses a passkey.
+    private static let useForm = """
         <form method="post" action="{{action}}" data-passkey="{{request}}" data-options="{{options}}">
         {{#hidden}}<input type="hidden" name="{{field}}" value="{{sealed}}">{{/hidden}}
         <input type="hidden" name="{{credentialField}}">
@@ -48,6 +47,12 @@ extension Pages {
         \(noScript)
         \(passkeyErrors)
         </form>
+        """
+
+    /// How a user confirms the session.
+    static let confirmation = """
+        {{#usesPasskey}}
+        \(useForm)
         <script src="{{script}}" defer></script>
         {{/usesPasskey}}
         {{#signsIn}}
@@ -63,13 +68,7 @@ extension Pages {
         {{#hasPasskey}}
         <p>{{t.passkey_intro}}</p>
         {{#hasRemark}}<p role="alert"><strong>{{remark}}</strong></p>{{/hasRemark}}
-        <form method="post" action="{{action}}" data-passkey="{{request}}" data-options="{{options}}">
-        {{#hidden}}<input type="hidden" name="{{field}}" value="{{sealed}}">{{/hidden}}
-        <input type="hidden" name="{{credentialField}}">
-        <button class="button primary">{{t.passkey_use}}</button>
-        \(noScript)
-        \(passkeyErrors)
-        </form>
+        \(useForm)
         <p class="fine"><a href="{{passkeysAddress}}">{{t.passkeys_title}}</a></p>
         <script src="{{script}}" defer></script>
         {{/hasPasskey}}

@@ -5,19 +5,13 @@ import Testing
 
 @testable import GatePasskeys
 
-@Suite struct PasskeyRegistrationTests {
-    private let authenticator: TestAuthenticator
-    private let registration: PasskeyRegistration
+@Suite struct PasskeyRegistrationTests: RegistrationTests {
+    let authenticator: TestAuthenticator
+    let registration: PasskeyRegistration
 
     init() throws {
         self.authenticator = try TestAuthenticator()
         self.registration = try testRegistration()
-    }
-
-    private func rejects(_ error: PasskeyError, _ change: (inout TestAuthenticator) throws -> Void) throws {
-        var authenticator = self.authenticator
-        try change(&authenticator)
-        #expect(throws: error) { try self.registration.passkey(from: authenticator.registration(), name: "x") }
     }
 
     @Test func `WebAuthn §5.4: the options name all that is asked for`() throws {

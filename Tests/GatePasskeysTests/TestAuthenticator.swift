@@ -2,6 +2,7 @@
 
 import Crypto
 import GateCore
+import Testing
 
 @testable import GatePasskeys
 
@@ -174,5 +175,20 @@ struct SeededGenerator: RandomNumberGenerator {
         value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
         value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
         return value ^ value >> 31
+    }
+}
+
+/// Tests of the registration of one authenticator.
+protocol RegistrationTests {
+    var authenticator: TestAuthenticator { get }
+    var registration: PasskeyRegistration { get }
+}
+
+extension RegistrationTests {
+    /// Expects that the registration of a changed authenticator is rejected for a reason.
+    func rejects(_ error: PasskeyError, _ change: (inout TestAuthenticator) throws -> Void) throws {
+        var authenticator = self.authenticator
+        try change(&authenticator)
+        #expect(throws: error) { try self.registration.passkey(from: authenticator.registration(), name: "x") }
     }
 }

@@ -156,10 +156,7 @@ package struct RequestLog: Sendable {
     package func mailNotQueued(_ failure: Failure, provider: String) {
         self.logger.warning(
             "link not sent",
-            metadata: [
-                "provider": "\(RequestLog.plain(provider))", "code": "\(failure.code)",
-                "detail": "\(RequestLog.plain(failure.detail))",
-            ]
+            metadata: RequestLog.metadata(failure, ["provider": "\(provider)"])
         )
     }
 

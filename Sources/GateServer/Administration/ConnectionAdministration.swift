@@ -18,19 +18,13 @@ struct ConnectionAdministration {
 
     /// `GET /v1/connections`: the connected accounts of a user, or those of all users.
     func list(_ parameters: inout OperationsParameters, limit standard: Int64) async throws -> JSON {
-        let user = try parameters.text("user")
-        let limit = Int(try parameters.number("limit", 1...1000) ?? standard)
-        let cursor = try parameters.cursor()
-        try parameters.end()
-        if let user {
-            let found = try await self.connections.accounts(of: user)
-            return ["connections": .array(found.map(Self.json) ?? []), "unreadable": 0]
-        }
-        let (page, unreadable) = try await self.connections.page(from: cursor, limit: limit)
-        return [
-            "connections": .array(page.items.flatMap(Self.json)), "unreadable": .int(Int64(unreadable)),
-            "next": JSON(cursor: page.next),
-        ]
+        try await parameters.list(
+            "connections",
+            limit: standard,
+            ofUser: { try await self.connections.accounts(of: $0) },
+            page: { try await self.connections.page(from: $0, limit: $1) },
+            Self.json
+        )
     }
 
     /// `POST /v1/connections/remove`: disconnects an account from the first one of its user, and ends its sessions.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateCore
+internal import GateSessions
 internal import GateWire
 
 /// The client of the operations API, as the audit log names it.
@@ -105,6 +106,37 @@ struct OperationsParameters {
             throw OperationsRejection(400, "'cursor' is not the 'next' of another page")
         }
         return cursor
+    }
+
+    /// Takes what a list of things that users have is asked for with: a user, or a page of all users.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the list in the response.
+    ///   - standard: The number of users on a page if the request names none.
+    ///   - ofUser: What a user has.
+    ///   - page: A page of users and what they have, and the number of entries that cannot be read.
+    ///   - json: The entries of one user.
+    /// - Returns: The response.
+    mutating func list<Owned: Sendable>(
+        _ name: String,
+        limit standard: Int64,
+        ofUser: (String) async throws -> Owned?,
+        page: ([UInt8], Int) async throws -> (StorePage<Owned>, unreadable: Int),
+        _ json: (Owned) -> [JSON]
+    ) async throws -> JSON {
+        let user = try self.text("user")
+        let limit = Int(try self.number("limit", 1...1000) ?? standard)
+        let cursor = try self.cursor()
+        try self.end()
+        if let user {
+            let found = try await ofUser(user)
+            return .object([name: .array(found.map(json) ?? []), "unreadable": 0])
+        }
+        let (found, unreadable) = try await page(cursor, limit)
+        return .object([
+            name: .array(found.items.flatMap(json)), "unreadable": .int(Int64(unreadable)),
+            "next": JSON(cursor: found.next),
+        ])
     }
 
     /// Rejects parameters that were not taken.

@@ -19,19 +19,13 @@ struct PasskeyAdministration {
 
     /// `GET /v1/passkeys`: the passkeys of a user, or those of all users.
     func list(_ parameters: inout OperationsParameters, limit standard: Int64) async throws -> JSON {
-        let user = try parameters.text("user")
-        let limit = Int(try parameters.number("limit", 1...1000) ?? standard)
-        let cursor = try parameters.cursor()
-        try parameters.end()
-        if let user {
-            let found = try await self.passkeys.passkeys(of: user)
-            return ["passkeys": .array(found.map(Self.json) ?? []), "unreadable": 0]
-        }
-        let (page, unreadable) = try await self.passkeys.page(from: cursor, limit: limit)
-        return [
-            "passkeys": .array(page.items.flatMap(Self.json)), "unreadable": .int(Int64(unreadable)),
-            "next": JSON(cursor: page.next),
-        ]
+        try await parameters.list(
+            "passkeys",
+            limit: standard,
+            ofUser: { try await self.passkeys.passkeys(of: $0) },
+            page: { try await self.passkeys.page(from: $0, limit: $1) },
+            Self.json
+        )
     }
 
     /// `POST /v1/passkeys/remove`: removes one passkey of a user, or all.

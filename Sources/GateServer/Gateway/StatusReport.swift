@@ -141,11 +141,13 @@ final class StatusReport: OperationsSource {
         ]
     }
 
+    /// The style sheet of the page.
+    private static let sheet = StaticAsset("text/css; charset=utf-8", Array(StatusPage.style.utf8))
+
     func page(at path: String) async -> Response? {
         switch path {
         case "/status": return Rendering.page(200, StatusPage.html(await self.status()))
-        case StatusPage.assets.style:
-            return StaticAsset("text/css; charset=utf-8", Array(StatusPage.style.utf8)).response()
+        case StatusPage.assets.style: return StatusReport.sheet.response()
         case StatusPage.assets.icon: return Rendering.icon.response()
         default: return nil
         }
