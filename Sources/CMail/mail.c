@@ -254,7 +254,7 @@ static void describe(gate_mail *self, gate_mail_outcome outcome, CURLcode code) 
         text = "";
     } else if (self->lacks_login || (code == CURLE_LOGIN_DENIED && self->code < 400)) {
         text = "the server offers neither AUTH PLAIN nor AUTH LOGIN";
-    } else if (outcome == GATE_MAIL_TIMED_OUT && code == CURLE_ABORTED_BY_CALLBACK) {
+    } else if (code == CURLE_ABORTED_BY_CALLBACK) {
         text = "the transfer took too long";
     } else if (is_reply) {
         text = self->reply;

@@ -8,7 +8,7 @@ package struct MailFailure: Error, Sendable, Equatable, CustomStringConvertible 
         case queueFull = "mail.queue_full"
         /// As many messages wait as the queue takes for one recipient.
         case tooManyForRecipient = "mail.recipient_queue_full"
-        /// The gateway shuts down.
+        /// The gateway shuts down, or uses another mail server by now.
         case shutDown = "mail.shut_down"
         /// The subject or the text cannot be sent.
         case message = "mail.message"

@@ -106,7 +106,9 @@ package final class MailQueue: Sendable {
         let origin = MailOrigin(date: self.environment.clock.now, id: self.environment.random.identifier(18))
         let now = self.environment.scheduler.now
         try self.state.withLock { state throws(MailFailure) in
-            guard !state.isClosed else { throw MailFailure(.shutDown, "the gateway shuts down") }
+            guard !state.isClosed else {
+                throw MailFailure(.shutDown, "the gateway shuts down, or uses another mail server by now")
+            }
             try state.schedule.add(message, origin, at: now)
         }
         self.activate()

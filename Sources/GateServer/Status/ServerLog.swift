@@ -156,11 +156,11 @@ struct ServerLog: Sendable {
         self.logger.warning("mail not sent", metadata: metadata)
     }
 
-    /// The gateway ends with messages that were not sent.
+    /// Messages were not sent, since the gateway ends or its queue for another mail server is full.
     func mailsDropped(_ count: Int) {
         self.logger.warning(
             "mails dropped",
-            metadata: ["count": "\(count)", "advice": "the gateway ends; the users have to ask for other links"]
+            metadata: ["count": "\(count)", "advice": "the users have to ask for other links"]
         )
     }
 
