@@ -117,6 +117,7 @@ struct OperationsParameters {
     ///   - page: A page of users and what they have, and the number of entries that cannot be read.
     ///   - json: The entries of one user.
     /// - Returns: The response.
+    /// - Throws: If a parameter is wrong, or what `ofUser` and `page` throw.
     mutating func list<Owned: Sendable>(
         _ name: String,
         limit standard: Int64,
