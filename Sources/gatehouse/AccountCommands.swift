@@ -221,8 +221,9 @@ struct ResetAccount: ParsableCommand {
         commandName: "reset",
         abstract: "Removes the password of a local account and prints a link by which its user chooses another.",
         discussion: """
-            The sessions of the account end on all gateways. Codes at sign-in stay, unless there is --remove-codes: \
-            for a user who has lost the device, whom you have to recognize by other means.
+            The sessions of the account end on all gateways; its passkeys and connected accounts are removed, since a thief \
+            may have added them. Codes at sign-in stay, unless there is --remove-codes: for a user who has lost the device, \
+            whom you have to recognize by other means.
             """
     )
 
@@ -246,7 +247,10 @@ struct RemoveAccount: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",
         abstract: "Removes a local account and ends its sessions on all gateways.",
-        discussion: "A later account with the same email address is another user: it gets another id."
+        discussion: """
+            Its passkeys and connected accounts are removed as well. A later account with the same email address is another \
+            user: it gets another id.
+            """
     )
 
     @OptionGroup var named: NamedAccount
