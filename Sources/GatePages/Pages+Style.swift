@@ -74,9 +74,10 @@ extension Pages {
           border-bottom: 1px solid color-mix(in srgb, var(--line) 25%, transparent); }
         ul.sessions li > span { min-width: 0; }
         ul.sessions small:last-child { display: block; }
+        ul.sessions form { flex: none; }
         ul.sessions .button { width: auto; }
         .fine { margin-top: 1.5rem; font-size: .875rem; color: var(--fine); }
-        .fine a { color: inherit; }
+        .fine a { display: inline-block; max-width: 100%; color: inherit; }
         .codes { columns: 2; margin: 0 0 1rem; padding: 0; list-style: none; font: 600 1rem/1.75 ui-monospace, monospace; }
         form + section, form + h2 { margin-top: 1.75rem; }
         .hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }

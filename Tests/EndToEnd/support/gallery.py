@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import html5lib
 
 from .accounts import PASSWORD, add, users
+from .browser import Browser
 from .chromium import Chromium
 from .gateway import Gateway, oidc
 from .oauth_client import Client
@@ -138,6 +139,8 @@ class Gallery:
         ):
             self.go(path)
             yield name
+        # Another session, which the page about the account can end.
+        Browser(self.gateway).sign_in("staff", "/oauth2/apps")
         self.sign_in()
         yield "apps"
         for name, path in (
@@ -187,6 +190,8 @@ class Gallery:
         yield "connect"
         self.click("form button")
         yield "connected"
+        self.click("form[data-passkey=get] button")
+        yield "connected-change"
         self.browser.call("WebAuthn.removeVirtualAuthenticator", authenticatorId=device)
         command(self.gateway, "users", "disconnect", f"partner:{self.partner}")
         command(self.gateway, "passkeys", "remove", "staff:ada")
