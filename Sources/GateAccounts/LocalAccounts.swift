@@ -159,8 +159,8 @@ package struct LocalAccounts: Sendable {
         return try await self.check(code: typed, of: account, from: origin)
     }
 
-    /// The same for an account whose password was right.
-    func check(
+    /// The same for an account whose password was right just now.
+    package func check(
         code typed: String,
         of account: Account,
         from origin: Origin

@@ -52,6 +52,8 @@ package struct ClientSettings: Sendable, Hashable {
     package var accessTokenLifetime: Duration = .seconds(600)
     /// How long a sign-in at it lasts at most; nil for as long as sessions last.
     package var lifetime: Duration?
+    /// The provider of local accounts whose users may type their passwords into this app itself; nil for none.
+    package var passwordProvider: String?
     /// Whether it has no entry in the file; its users are those of the apps, which are MCP servers.
     package var isOpen = false
     /// Whether its tokens must be bound to a key of it, RFC 9449.

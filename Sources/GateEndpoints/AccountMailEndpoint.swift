@@ -8,6 +8,7 @@ internal import GateOperations
 internal import GatePages
 internal import GateProviders
 internal import GateRuntime
+internal import GateTokenEndpoints
 internal import GateWire
 internal import HTTPTypes
 
@@ -60,22 +61,39 @@ struct AccountMailEndpoint {
         }
         guard isPost else { return self.form("", request) }
         let typed = request.form?[AccountForm.Field.email] ?? ""
-        guard let address = EmailAddress(typed),
-            self.purpose == .recovery || self.accounts.admitsRegistration(of: address)
-        else { return self.form(typed, remark: PageRemark(.mailBad), status: 400, request) }
+        guard let address = EmailAddress(typed), self.admits(address) else {
+            return self.form(typed, remark: PageRemark(.mailBad), status: 400, request)
+        }
+        let language = self.language(request)
         do throws(Failure) {
-            try self.mailer.limits.admit(request.client)
+            let name = request.form?[AccountForm.Field.name]
+            try self.sendLink(to: address, name: name, in: language, for: request.client)
         } catch {
             return self.form(typed, after: error, request)
         }
-        let (language, name) = (self.language(request), request.form?[AccountForm.Field.name])
-        let isRunning = self.mailer.limits.afterwards { await self.send(to: address, name: name, in: language) }
-        if !isRunning {
-            let failure = Failure(.mailNotSent, "over 64 links are being made at once")
-            self.runtime.log.mailNotQueued(failure, provider: self.accounts.provider)
-        }
         let back = self.address(.start)
         return Rendering.page(200, self.runtime.rendering.pages.linkSent(back: back, in: language))
+    }
+
+    /// Whether users with an email address may register; every user may ask for the recovery of an account.
+    func admits(_ address: EmailAddress) -> Bool {
+        self.purpose == .recovery || self.accounts.admitsRegistration(of: address)
+    }
+
+    /// Sends a link to an email address that ``admits(_:)`` admits, after the response.
+    ///
+    /// - Throws: `account.too_many` if the client asks too often.
+    func sendLink(
+        to address: EmailAddress,
+        name: String?,
+        in language: PageLanguage,
+        for client: IPAddress?
+    ) throws(Failure) {
+        try self.mailer.limits.admit(client)
+        let isRunning = self.mailer.limits.afterwards { await self.send(to: address, name: name, in: language) }
+        guard !isRunning else { return }
+        let failure = Failure(.mailNotSent, "over 64 links are being made at once")
+        self.runtime.log.mailNotQueued(failure, provider: self.accounts.provider)
     }
 
     private static let token = "token"

@@ -5,6 +5,7 @@ internal import GateCore
 internal import GateIssuer
 internal import GatePolicy
 internal import GateSessions
+internal import GateTokenEndpoints
 
 /// What a user has to do before a client gets a code.
 enum AuthorizationSteps {

@@ -7,6 +7,7 @@ internal import GateOperations
 internal import GatePages
 internal import GateRuntime
 internal import GateSessions
+internal import GateTokenEndpoints
 internal import GateWire
 
 /// The accounts at several providers that a user has connected, by signing in with each.

@@ -8,6 +8,7 @@ internal import GatePages
 internal import GatePolicy
 internal import GateRuntime
 internal import GateSessions
+internal import GateTokenEndpoints
 
 extension Endpoints {
     /// How many apps one page lists.

@@ -8,6 +8,7 @@ internal import GateOperations
 internal import GatePages
 internal import GateRuntime
 internal import GateSessions
+internal import GateTokenEndpoints
 internal import GateWire
 internal import HTTPTypes
 
@@ -118,7 +119,7 @@ extension Endpoints {
             consent.isOf(session),
             consent.form == Endpoints.credentialsForm
         else { throw Failure(.requestCrossSite, "a change of credentials that is not from our page") }
-        return try await self.withSignInLimits(request) { () throws(Failure) in
+        return try await self.steps.limited(request) { () throws(Failure) in
             try await self.change(account, accounts, session, request)
         }
     }

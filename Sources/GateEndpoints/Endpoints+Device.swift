@@ -8,6 +8,7 @@ internal import GatePages
 internal import GatePolicy
 internal import GateRuntime
 internal import GateSessions
+internal import GateTokenEndpoints
 internal import GateWire
 
 // Sign-ins that clients without a browser begin, and users confirm here.

@@ -8,6 +8,7 @@ internal import GateIssuer
 internal import GatePages
 internal import GateRuntime
 internal import GateSessions
+internal import GateTokenEndpoints
 internal import GateWire
 
 extension Endpoints {

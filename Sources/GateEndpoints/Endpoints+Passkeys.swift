@@ -11,6 +11,7 @@ internal import GatePasskeys
 internal import GateProviders
 internal import GateRuntime
 internal import GateSessions
+internal import GateTokenEndpoints
 internal import GateWire
 
 // The passkeys of signed-in users: to use one, where a rule asks for it, and to add and remove them.
@@ -64,7 +65,7 @@ extension Endpoints {
             return self.page(toUse: known, session, leadingTo: self.passkeyPage.destination(of: request), request)
         }
         let ceremony = try self.ceremony([.use], in: request)
-        return try await self.withSignInLimits(request) { () throws(Failure) in
+        return try await self.steps.limited(request) { () throws(Failure) in
             do throws(Failure) {
                 guard let use = PasskeyUse(known, of: session, runtime: self.runtime) else { throw PasskeyUse.late }
                 try await use.verify(request, ceremony)
@@ -134,7 +135,7 @@ extension Endpoints {
             return try self.page(toChange: known, passkeys, session, isConfirmed, leadingTo: path, request)
         }
         let ceremony = try self.ceremony([.confirm, .change], in: request)
-        return try await self.withSignInLimits(request) { () throws(Failure) in
+        return try await self.steps.limited(request) { () throws(Failure) in
             do throws(Failure) {
                 guard ceremony.purpose == .confirm else {
                     return try await self.change(passkeys, known, session, ceremony, request)

@@ -13,6 +13,7 @@ internal import GatePages
 internal import GatePasskeys
 internal import GateRuntime
 internal import GateSessions
+internal import GateTokenEndpoints
 internal import HTTPTypes
 
 // Sign-ins with the password of a local account.

@@ -9,6 +9,7 @@ internal import GatePolicy
 internal import GateProviders
 internal import GateRuntime
 internal import GateSessions
+internal import GateTokenEndpoints
 
 extension Endpoints {
     /// Where the user was going when a request for an endpoint failed; nil if the request does not name it.

@@ -5,6 +5,7 @@ internal import GateHTTP
 internal import GateIssuer
 internal import GateRuntime
 internal import GateSessions
+internal import GateTokenEndpoints
 
 extension Endpoints {
     /// Spends a pushed request that a browser brings, and leads the browser on with a reference that may be repeated.

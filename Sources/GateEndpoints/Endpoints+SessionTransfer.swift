@@ -4,6 +4,7 @@ internal import GateCore
 internal import GateHTTP
 internal import GateRuntime
 internal import GateSessions
+internal import GateTokenEndpoints
 
 extension Endpoints {
     /// Both sides of a session transfer: the gateway's host issues a code, the app's host redeems it.

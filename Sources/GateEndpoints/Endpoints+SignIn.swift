@@ -12,6 +12,7 @@ internal import GatePolicy
 internal import GateProviders
 internal import GateRuntime
 internal import GateSessions
+package import GateTokenEndpoints
 
 extension Endpoints {
     /// The page that offers the accepted providers; with a single one it goes straight there.
@@ -265,12 +266,11 @@ extension Endpoints {
             if let cookie = self.cookie(of: attempt.id, isCrossSite: true) { question.addCookie(cookie.deletion) }
             return question
         }
-        profile.connectedKey = try await self.runtime.connections?.forwardedKey(of: profile.user)
-        let destination = self.destination(of: attempt.returnPath, now: request.now)
         var known = signIn
         known.profile = profile
-        known.began = request.arrival
-        known.device = request.userAgent.flatMap { DeviceSummary.text(of: $0) }
+        known = try await self.steps.completed(known, request)
+        profile = known.profile
+        let destination = self.destination(of: attempt.returnPath, now: request.now)
         var isConfirmed = false
         var cookies: [String] = []
         if attempt.isSilent, let ticket = request.ticket {
@@ -316,22 +316,9 @@ extension Endpoints {
         }
         let host = self.runtime.publicOrigin.host
         let old = request.ticket ?? attempt.replacedTicket.flatMap { Ticket(Array($0.utf8)) }
-        let signedIn = try await self.runtime.sessions.issue(
-            known,
-            host: host,
-            now: request.now,
-            spending: once,
-            replacing: old
-        )
-        guard let signedIn else { throw spent }
-        let issued = signedIn.issued
-        if let old { _ = try? await self.runtime.sessions.end(old) }
-        self.runtime.log.tooManySignIns(of: profile.user, ended: signedIn.ended, failure: signedIn.failure)
-        self.begun(issued)
-        self.runtime.metrics.signIn(provider: profile.provider, result: "ok")
-        self.runtime.metrics.began(with: profile.provider, byTransfer: false)
-        self.runtime.metrics.ended(.limit, count: signedIn.ended.count)
-        self.runtime.log.signedIn(profile, session: issued.session.id, byPasskey: known.passkeyUsed != nil)
+        guard let issued = try await self.steps.issue(known, spending: once, replacing: old, request) else {
+            throw spent
+        }
         var response = self.response(ending: attempt)
         response.addCookies(self.cookies(of: issued, for: request))
         let whole = self.whole(attempt.returnPath, on: host, now: request.now)
@@ -420,35 +407,6 @@ extension Endpoints {
         guard let bytes = Base64URL.decode(attempt) else { return nil }
         let tag = bytes.prefix(4).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
         return GatewayCookie.attempt(tag, at: self.runtime.publicOrigin, isCrossSite: isCrossSite)
-    }
-}
-
-// MARK: Rates
-
-extension Endpoints {
-    /// Carries out a step of a sign-in for a client whose sign-ins do not fail too often.
-    ///
-    /// Only a wrong request of the browser and wrong credentials count as failures: neither a provider that is down nor a denied
-    /// user is a sign of guessing.
-    func withSignInLimits(
-        _ request: EndpointRequest,
-        _ step: () async throws(Failure) -> Response
-    ) async throws(Failure) -> Response {
-        let (signIns, bounds) = (self.runtime.signIns, self.runtime.limits.signIns)
-        try signIns.refuseIfFailing(request.client, within: bounds)
-        try signIns.acquire(within: bounds)
-        defer { signIns.release() }
-        do throws(Failure) {
-            let response = try await step()
-            let reason = response.rejection?.reason
-            if reason == .accountCredentials || reason == .passkeyRejected {
-                signIns.failed(request.client, within: bounds)
-            }
-            return response
-        } catch {
-            if error.kind == .malformedRequest { signIns.failed(request.client, within: bounds) }
-            throw error
-        }
     }
 }
 

@@ -9,6 +9,7 @@ internal import GateIssuer
 internal import GatePages
 package import GateRuntime
 package import GateSessions
+package import GateTokenEndpoints
 internal import GateWire
 internal import HTTPTypes
 
@@ -17,6 +18,9 @@ package struct Endpoints: Sendable {
     let runtime: RuntimeConfiguration
     /// Called with each new session, before the browser gets its response.
     let begun: @Sendable (IssuedSession) -> Void
+
+    /// What all sign-ins have in common.
+    var steps: SignInSteps { SignInSteps(runtime: self.runtime, begun: self.begun) }
 
     /// The endpoints of a runtime configuration; `begun` is called with each new session, before the browser gets its response.
     package init(runtime: RuntimeConfiguration, begun: @escaping @Sendable (IssuedSession) -> Void = { _ in }) {
@@ -45,7 +49,7 @@ package struct Endpoints: Sendable {
 
     /// The provider that the path of a sign-in names, if it is one of the file.
     private func provider(of request: EndpointRequest) -> String? {
-        let parts = self.steps(of: request)
+        let parts = self.segments(of: request)
         guard parts.count == 2, EndpointPath(rawValue: parts[0])?.takesProvider == true else { return nil }
         return self.runtime.provider(parts[1])?.id
     }
@@ -60,7 +64,7 @@ package struct Endpoints: Sendable {
     /// The endpoint that a path names; `/` is the list of apps where no app has it.
     func address(of request: EndpointRequest) -> EndpointPath? {
         guard self.sessionAPI(request) == nil else { return nil }
-        return request.path == "/" ? .apps : self.steps(of: request).first.flatMap { EndpointPath(rawValue: $0) }
+        return request.path == "/" ? .apps : self.segments(of: request).first.flatMap { EndpointPath(rawValue: $0) }
     }
 
     /// What a path names below that of the session API; nil if it is not there.
@@ -76,9 +80,9 @@ package struct Endpoints: Sendable {
         }
         if let name = self.sessionAPI(request), let issuer = self.runtime.issuer {
             let tokens = TokenEndpoints(runtime: self.runtime, issuer: issuer)
-            return await SessionAPI(tokens: tokens).response(to: request, at: name)
+            return await SessionAPI(steps: self.steps, tokens: tokens).response(to: request, at: name)
         }
-        let provider = self.steps(of: request).dropFirst().joined(separator: "/")
+        let provider = self.segments(of: request).dropFirst().joined(separator: "/")
         guard let address = self.address(of: request), provider.isEmpty || address.takesName
         else { throw Failure(.endpointNone, "the gateway has no endpoint of this name") }
         let isForSessions = address == .userinfo && self.runtime.issuer == nil
@@ -88,35 +92,35 @@ package struct Endpoints: Sendable {
         switch address {
         case .signIn: return self.signIn(request)
         case .start:
-            return try await self.counted(.start, provider) { () throws(Failure) in
+            return try await self.steps.counted(.start, provider) { () throws(Failure) in
                 try await self.start(request, provider: provider)
             }
         case .callback:
-            return try await self.counted(.callback, provider) { () throws(Failure) in
-                try await self.withSignInLimits(request) { () throws(Failure) in
+            return try await self.steps.counted(.callback, provider) { () throws(Failure) in
+                try await self.steps.limited(request) { () throws(Failure) in
                     try await self.callback(request, provider: provider, response: request.callbackParameters)
                 }
             }
         case .password:
-            return try await self.counted(.callback, provider) { () throws(Failure) in
-                try await self.withSignInLimits(request) { () throws(Failure) in
+            return try await self.steps.counted(.callback, provider) { () throws(Failure) in
+                try await self.steps.limited(request) { () throws(Failure) in
                     try await self.password(request, provider: provider)
                 }
             }
         case .accountLink:
-            return try await self.withSignInLimits(request) { () throws(Failure) in
+            return try await self.steps.limited(request) { () throws(Failure) in
                 try await self.accountLink(request, provider: provider)
             }
         case .recover, .join:
             let purpose = address == .recover ? AccountMailEndpoint.Purpose.recovery : .registration
-            return try await self.withSignInLimits(request) { () throws(Failure) in
+            return try await self.steps.limited(request) { () throws(Failure) in
                 try await AccountMailEndpoint(purpose, provider: provider, self.runtime).response(to: request)
             }
         case .credentials: return try await self.credentials(request)
         case .passkey: return try await self.passkey(request)
         case .passkeys: return try await self.passkeys(request)
         case .connected:
-            return try await self.withSignInLimits(request) { () throws(Failure) in
+            return try await self.steps.limited(request) { () throws(Failure) in
                 try await ConnectedEndpoint(runtime: self.runtime).response(to: request)
             }
         case .passkeyScript:
@@ -154,28 +158,8 @@ package struct Endpoints: Sendable {
         }
     }
 
-    /// Carries out a step of a sign-in and counts its result and how long it took.
-    private func counted(
-        _ phase: SignInPhase,
-        _ provider: String,
-        _ step: () async throws(Failure) -> Response
-    ) async throws(Failure) -> Response {
-        guard self.runtime.provider(provider) != nil else { return try await step() }
-        let began = ContinuousClock.now
-        let metrics = self.runtime.metrics
-        do throws(Failure) {
-            let response = try await step()
-            let result = response.rejection?.reason.code ?? "ok"
-            metrics.signInStep(phase, provider: provider, result: result, took: began.duration(to: .now))
-            return response
-        } catch {
-            metrics.signInStep(phase, provider: provider, result: error.code, took: began.duration(to: .now))
-            throw error
-        }
-    }
-
     /// The segments of the path after `/oauth2/`.
-    func steps(of request: EndpointRequest) -> [String] {
+    func segments(of request: EndpointRequest) -> [String] {
         let steps = request.path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         return steps.dropFirst(2).map { String(Substring($0)) }
     }
@@ -263,19 +247,6 @@ package struct Endpoints: Sendable {
 
     /// The keys that verify assertions.
     private func jwks() -> Response { Rendering.keys(self.runtime.keys) }
-}
-
-extension Rendering {
-    /// A set of keys.
-    ///
-    /// RFC 7517 §5.
-    static func keys(_ keys: AssertionKeys) -> Response {
-        var fields: HTTPFields = [.contentType: "application/jwk-set+json"]
-        fields[.cacheControl] = "public, max-age=60"
-        fields[.eTag] = keys.entityTag
-        fields[.accessControlAllowOrigin] = "*"
-        return Response(200, fields: fields, body: keys.jwks)
-    }
 }
 
 extension Profile {

@@ -4,6 +4,7 @@ internal import GateCore
 internal import GatePages
 internal import GatePasskeys
 internal import GateSessions
+internal import GateTokenEndpoints
 
 /// A request for a passkey that a page has made, in a field of its form: sealed, for one sign-in, and for one use.
 struct PasskeyCeremony {

@@ -7,6 +7,7 @@ internal import GatePages
 internal import GatePasskeys
 internal import GateRuntime
 internal import GateSessions
+internal import GateTokenEndpoints
 
 /// The use of a passkey by a signed-in user on a page of the gateway.
 struct PasskeyUse {

@@ -10,6 +10,7 @@ internal import GatePages
 internal import GateProviders
 internal import GateRuntime
 internal import GateSessions
+internal import GateTokenEndpoints
 
 /// The endpoints by which a provider ends the sessions of a user who has signed out there.
 struct ProviderLogoutEndpoints: Sendable {

@@ -7,11 +7,13 @@ internal import GateIssuer
 internal import GateOperations
 internal import GateRuntime
 internal import GateSessions
+internal import GateTokenEndpoints
 internal import GateWire
 internal import HTTPTypes
 
 /// The session API of native apps: JSON in, JSON out, for the tokens of every public client.
 struct SessionAPI: Sendable {
+    let steps: SignInSteps
     let tokens: TokenEndpoints
 
     /// What it can do, by the name after the prefix.
@@ -22,40 +24,12 @@ struct SessionAPI: Sendable {
         case logout
         case me
 
-        var methods: [RequestMethod] { self == .me ? [.get, .head, .options] : [.post, .options] }
-    }
-
-    /// An error, with what the app does about it.
-    private struct APIError: Error {
-        /// What the app does.
-        enum Recovery: String {
-            /// Sends another request: it has a mistake.
-            case correctRequest = "correct_request"
-            /// Has the user sign in.
-            case signIn = "sign_in"
-            /// Sends the same request later.
-            case retryLater = "retry_later"
-        }
-
-        let status: Int
-        let code: String
-        let message: String
-        let recovery: Recovery
-
-        init(_ status: Int, _ code: String, _ message: String, _ recovery: Recovery) {
-            (self.status, self.code, self.message, self.recovery) = (status, code, message, recovery)
-        }
-
-        /// An error of the protocol below it.
-        init(_ error: OAuthError) {
-            switch error.code {
-            case .invalidGrant: self.init(401, "session_ended", error.detail, .signIn)
-            case .invalidToken: self.init(401, "invalid_token", error.detail, .signIn)
-            case .invalidTarget: self.init(403, "access_denied", error.detail, .signIn)
-            case .invalidDPoPProof: self.init(400, "invalid_proof", error.detail, .correctRequest)
-            case .temporarilyUnavailable: self.init(503, "unavailable", error.detail, .retryLater)
-            case .serverError: self.init(500, "server_error", error.detail, .retryLater)
-            default: self.init(400, "invalid_request", error.detail, .correctRequest)
+        /// Its methods; without `OPTIONS` no page of another origin can send JSON (Fetch standard §4.10).
+        var methods: [RequestMethod] {
+            switch self {
+            case .register, .login: [.post]
+            case .refresh, .logout: [.post, .options]
+            case .me: [.get, .head, .options]
             }
         }
     }
@@ -65,39 +39,33 @@ struct SessionAPI: Sendable {
         var client = "unknown"
         do {
             guard let operation = Operation(rawValue: name) else {
-                throw APIError(404, "not_found", "there are register, login, refresh, logout and me", .correctRequest)
+                throw SessionAPIError(
+                    404,
+                    "not_found",
+                    "there are register, login, refresh, logout and me",
+                    .correctRequest
+                )
             }
             guard operation.methods.contains(request.method) else {
                 let names = operation.methods.map(\.rawValue).joined(separator: ", ")
-                var response = self.response(
-                    to: APIError(405, "method_not_allowed", "send \(names)", .correctRequest),
-                    of: client
-                )
+                let error = SessionAPIError(405, "method_not_allowed", "send \(names)", .correctRequest)
+                var response = self.response(to: error, request, of: client)
                 response.head.headerFields[.allow] = names
                 return response
             }
             guard request.method != .options else { return TokenEndpoints.preflight(operation.methods) }
             let response: Response
             switch operation {
-            case .register, .login:
-                let message = "no password is taken here: sign in at /oauth2/authorize (RFC 8252)"
-                throw APIError(501, "not_enabled", message, .signIn)
+            case .register: response = try await self.register(request, &client)
+            case .login: response = try await self.logIn(request, &client)
             case .refresh: response = try await self.refresh(request, &client)
             case .logout: response = try await self.logOut(request, &client)
             case .me: response = try await self.user(request, &client)
             }
-            self.count("ok", of: client)
+            if response.rejection == nil { self.count("ok", of: client) }
             return response
-        } catch let error as APIError {
-            return self.response(to: error, of: client)
-        } catch let error as OAuthError {
-            return self.response(to: APIError(error), of: client)
-        } catch let failure as Failure {
-            let isBusy = failure.kind == .overloaded
-            let error = OAuthError(isBusy ? .temporarilyUnavailable : .serverError, "see the log of the gateway")
-            return self.response(to: APIError(error), of: client, because: failure)
         } catch {
-            return self.response(to: APIError(OAuthError(.serverError, "unknown")), of: client)
+            return self.response(to: error, request, of: client)
         }
     }
 
@@ -105,31 +73,35 @@ struct SessionAPI: Sendable {
         self.tokens.runtime.metrics.clientRequest(client, endpoint: "session_api", result: result)
     }
 
-    private func response(to error: APIError, of client: String, because failure: Failure? = nil) -> Response {
+    /// The response to what was thrown.
+    func response(to thrown: any Error, _ request: EndpointRequest, of client: String) -> Response {
+        let error: SessionAPIError
+        switch thrown {
+        case let known as SessionAPIError: error = known
+        case let known as OAuthError: error = SessionAPIError(known)
+        case let failure as Failure: error = SessionAPIError(failure)
+        default: error = SessionAPIError(OAuthError(.serverError, "unknown"))
+        }
         self.count(error.code, of: client)
-        let failure = failure ?? Failure(.clientRejected, "\(error.code): \(error.message)")
-        let incident = self.tokens.runtime.rendering.logged(failure)
-        let members: JSON = [
-            "code": .string(error.code), "message": .string(error.message),
-            "recovery": .string(error.recovery.rawValue),
-            "incident": .string(incident),
-        ]
-        var response = TokenEndpoints.json(error.status, ["error": members])
+        let failure = error.failure
+        let rendering = self.tokens.runtime.rendering
+        let incident = rendering.logged(failure, at: error.context, of: request.clientKind, isPage: false)
+        var response = TokenEndpoints.json(error.status, error.json(incident: incident))
         if error.status == 401 { response.head.headerFields[.wwwAuthenticate] = "Bearer realm=\"gatehouse\"" }
-        if error.status == 503 { response.head.headerFields[.retryAfter] = "2" }
+        if let seconds = error.retryAfter { response.head.headerFields[.retryAfter] = "\(seconds)" }
         response.rejection = Response.Rejection(failure.reason, incident: incident)
         return response
     }
 
     /// The members of a body, all of them texts.
-    private func members(of request: EndpointRequest) throws -> [String: String] {
+    func members(of request: EndpointRequest) throws -> [String: String] {
         guard let json = request.json?.object else {
             let message = "the body must be a JSON object, with Content-Type application/json and no member twice"
-            throw APIError(400, "invalid_request", message, .correctRequest)
+            throw SessionAPIError(400, "invalid_request", message, .correctRequest)
         }
         return try json.mapValues { value in
             guard let text = value.string else {
-                throw APIError(400, "invalid_request", "each member must be a string", .correctRequest)
+                throw SessionAPIError(400, "invalid_request", "each member must be a string", .correctRequest)
             }
             return text
         }
@@ -154,7 +126,7 @@ struct SessionAPI: Sendable {
     private func refresh(_ request: EndpointRequest, _ known: inout String) async throws -> Response {
         let body = try self.members(of: request)
         guard let token = body["refresh_token"] else {
-            throw APIError(400, "invalid_request", "'refresh_token' is missing", .correctRequest)
+            throw SessionAPIError(400, "invalid_request", "'refresh_token' is missing", .correctRequest)
         }
         let client = try self.client(of: token, named: body["client_id"])
         known = client.id
@@ -179,7 +151,7 @@ struct SessionAPI: Sendable {
         } else {
             guard let text = try self.members(of: request)["refresh_token"] else {
                 let message = "send 'refresh_token' in the body, or the access token in Authorization"
-                throw APIError(400, "invalid_request", message, .correctRequest)
+                throw SessionAPIError(400, "invalid_request", message, .correctRequest)
             }
             let client = try self.client(of: text, named: nil)
             guard let token = RefreshToken(text, for: client.id, by: self.tokens.issuer.sealer) else {
@@ -187,7 +159,7 @@ struct SessionAPI: Sendable {
             }
             (ticket, known) = (sessions.ticket(of: token, client: client.id), client.id)
         }
-        try await uncancelled { () throws(Failure) in try await sessions.endClient(ticket) }
+        try await self.tokens.end(ticket)
         return TokenEndpoints.json(200, .object([:]))
     }
 

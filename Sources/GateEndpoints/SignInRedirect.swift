@@ -6,7 +6,8 @@ internal import GateHeaders
 internal import GatePages
 internal import GatePolicy
 package import GateRuntime
-package import GateSessions
+internal import GateSessions
+internal import GateTokenEndpoints
 package import GateWire
 internal import HTTPTypes
 
@@ -186,11 +187,6 @@ extension ReturnPath {
 }
 
 extension RuntimeConfiguration {
-    /// The origin that a request reached; that of `public_url` if its host is not one of ours.
-    package func origin(of request: RequestHead) -> Origin {
-        self.origin(of: request.authority.host) ?? self.publicOrigin
-    }
-
     /// A path that is short enough to travel: itself, or a reference to it.
     func carried(_ path: ReturnPath, on host: String, for client: IPAddress?) -> ReturnPath {
         let bound = host == self.publicOrigin.host ? ReturnPath.maxLengthOnGatewayHost : ReturnPath.maxLengthOnAppHost
@@ -216,13 +212,6 @@ extension RuntimeConfiguration {
         guard target.utf8.count > ReturnPath.maxLength else { return front }
         let place = ReturnPathStore.Place(path: front, isWhole: false)
         return self.longPaths.reference(to: place, on: host, for: client(), now: self.clock.now)
-    }
-}
-
-extension CookieHeader {
-    /// The cookies of a request.
-    package init(of request: RequestHead) {
-        self.init(request.message.first(.cookie).map { Array(request.message.slice($0.valueRange)) } ?? [])
     }
 }
 

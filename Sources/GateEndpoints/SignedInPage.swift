@@ -7,6 +7,7 @@ internal import GateHeaders
 internal import GatePages
 internal import GateRuntime
 internal import GateSessions
+internal import GateTokenEndpoints
 internal import GateWire
 
 /// A page of the gateway for signed-in users.

@@ -55,6 +55,9 @@ package struct ProviderDraft: Sendable {
     var breachedPasswords: String?
     /// Who may register for a local account.
     package var registration: Located<RegistrationSettings>?
+
+    /// Whether its users are local accounts.
+    package var isLocal: Bool { self.type == .local }
 }
 
 extension ProviderDraft {

@@ -19,6 +19,8 @@ package struct ClientGrant: Sendable, Hashable {
     /// The ticket of the session whose token the client has exchanged, without which this one ends; nil for the client of a
     /// sign-in.
     let subject: Ticket?
+    /// Whether the sign-in began at this client, without a browser, so that it ends with the grant.
+    package let ownsSignIn: Bool
     /// The number of the refresh token that is valid, from 0; each refresh adds 1.
     package internal(set) var generation = 0
     /// When that refresh token was issued.
@@ -31,6 +33,7 @@ package struct ClientGrant: Sendable, Hashable {
         audiences: [String],
         keyThumbprint: String? = nil,
         exchanging subject: Ticket? = nil,
+        ownsSignIn: Bool = false,
         at now: Instant
     ) {
         self.client = client
@@ -38,6 +41,7 @@ package struct ClientGrant: Sendable, Hashable {
         self.audiences = audiences
         self.keyThumbprint = keyThumbprint
         self.subject = subject
+        self.ownsSignIn = ownsSignIn
         self.rotated = now
     }
 
@@ -55,6 +59,7 @@ extension ClientGrant {
         ]
         members["jkt"] = self.keyThumbprint.map(JSON.string)
         members["subject"] = self.subject.map { .string($0.text) }
+        if self.ownsSignIn { members["owns"] = true }
         return .object(members)
     }
 
@@ -69,6 +74,7 @@ extension ClientGrant {
             audiences: audiences,
             keyThumbprint: json["jkt"]?.string,
             exchanging: json["subject"]?.string.flatMap { Ticket($0.utf8) },
+            ownsSignIn: json["owns"]?.bool ?? false,
             at: Instant(seconds: rotated)
         )
         self.generation = Int(generation)

@@ -197,7 +197,7 @@ extension SessionManager {
                 return ClientSession(current.session.with(grant), ticket).map(Rotation.rotated) ?? .none
             }
             guard token.generation == grant.generation else {
-                try await self.remove(record)
+                try await self.end(grant, record)
                 return .reused(current)
             }
             grant.generation += 1
@@ -211,14 +211,19 @@ extension SessionManager {
         throw SessionManager.busy
     }
 
-    /// Ends the session of a client, and nothing else of the sign-in.
-    package func endClient(_ ticket: Ticket) async throws(Failure) {
-        guard let record = try await self.store.record(for: ticket.storeKey) else { return }
-        try await self.remove(record)
+    /// Ends the session of a client, and nothing else of the sign-in unless that began at the client.
+    ///
+    /// - Returns: The session if the whole sign-in has ended with it.
+    @discardableResult package func endClient(_ ticket: Ticket) async throws(Failure) -> Session? {
+        guard let record = try await self.store.record(for: ticket.storeKey) else { return nil }
+        let session = self.open(record, with: ticket)
+        try await self.end(session?.client, record)
+        return session?.client?.ownsSignIn == true ? session : nil
     }
 
-    /// Removes one record, and has all gateways read the family again.
-    private func remove(_ record: SessionRecord) async throws(Failure) {
+    /// Removes one record and has all gateways read the family again, or ends the family that nothing else has begun.
+    private func end(_ grant: ClientGrant?, _ record: SessionRecord) async throws(Failure) {
+        guard grant?.ownsSignIn != true else { return try await self.endFamily(record.family) }
         try await self.store.remove(record.key)
         self.feed.publishChange(record.family)
         // The other gateways read the family again within the time that they cache it.

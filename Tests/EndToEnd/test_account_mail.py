@@ -2,52 +2,18 @@
 """Links for local accounts by email: invitations, forgotten passwords, registration; through a real SMTP server."""
 
 import json
-import re
 import sqlite3
-import subprocess
-import sys
-import threading
 import time
-from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 from support.accounts import OTHER, PASSWORD, add, attempt, choose, failed, fill, follow, local_gateway, remark, signed_in, users
 from support.browser import Browser, links
-from support.processes import certificate
 from support.gateway import run
-from support.processes import eventually, free_port
+from support.mail import MailServer, link
+from support.processes import certificate, eventually, free_port
 from support.upstream import Upstream
-
-SERVER = Path(__file__).parent / "support" / "mail_server.py"
-
-
-class MailServer:
-    """`mail_server.py` in a process, and what it has received."""
-    def __init__(self, *arguments):
-        self.process = subprocess.Popen(
-            [sys.executable, "-W", "ignore", SERVER, *map(str, arguments)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-        self.port = json.loads(self.process.stdout.readline())["port"]
-        self.events = []
-        threading.Thread(target=self.read, daemon=True).start()
-
-    def read(self):
-        for line in self.process.stdout:
-            self.events.append(json.loads(line))
-
-    def messages(self, address=None):
-        received = [event for event in list(self.events) if event["event"] == "message"]
-        return [one for one in received if address in (None, one["to_address"])]
-
-    def message(self, address, number=0):
-        """A message to an address, once it is there."""
-        return eventually(lambda: self.messages(address)[number:number + 1], f"a message to {address}")[0]
-
-    def close(self):
-        self.process.terminate()
-        self.process.wait(10)
 
 
 @pytest.fixture(scope="module")
@@ -83,11 +49,6 @@ def shared(tmp_path_factory, recorder, mail):
 def gateway(shared):
     yield shared
     assert shared.process.child.poll() is None, shared.process.log[-4000:]
-
-
-def link(message):
-    """The only link of a message."""
-    return re.findall(r"https?://\S+", message["text"])[0]
 
 
 def ask(gateway, page, client, **values):

@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How clients get tokens beside the plain code flow, the session API, and tokens that are bound to keys."""
 
-import base64
-import hashlib
 import json
 import secrets
-import time
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import boto3
@@ -13,15 +10,15 @@ import jwt
 import pytest
 from botocore import UNSIGNED
 from botocore.config import Config
-from cryptography.hazmat.primitives.asymmetric import ec, ed25519
-from jwt.algorithms import ECAlgorithm, OKPAlgorithm
 from moto.server import ThreadedMotoServer
 
 from support.browser import Browser as PlainBrowser, forms
 from support.chromium import CHROMIUM, CONTRAST, Chromium
 from support.gateway import Gateway, oidc
 from support.oauth_client import Client, claims
+from support.proofs import EC, ED, OTHER, jwk_of, proof, thumbprint
 from support.raw import request
+from support.session_api import api, api_error
 from support.upstream import Upstream
 
 SECRET = "a secret of the service: 100% + more"
@@ -541,21 +538,6 @@ def test_aws_sts_gives_credentials_for_an_exchanged_token(gateway, deploy, brows
 # The session API
 
 
-def api(gateway, method, name, body=None, token=None, raw=None, content="application/json"):
-    fields = [("Authorization", f"Bearer {token}")] if token else []
-    data = raw if raw is not None else b"" if body is None else json.dumps(body).encode()
-    if data:
-        fields.append(("Content-Type", content))
-    return request(gateway.port, f"/auth/{name}", method=method, host=gateway.host, fields=fields, body=data)
-
-
-def api_error(response):
-    found = response.json["error"]
-    assert set(found) == {"code", "message", "recovery", "incident"} and all(found.values())
-    assert response.get("access-control-allow-origin") == "*"
-    return response.status, found["code"], found["recovery"]
-
-
 @pytest.mark.parametrize("name", ["register", "login"])
 def test_local_accounts_are_not_enabled(gateway, name):
     assert api_error(api(gateway, "POST", name, {"email": "ada@example.com"})) == (501, "not_enabled", "sign_in")
@@ -639,31 +621,6 @@ def test_paths_beside_the_session_api_are_those_of_the_app(gateway, browser):
 
 
 # Proofs of keys
-
-
-EC = ec.generate_private_key(ec.SECP256R1())
-OTHER = ec.generate_private_key(ec.SECP256R1())
-ED = ed25519.Ed25519PrivateKey.generate()
-
-
-def jwk_of(key):
-    text = (ECAlgorithm if isinstance(key, ec.EllipticCurvePrivateKey) else OKPAlgorithm).to_jwk(key.public_key())
-    return {name: value for name, value in json.loads(text).items() if name in ("kty", "crv", "x", "y")}
-
-
-def thumbprint(key):
-    text = json.dumps(jwk_of(key), sort_keys=True, separators=(",", ":"))
-    return base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
-
-
-def proof(key, method, url, token=None, header=None, ahead=0, **changes):
-    """A proof for a request; None leaves a claim out."""
-    values = {"htm": method, "htu": url, "iat": int(time.time()) + ahead, "jti": secrets.token_urlsafe(12)}
-    if token is not None:
-        values["ath"] = base64.urlsafe_b64encode(hashlib.sha256(token.encode()).digest()).rstrip(b"=").decode()
-    values = {name: value for name, value in (values | changes).items() if value is not None}
-    algorithm = "ES256" if isinstance(key, ec.EllipticCurvePrivateKey) else "EdDSA"
-    return jwt.encode(values, key, algorithm, headers={"typ": "dpop+jwt", "jwk": jwk_of(key)} | (header or {}))
 
 
 class BoundClient(Client):

@@ -13,6 +13,7 @@ import Testing
         let audiences = (0...32).map { "a\($0)" }.joined(separator: ", ")
         let many = (0...1000).map { "  c\($0): { type: native, grants: [device_code], allow: signed_in }" }
         return [
+            ClientsTests.client("type: native, grants: [refresh_token], password_provider: staff"),
             ClientsTests.file("a: { \(native) }\nb: { \(native) }", rest: "sessions: { store: \"cookie:\" }"),
             ClientsTests.file("a: { \(native), deny: [{ path: /x }, { method: GET }] }"),
             ClientsTests.file("a: { type: native, allow: signed_in, redirect_uris: [\(uris)] }"),
@@ -49,7 +50,8 @@ import Testing
     func `each message about clients has a file that causes it`(path: String) throws {
         let known = ["the app", "the client"]
         let remarks =
-            (ClientsTests.findings.map { ClientsTests.client($0.keys) } + Self.files).flatMap(Fixture.remarks)
+            (ClientsTests.findings.map { ClientsTests.client($0.keys) } + Self.files
+            + ClientsTests.passwordFindings.map { ClientsTests.passwordFile($0.keys) }).flatMap(Fixture.remarks)
         let missing = try Self.texts(in: path).filter { text in
             !known.contains(text) && !remarks.contains { $0.contains(text) }
         }

@@ -34,6 +34,7 @@ import Testing
         #expect(!client.asksConsent && !client.requiresDPoP && !client.requiresPushedRequests)
         #expect(client.tokenAudiences.isEmpty && client.tokenSubject == .user)
         #expect(client.accessTokenLifetime == .seconds(600) && client.lifetime == nil)
+        #expect(client.passwordProvider == nil)
         #expect(client.backChannelLogoutURI == nil && client.appleApps.isEmpty && client.androidApps.isEmpty)
         #expect(client.route.app == "notes" && client.route.providers == ["staff"] && client.route.access == .signedIn)
         #expect(client.redirectURI("com.example.notes:/callback"))
@@ -362,6 +363,59 @@ import Testing
             rest: "rules: { editors: [{ user: \"staff:1\" }] }"
         )
         #expect(Fixture.remarks(text).isEmpty)
+    }
+
+    /// A file with two providers of local accounts, and a client that takes passwords.
+    static func passwordFile(_ keys: String, api: String = "session_api: /auth") -> String {
+        """
+        gateway: { public_url: "https://gate.example.com", \(api) }
+        providers:
+          google: { type: google, client_id: 1.apps.googleusercontent.com, client_secret: "${env:CLIENT_SECRET}", hosted_domains: [a.example] }
+          staff: { type: local }
+          guests: { type: local }
+        apps: { wiki: { upstream: "http://127.0.0.1:9000", allow: signed_in } }
+        clients: { notes: { allow: signed_in, \(keys) } }
+        """
+    }
+
+    private static let app = "type: native, grants: [refresh_token]"
+
+    @Test func `an app with passwords needs neither a redirect URI nor another grant`() throws {
+        let file = Self.passwordFile("\(Self.app), password_provider: staff")
+        let client = try #require(try Fixture.configuration(file).clients.first)
+        #expect(client.passwordProvider == "staff" && client.grants == [.refreshToken])
+    }
+
+    static let passwordFindings: [(keys: String, message: String)] = [
+        ("\(app), password_provider: google", "'google' is not a provider of type local; the file has staff, guests"),
+        ("\(app), password_provider: staf", "'staf' is not a provider of type local; the file has staff, guests"),
+        (
+            "\(app), password_provider: staff, providers: [google, guests]",
+            "'providers' of the client does not have 'staff'; add it, or remove this"
+        ),
+        (
+            "\(page), password_provider: staff",
+            "'password_provider' is for type native, and the client is of type single_page; remove it: a page sends its users to /oauth2/authorize"
+        ),
+        (
+            "type: native, grants: [device_code], password_provider: staff",
+            "without 'refresh_token' in 'grants' users of 'password_provider' type their password for each token; add it"
+        ),
+        (
+            "\(app), password_provider: staff, consent: true",
+            "'consent: true' asks users on a page, and 'password_provider' signs them in without one; remove one of them"
+        ),
+    ]
+
+    @Test(arguments: passwordFindings)
+    func `the passwords of an app are those of local accounts that it accepts`(keys: String, message: String) {
+        #expect(Fixture.messages(Self.passwordFile(keys)) == [message])
+    }
+
+    @Test func `the passwords of an app go to the session API`() {
+        let messages = Fixture.messages(Self.passwordFile("\(Self.app), password_provider: staff", api: ""))
+        let reason = "'password_provider' is for the session API, which is off"
+        #expect(messages == ["\(reason); write 'session_api: /auth' in 'gateway', or remove this"])
     }
 
     @Test func `clients need a store that can revoke`() {

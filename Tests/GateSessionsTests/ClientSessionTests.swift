@@ -112,6 +112,43 @@ import Testing
         #expect(try await self.rotate(client.refreshToken) == nil)
     }
 
+    /// A sign-in that began at a client, with the session of another client in it.
+    private func owned() async throws -> (ticket: Ticket, client: ClientSession, other: ClientSession) {
+        let ticket = try await self.fixture.signedIn().ticket
+        let grant = ClientGrant(client: "notes", scopes: [], audiences: [], ownsSignIn: true, at: noon)
+        let manager = self.fixture.manager
+        let client = try await manager.issue(grant, from: ticket, gatewayHost: self.host, now: noon)
+        return (ticket, try #require(client), try #require(try await self.redeem(self.code(for: ticket))))
+    }
+
+    private func expectEnded(_ owned: (ticket: Ticket, client: ClientSession, other: ClientSession)) async throws {
+        let manager = self.fixture.manager
+        #expect(try await manager.session(for: owned.ticket, host: self.host, now: noon) == nil)
+        #expect(try await manager.clientSession(owned.client.ticket, of: "notes", now: noon) == nil)
+        #expect(try await manager.clientSession(owned.other.ticket, of: "notes", now: noon) == nil)
+    }
+
+    @Test func `a sign-in that began at a client ends with it, and with all that came of it`() async throws {
+        let owned = try await self.owned()
+        try await self.fixture.manager.endClient(owned.client.ticket)
+        try await self.expectEnded(owned)
+    }
+
+    @Test func `a sign-in that began at a client does not end with another client`() async throws {
+        let owned = try await self.owned()
+        try await self.fixture.manager.endClient(owned.other.ticket)
+        let found = try await self.fixture.manager.clientSession(owned.client.ticket, of: "notes", now: noon)
+        #expect(found?.grant.ownsSignIn == true)
+    }
+
+    @Test func `RFC 9700 §4.14.2: a reused token of such a client ends the sign-in`() async throws {
+        let owned = try await self.owned()
+        let second = try #require(try await self.rotate(owned.client.refreshToken))
+        #expect(try await self.rotate(second.refreshToken)?.grant.ownsSignIn == true)
+        #expect(try await self.rotate(owned.client.refreshToken) == nil)
+        try await self.expectEnded(owned)
+    }
+
     @Test func `the text of a refresh token is always the same, and only its client's`() async throws {
         let token = try await self.issued().client.refreshToken
         let text = token.text(for: "notes", by: self.fixture.sealer)

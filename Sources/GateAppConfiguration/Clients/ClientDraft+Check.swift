@@ -15,6 +15,25 @@ extension ClientDraft {
         self.checkURIs(self.redirectURIs, "redirect_uris", of: type, &reading)
         self.checkURIs(self.postLogoutRedirectURIs, "post_logout_redirect_uris", of: type, &reading)
         self.checkApps(of: type, written, &reading)
+        self.checkPasswords(of: type, &reading)
+    }
+
+    /// An app that takes passwords itself must be one that can keep a refresh token, and it shows no page that asks for consent.
+    private func checkPasswords(of type: ClientSettings.Kind, _ reading: inout DecodingContext) {
+        guard let mark = self.passwordProvider?.mark else { return }
+        if type != .native {
+            let reason = "'password_provider' is for type native, and the client is of type \(type.rawValue)"
+            reading.error("\(reason); remove it: a page sends its users to /oauth2/authorize", at: mark)
+        }
+        if !self.grantTypes.contains(.refreshToken) {
+            let reason =
+                "without 'refresh_token' in 'grants' users of 'password_provider' type their password for each token"
+            reading.error("\(reason); add it", at: mark)
+        }
+        if self.asksConsent == true {
+            let reason = "'consent: true' asks users on a page, and 'password_provider' signs them in without one"
+            reading.error("\(reason); remove one of them", at: mark)
+        }
     }
 
     private func checkSecret(
@@ -44,7 +63,7 @@ extension ClientDraft {
         if grants.isEmpty {
             return reading.error("'grants' is an empty list; remove it for the code flow", at: mark)
         }
-        if grants == [.refreshToken] {
+        if grants == [.refreshToken], self.passwordProvider == nil {
             let help = "add 'authorization_code' or 'device_code'"
             reading.error(
                 "'refresh_token' alone gets no tokens, since another grant issues the first one; \(help)",

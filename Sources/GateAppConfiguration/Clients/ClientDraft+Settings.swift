@@ -43,6 +43,7 @@ extension ClientDraft {
         settings.asksConsent = draft.asksConsent ?? false
         settings.accessTokenLifetime = draft.accessTokenLifetime ?? settings.accessTokenLifetime
         settings.lifetime = draft.lifetime?.value
+        settings.passwordProvider = draft.passwordProvider?.value
         settings.requiresDPoP = draft.requiresDPoP ?? false
         settings.requiresPushedRequests = draft.requiresPushedRequests ?? false
         settings.tokenAudiences = (draft.tokenAudiences ?? []).map(\.value)

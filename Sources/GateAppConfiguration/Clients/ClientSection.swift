@@ -20,6 +20,8 @@ package struct ClientDraft: Sendable {
     var accessTokenLifetime: Duration?
     /// A shorter lifetime of sign-ins.
     package var lifetime: Located<Duration>?
+    /// The provider of local accounts whose passwords the app takes itself.
+    package var passwordProvider: Located<String>?
     var requiresDPoP: Bool?
     var requiresPushedRequests: Bool?
     /// What tokens for others than apps may be for.
@@ -30,6 +32,9 @@ package struct ClientDraft: Sendable {
     var androidApps: [AndroidAppDraft]?
     /// `providers`, `allow` and `deny`, as an app has them.
     package var access = AppDraft()
+
+    /// The names in `providers`; nil if it accepts all.
+    package var acceptedProviders: [String]? { self.access.providers?.value.map(\.value) }
 }
 
 extension Mapping<ClientDraft> {
@@ -152,6 +157,15 @@ extension Mapping<ClientDraft> {
             ),
             "How the client gets tokens: `authorization_code`, `refresh_token`, `device_code` (RFC 8628), `token_exchange` "
                 + "(RFC 8693)."
+        ),
+        Key(
+            "password_provider",
+            located: \.passwordProvider,
+            .text,
+            .init(default: .words("none"), example: "staff"),
+            "The provider of type `local` whose users may type their passwords into this app, of type `native`, for `login` and "
+                + "`register` of `gateway.session_api`. The app sees the passwords, so only write it for an app of your own. See "
+                + "[clients.md](clients.md#passwords-in-an-app)."
         ),
         Key(
             "audiences",

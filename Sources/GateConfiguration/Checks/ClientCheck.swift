@@ -3,6 +3,7 @@
 internal import GateAppConfiguration
 internal import GateClients
 internal import GateCore
+internal import GateProviderConfiguration
 internal import GateSessions
 internal import GateYAML
 
@@ -26,6 +27,7 @@ struct ClientCheck {
             self.checkAudiences(of: client, &reading)
             self.checkTokenAudiences(of: client, &reading)
             self.checkLifetime(of: client, &reading)
+            self.checkPasswords(of: client, &reading)
         }
     }
 
@@ -86,6 +88,23 @@ struct ClientCheck {
             let hint = reading.nearest(to: audience.value, in: names).map { "did you mean '\($0)'?" }
             let help = hint ?? "the file has \(list)"
             reading.error("there is no app \(Scalar.quoted(audience.value)); \(help)", at: audience.mark)
+        }
+    }
+
+    /// Passwords of an app are those of a provider with local accounts that the client accepts, sent to the session API.
+    private func checkPasswords(of client: Named<ClientDraft>, _ reading: inout DecodingContext) {
+        guard let named = client.value.passwordProvider else { return }
+        let shown = Scalar.quoted(named.value)
+        let locals = (self.draft.providers ?? []).filter(\.value.isLocal).map(\.name)
+        if !locals.contains(named.value) {
+            let list = locals.isEmpty ? "the file has none" : "the file has \(locals.joined(separator: ", "))"
+            reading.error("\(shown) is not a provider of type local; \(list)", at: named.mark)
+        } else if client.value.acceptedProviders?.contains(named.value) == false {
+            reading.error("'providers' of the client does not have \(shown); add it, or remove this", at: named.mark)
+        }
+        if self.draft.gateway?.sessionAPI == nil {
+            let help = "write 'session_api: /auth' in 'gateway', or remove this"
+            reading.error("'password_provider' is for the session API, which is off; \(help)", at: named.mark)
         }
     }
 

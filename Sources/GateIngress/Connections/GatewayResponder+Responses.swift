@@ -9,6 +9,7 @@ internal import GatePages
 internal import GatePolicy
 internal import GateRuntime
 internal import GateSessions
+internal import GateTokenEndpoints
 internal import GateTracing
 internal import GateWire
 internal import HTTPTypes

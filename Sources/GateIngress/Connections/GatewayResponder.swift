@@ -11,6 +11,7 @@ internal import GateOperations
 internal import GatePolicy
 internal import GateRuntime
 internal import GateSessions
+internal import GateTokenEndpoints
 internal import GateTracing
 internal import GateWire
 internal import HTTPTypes

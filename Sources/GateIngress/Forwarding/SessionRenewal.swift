@@ -5,6 +5,7 @@ internal import GateEndpoints
 internal import GateHTTP
 internal import GateRuntime
 internal import GateSessions
+internal import GateTokenEndpoints
 internal import GateWire
 internal import NIOCore
 

@@ -134,10 +134,22 @@ package struct Rendering: Sendable {
         return incident
     }
 
-    /// Logs a failure that the user sees on a page of its own, and returns its incident id.
-    package func logged(_ failure: Failure, at context: PageContext, of clientKind: ClientKind) -> String {
+    /// Logs a failure with what is known of its request, and returns its incident id.
+    ///
+    /// - Parameters:
+    ///   - failure: What went wrong.
+    ///   - context: What is known of the request.
+    ///   - clientKind: Its client.
+    ///   - isPage: Whether the user sees it on a page.
+    /// - Returns: The id.
+    package func logged(
+        _ failure: Failure,
+        at context: PageContext,
+        of clientKind: ClientKind,
+        isPage: Bool = true
+    ) -> String {
         let incident = self.random.identifier(9)
-        self.log.refused(failure, incident: incident, isPage: true, of: context.request(named: clientKind.request))
+        self.log.refused(failure, incident: incident, isPage: isPage, of: context.request(named: clientKind.request))
         return incident
     }
 

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateCore
+package import GateCore
 
 /// Runs work to its end even if the client disconnects meanwhile: in a task of its own, which is not cancelled.
-func uncancelled<Value: Sendable>(
+///
+/// - Parameter work: The work.
+/// - Returns: Its result.
+/// - Throws: What it throws.
+package func uncancelled<Value: Sendable>(
     _ work: @escaping @Sendable () async throws(Failure) -> Value
 ) async throws(Failure) -> Value {
     let task = Task { () async -> Result<Value, Failure> in

@@ -3,7 +3,7 @@
 internal import GateClients
 internal import GateConfiguration
 internal import GateCore
-internal import GateHTTP
+package import GateHTTP
 internal import GateHeaders
 internal import GateIssuer
 internal import GateRuntime
@@ -14,7 +14,7 @@ extension TokenEndpoints {
     /// Nothing is stored: the id is the registration, sealed.
     ///
     /// RFC 7591 §3.1 and §3.2.1.
-    func register(_ request: EndpointRequest) -> Response {
+    package func register(_ request: EndpointRequest) -> Response {
         do {
             try self.runtime.openClients.admit(request.client, within: self.runtime.limits.signIns)
             guard let json = request.json else {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateWire
+package import GateWire
 
 /// The endpoints, by the name after `/oauth2/`.
 package enum EndpointPath: String, CaseIterable {
@@ -84,7 +84,7 @@ package enum EndpointPath: String, CaseIterable {
     }
 
     /// The methods it takes.
-    var methods: [RequestMethod] {
+    package var methods: [RequestMethod] {
         switch self {
         case .signIn, .apps, .keys, .style, .passkeyScript, .icon, .pictures: [.get, .head]
         case .userinfo: [.get, .head, .post, .options]
@@ -103,7 +103,7 @@ package enum EndpointPath: String, CaseIterable {
     }
 
     /// Whether the response needs no provider and no store, so that it does not count as waiting.
-    var isImmediate: Bool {
+    package var isImmediate: Bool {
         switch self {
         case .signIn, .resume, .auth, .keys, .tokenKeys, .register, .style, .passkeyScript, .icon, .pictures: true
         case .authorize, .token, .introspect, .revoke, .pushedRequests, .deviceAuthorization, .device, .endSession,
@@ -118,7 +118,7 @@ package enum EndpointPath: String, CaseIterable {
     }
 
     /// Whether a provider's name may follow.
-    var takesProvider: Bool {
+    package var takesProvider: Bool {
         switch self {
         case .start, .callback, .password, .accountLink, .recover, .join, .backChannelLogout, .frontChannelLogout: true
         case .credentials, .passkey, .passkeys, .connected, .passkeyScript, .signIn, .signOut, .userinfo, .apps,
@@ -133,5 +133,5 @@ package enum EndpointPath: String, CaseIterable {
     }
 
     /// Whether a name may follow.
-    var takesName: Bool { self.takesProvider || self == .pictures }
+    package var takesName: Bool { self.takesProvider || self == .pictures }
 }

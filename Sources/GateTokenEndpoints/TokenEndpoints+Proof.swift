@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateClients
+package import GateClients
 internal import GateCore
-internal import GateIssuer
+package import GateIssuer
 internal import GateRuntime
 internal import GateSessions
 internal import GateWire
@@ -12,7 +12,7 @@ extension TokenEndpoints {
     /// The key that a client has proved to have; nil if it has proved none, and need not.
     ///
     /// RFC 9449 §5.
-    func keyThumbprint(for client: ClientSettings, _ own: EndpointRequest) throws -> String? {
+    package func keyThumbprint(for client: ClientSettings, _ own: EndpointRequest) throws -> String? {
         guard let proof = try self.proof(of: own) else {
             guard !client.requiresDPoP else {
                 throw DPoPProof.invalid("the client has 'dpop: true', so it must send one")
@@ -49,7 +49,7 @@ extension TokenEndpoints {
     /// The access token of a request to an endpoint of the gateway, with the proof of its key if it is bound to one.
     ///
     /// RFC 6750 §2.1, RFC 9449 §7.
-    func accessToken(of own: EndpointRequest) throws(OAuthError) -> AccessToken {
+    package func accessToken(of own: EndpointRequest) throws(OAuthError) -> AccessToken {
         let parts = (own.authorization ?? "").split(separator: " ", maxSplits: 1)
         let scheme = parts.first?.lowercased()
         guard parts.count == 2, scheme == "bearer" || scheme == "dpop",

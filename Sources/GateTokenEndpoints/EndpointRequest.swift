@@ -4,7 +4,7 @@ package import GateCore
 package import GateHeaders
 internal import GatePages
 package import GateRuntime
-internal import GateSessions
+package import GateSessions
 package import GateWire
 
 /// A request for an endpoint, with its complete body.
@@ -12,38 +12,41 @@ package struct EndpointRequest: Sendable {
     /// The largest body that an endpoint accepts, in bytes.
     package static let maxBody = 16 * 1024
 
-    let method: RequestMethod
+    /// The method.
+    package let method: RequestMethod
     /// The canonical path.
-    private(set) var path: String
+    package private(set) var path: String
     /// The query; nil if it is not a form.
-    private(set) var query: Form?
+    package private(set) var query: Form?
     /// The body as a form; nil if it is not one.
-    let form: Form?
+    package let form: Form?
     /// The body as JSON, of at most eight levels; nil if it is not that.
-    let json: JSON?
+    package let json: JSON?
     /// The origin that was asked: the gateway's or an app's.
-    let origin: Origin
-    let cookies: CookieHeader
+    package let origin: Origin
+    /// The cookies.
+    package let cookies: CookieHeader
     /// Whether the client is a browser or a script.
     package var clientKind: ClientKind
-    let now: Instant
+    /// The time.
+    package let now: Instant
     /// When the request arrived, by `WallClock.milliseconds`.
-    let arrival: Int64
+    package let arrival: Int64
     /// The IP of the client, as far as it is trusted.
-    let client: IPAddress?
+    package let client: IPAddress?
     /// Whether the request is a navigation by a user, as far as the browser reports: not part of another page, not a
     /// script's request, not a prefetch. https://www.w3.org/TR/fetch-metadata/
-    let isNavigation: Bool
+    package let isNavigation: Bool
     /// The ticket in the one well-formed session cookie of ours, or nil.
-    let ticket: Ticket?
+    package let ticket: Ticket?
     /// The browser as the client describes it.
-    let userAgent: String?
+    package let userAgent: String?
     /// Whether the client reads gzip, RFC 9110 §12.5.3; false for one that gives it a weight of zero.
-    let acceptsGzip: Bool
+    package let acceptsGzip: Bool
     /// The value of `Authorization`; nil without exactly one.
-    let authorization: String?
+    package let authorization: String?
     /// The value of `DPoP`; nil without one, and empty, which no proof is, if there are several.
-    let proof: String?
+    package let proof: String?
     private let secFetchSite: String?
     private let fromOrigin: String?
 
@@ -98,7 +101,7 @@ package struct EndpointRequest: Sendable {
     }
 
     /// Whether a value of `Accept-Encoding` has gzip.
-    static func acceptsGzip(_ value: String) -> Bool {
+    package static func acceptsGzip(_ value: String) -> Bool {
         value.split(separator: ",").contains { coding in
             let parts = coding.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
             guard parts.first == "gzip" else { return false }
@@ -116,7 +119,7 @@ package struct EndpointRequest: Sendable {
     }
 
     /// Whether a page of the gateway sent it, as far as the browser reports.
-    var comesFromOurPages: Bool {
+    package var comesFromOurPages: Bool {
         switch self.secFetchSite {
         case "same-origin", "none": return true
         case nil where self.fromOrigin == nil: return true
@@ -124,27 +127,44 @@ package struct EndpointRequest: Sendable {
         }
     }
 
+    /// Whether a page in a browser sent it, as far as browsers report: each names the origin beside a `POST` (Fetch standard §3.2).
+    package var comesFromPage: Bool { self.fromOrigin != nil || self.secFetchSite != nil }
+
     /// What the provider sent through the browser: the posted form, or the query.
-    var callbackParameters: Form? { self.method == .post ? self.form : self.query }
+    package var callbackParameters: Form? { self.method == .post ? self.form : self.query }
 
     /// The value of the cookie that binds the state of a sign-out on this host to the browser; nil without exactly one.
-    var signOutCookie: ArraySlice<UInt8>? { self.value(of: GatewayCookie.signOut(at: self.origin)) }
+    package var signOutCookie: ArraySlice<UInt8>? { self.value(of: GatewayCookie.signOut(at: self.origin)) }
 
     /// The value of one of our cookies; nil if the browser did not send exactly one of that name.
-    func value(of cookie: GatewayCookie) -> ArraySlice<UInt8>? {
+    package func value(of cookie: GatewayCookie) -> ArraySlice<UInt8>? {
         guard case .value(let value) = self.cookies.lookup(cookie.name) else { return nil }
         return value
     }
 
     /// Where to go afterwards: `rd` if it is a place on this site, else the front page.
-    var returnPath: ReturnPath { self.statedPath ?? .root }
+    package var returnPath: ReturnPath { self.statedPath ?? .root }
 
     /// The place on this site that `rd` names; nil if it names none.
-    var statedPath: ReturnPath? { (self.query?["rd"] ?? self.form?["rd"]).flatMap { ReturnPath($0) } }
+    package var statedPath: ReturnPath? { (self.query?["rd"] ?? self.form?["rd"]).flatMap { ReturnPath($0) } }
 
     /// Whether the user wants to sign in with another account than the one that the provider or the gateway knows.
-    var wantsOtherAccount: Bool { self.query?[Form.Field.selectAccount.name] == Form.Field.selectAccount.value }
+    package var wantsOtherAccount: Bool { self.query?[Form.Field.selectAccount.name] == Form.Field.selectAccount.value }
 
     /// Whether the user's session is to be re-checked without a page of the provider.
-    var wantsSilence: Bool { self.query?[Form.Field.silent.name] == Form.Field.silent.value }
+    package var wantsSilence: Bool { self.query?[Form.Field.silent.name] == Form.Field.silent.value }
+}
+
+extension RuntimeConfiguration {
+    /// The origin that a request reached; that of `public_url` if its host is not one of ours.
+    package func origin(of request: RequestHead) -> Origin {
+        self.origin(of: request.authority.host) ?? self.publicOrigin
+    }
+}
+
+extension CookieHeader {
+    /// The cookies of a request.
+    package init(of request: RequestHead) {
+        self.init(request.message.first(.cookie).map { Array(request.message.slice($0.valueRange)) } ?? [])
+    }
 }

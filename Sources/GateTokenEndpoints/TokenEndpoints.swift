@@ -2,25 +2,32 @@
 
 internal import GateAssertion
 internal import GateClients
-internal import GateCore
-internal import GateHTTP
+package import GateCore
+package import GateHTTP
 internal import GateHeaders
-internal import GateIssuer
+package import GateIssuer
 internal import GateOperations
 internal import GatePages
 internal import GatePolicy
-internal import GateRuntime
-internal import GateSessions
-internal import GateWire
+package import GateRuntime
+package import GateSessions
+package import GateWire
 internal import HTTPTypes
 
 /// The endpoints that clients call themselves, without a browser; JSON for all of them.
-struct TokenEndpoints: Sendable {
-    let runtime: RuntimeConfiguration
-    let issuer: Issuer
+package struct TokenEndpoints: Sendable {
+    /// The configuration of the request.
+    package let runtime: RuntimeConfiguration
+    /// The issuer of the tokens.
+    package let issuer: Issuer
+
+    /// The endpoints of an issuer.
+    package init(runtime: RuntimeConfiguration, issuer: Issuer) {
+        (self.runtime, self.issuer) = (runtime, issuer)
+    }
 
     /// The response to a request; errors are those of the protocol.
-    func response(to request: EndpointRequest, at address: EndpointPath) async -> Response {
+    package func response(to request: EndpointRequest, at address: EndpointPath) async -> Response {
         var known = "unknown"
         func counted(_ result: String, _ response: Response) -> Response {
             self.runtime.metrics.clientRequest(known, endpoint: address.rawValue, result: result)
@@ -71,7 +78,7 @@ struct TokenEndpoints: Sendable {
     }
 
     /// A response that pages of any origin may read: it depends on no cookie.
-    static func json(_ status: Int, _ value: JSON) -> Response {
+    package static func json(_ status: Int, _ value: JSON) -> Response {
         var response = Rendering.json(status, value)
         response.head.headerFields[.accessControlAllowOrigin] = "*"
         return response
@@ -80,7 +87,7 @@ struct TokenEndpoints: Sendable {
     /// The response to the preflight of a page of any origin.
     ///
     /// Fetch standard §3.3.3.
-    static func preflight(_ methods: [RequestMethod]) -> Response {
+    package static func preflight(_ methods: [RequestMethod]) -> Response {
         var fields: HTTPFields = [.accessControlAllowOrigin: "*"]
         fields[.accessControlAllowMethods] = methods.map(\.rawValue).joined(separator: ", ")
         fields[.accessControlAllowHeaders] = "Authorization, Content-Type, DPoP"
@@ -89,7 +96,7 @@ struct TokenEndpoints: Sendable {
     }
 
     /// The keys that verify tokens.
-    func keys() -> Response { Rendering.keys(self.issuer.signer.keys) }
+    package func keys() -> Response { Rendering.keys(self.issuer.signer.keys) }
 }
 
 // MARK: Tokens
@@ -132,13 +139,23 @@ extension TokenEndpoints {
         _ own: EndpointRequest,
         nonce: String?
     ) async throws -> Response {
+        TokenEndpoints.json(200, .object(try await self.firstMembers(of: session, request, own, nonce: nonce)))
+    }
+
+    /// Their members in the response.
+    package func firstMembers(
+        of session: ClientSession,
+        _ request: TokenRequest,
+        _ own: EndpointRequest,
+        nonce: String?
+    ) async throws -> [String: JSON] {
         do {
-            let response = try self.tokens(of: session, request, own, nonce: nonce)
+            let members = try self.members(of: session, request, own, nonce: nonce)
             self.runtime.log.grantBegan(session.grant.client, of: session.session.profile, session: session.session.id)
-            return response
+            return members
         } catch {
             // The session expires by itself if the store is unavailable.
-            try? await self.runtime.sessions.endClient(session.ticket)
+            _ = try? await self.runtime.sessions.endClient(session.ticket)
             throw error
         }
     }
@@ -150,7 +167,7 @@ extension TokenEndpoints {
     /// The session of a client whose refresh token has been replaced by the next.
     ///
     /// RFC 6749 §6, RFC 9700 §4.14.2.
-    func refreshed(_ request: TokenRequest, _ own: EndpointRequest) async throws -> ClientSession {
+    package func refreshed(_ request: TokenRequest, _ own: EndpointRequest) async throws -> ClientSession {
         guard let text = request.form["refresh_token"] else {
             throw OAuthError(.invalidRequest, "'refresh_token' is missing")
         }
@@ -164,6 +181,10 @@ extension TokenEndpoints {
             of: request.client
         )
         guard let current else { throw ended }
+        // Nothing else would end it: the app may go on trying.
+        if current.grant.ownsSignIn, TokenEndpoints.isOver(current, of: request.client, own) {
+            try await self.end(current.ticket)
+        }
         // Before the token is replaced: what is denied now may be admitted later.
         try self.check(current, of: request.client, own)
         try TokenEndpoints.checkKey(of: current, request)
@@ -192,9 +213,14 @@ extension TokenEndpoints {
         return try await self.runtime.sessions.clientSession(ticket, of: client.id, now: self.runtime.clock.now)
     }
 
+    /// Whether a sign-in at a client is over by the client's own `lifetime`.
+    private static func isOver(_ session: ClientSession, of client: ClientSettings, _ own: EndpointRequest) -> Bool {
+        client.lifetime.map { own.now.since(session.session.created) >= $0 } ?? false
+    }
+
     /// Checks that the rules of the client admit its user, and that the sign-in at it is not over.
     func check(_ session: ClientSession, of client: ClientSettings, _ own: EndpointRequest) throws {
-        if let lifetime = client.lifetime, own.now.since(session.session.created) >= lifetime {
+        if TokenEndpoints.isOver(session, of: client, own) {
             throw OAuthError(.invalidGrant, "the sign-in has ended after the client's 'lifetime'")
         }
         switch self.runtime.decision(about: session.session, at: client, from: own.client, now: own.now) {
@@ -224,7 +250,7 @@ extension TokenEndpoints {
     }
 
     /// Its members.
-    func members(
+    package func members(
         of session: ClientSession,
         _ request: TokenRequest,
         _ own: EndpointRequest,
@@ -335,16 +361,23 @@ extension TokenEndpoints {
         {
             ticket = token.ticket
         }
-        if let ticket {
-            try await uncancelled { () throws(Failure) in try await sessions.endClient(ticket) }
-        }
+        if let ticket { try await self.end(ticket) }
         return TokenEndpoints.json(200, .object([:]))
+    }
+
+    /// Ends the session of a client; for one at which the sign-in began that is a sign-out.
+    package func end(_ ticket: Ticket) async throws(Failure) {
+        let sessions = self.runtime.sessions
+        let ended = try await uncancelled { () throws(Failure) in try await sessions.endClient(ticket) }
+        guard let ended else { return }
+        self.runtime.metrics.signedOut()
+        self.runtime.log.signedOut(ended.profile.user, session: ended.id, by: "client")
     }
 
     /// The user of a token, as far as its scopes go.
     ///
     /// OpenID Connect Core §5.3.
-    func userinfo(_ own: EndpointRequest) async -> Response {
+    package func userinfo(_ own: EndpointRequest) async -> Response {
         do {
             let token = try self.accessToken(of: own)
             let session = try await self.session(of: token, own)
@@ -366,7 +399,7 @@ extension TokenEndpoints {
     }
 
     /// The live session of an access token.
-    func session(of token: AccessToken, _ own: EndpointRequest) async throws -> ClientSession {
+    package func session(of token: AccessToken, _ own: EndpointRequest) async throws -> ClientSession {
         guard let client = self.issuer.client(issuedTo: token.client),
             let session = try await self.confirmed(token.ticket, of: client), self.admits(session, client, own)
         else { throw OAuthError(.invalidToken, "the session of the token has ended") }

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateAccounts
+internal import GateConfiguration
+internal import GateCore
+internal import GateHTTP
+internal import GateOperations
+internal import GateRuntime
+internal import GateSessions
+internal import GateTokenEndpoints
+
+/// What all sign-ins have in common, in a browser and in an app: limits, counts, and the session.
+struct SignInSteps: Sendable {
+    let runtime: RuntimeConfiguration
+    /// Called with each new session, before the client gets its response.
+    let begun: @Sendable (IssuedSession) -> Void
+
+    /// Carries out a step of a sign-in and counts its result and how long it took.
+    func counted(
+        _ phase: SignInPhase,
+        _ provider: String,
+        _ step: () async throws(Failure) -> Response
+    ) async throws(Failure) -> Response {
+        guard self.runtime.provider(provider) != nil else { return try await step() }
+        let began = ContinuousClock.now
+        let metrics = self.runtime.metrics
+        do throws(Failure) {
+            let response = try await step()
+            let result = response.rejection?.reason.code ?? "ok"
+            metrics.signInStep(phase, provider: provider, result: result, took: began.duration(to: .now))
+            return response
+        } catch {
+            metrics.signInStep(phase, provider: provider, result: error.code, took: began.duration(to: .now))
+            throw error
+        }
+    }
+
+    /// Carries out a step of a sign-in for a client whose sign-ins do not fail too often.
+    ///
+    /// Only a wrong request of the browser and wrong credentials count as failures: neither a provider that is down nor a denied
+    /// user is a sign of guessing.
+    func limited(
+        _ request: EndpointRequest,
+        _ step: () async throws(Failure) -> Response
+    ) async throws(Failure) -> Response {
+        let (signIns, bounds) = (self.runtime.signIns, self.runtime.limits.signIns)
+        try signIns.refuseIfFailing(request.client, within: bounds)
+        try signIns.acquire(within: bounds)
+        defer { signIns.release() }
+        do throws(Failure) {
+            let response = try await step()
+            let reason = response.rejection?.reason
+            if reason == .accountCredentials || reason == .passkeyRejected {
+                signIns.failed(request.client, within: bounds)
+            }
+            return response
+        } catch {
+            if error.kind == .malformedRequest { signIns.failed(request.client, within: bounds) }
+            throw error
+        }
+    }
+
+    /// A sign-in with what the gateway knows beside the provider: where it comes from, and the key of a connected account.
+    func completed(
+        _ signIn: GateSessions.SignIn,
+        _ request: EndpointRequest
+    ) async throws(Failure) -> GateSessions.SignIn {
+        var known = signIn
+        known.profile.connectedKey = try await self.runtime.connections?.forwardedKey(of: signIn.profile.user)
+        known.began = request.arrival
+        known.device = request.userAgent.flatMap { DeviceSummary.text(of: $0) }
+        return known
+    }
+
+    /// Issues the session of a user whom the rules admit, which is logged and counted.
+    ///
+    /// - Parameters:
+    ///   - signIn: The sign-in.
+    ///   - once: The single-use value that it spends.
+    ///   - old: The ticket of the session that it replaces, which ends.
+    ///   - request: The request.
+    /// - Returns: The session at the gateway's host; nil if the value was spent before.
+    /// - Throws: If the store is unavailable, or `signin.signed_out`.
+    func issue(
+        _ signIn: GateSessions.SignIn,
+        spending once: SingleUse,
+        replacing old: Ticket?,
+        _ request: EndpointRequest
+    ) async throws(Failure) -> IssuedSession? {
+        let signedIn = try await self.runtime.sessions.issue(
+            signIn,
+            host: self.runtime.publicOrigin.host,
+            now: request.now,
+            spending: once,
+            replacing: old
+        )
+        guard let signedIn else { return nil }
+        let (issued, profile) = (signedIn.issued, signIn.profile)
+        if let old { _ = try? await self.runtime.sessions.end(old) }
+        self.runtime.log.tooManySignIns(of: profile.user, ended: signedIn.ended, failure: signedIn.failure)
+        self.begun(issued)
+        self.runtime.metrics.signIn(provider: profile.provider, result: "ok")
+        self.runtime.metrics.began(with: profile.provider, byTransfer: false)
+        self.runtime.metrics.ended(.limit, count: signedIn.ended.count)
+        self.runtime.log.signedIn(profile, session: issued.session.id, byPasskey: signIn.passkeyUsed != nil)
+        return issued
+    }
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import GateClients
+package import GateCore
+package import GatePolicy
+package import GateRuntime
+package import GateSessions
+
+extension RuntimeConfiguration {
+    /// The decision about a user at a client, by the client's own rules.
+    package func decision(
+        about session: Session,
+        at client: ClientSettings,
+        from address: IPAddress?,
+        now: Instant
+    ) -> Decision {
+        let facts = RequestFacts(of: session, from: address, now: now)
+        return client.route.decision(for: facts, path: Array("/".utf8), profile: session.profile)
+    }
+
+    /// The decision about a user who authenticates now, without a passkey, at a client.
+    package func decision(
+        about profile: Profile,
+        at client: ClientSettings,
+        from address: IPAddress?,
+        now: Instant
+    ) -> Decision {
+        let facts = RequestFacts(ofSignInFrom: address, now: now)
+        return client.route.decision(for: facts, path: Array("/".utf8), profile: profile)
+    }
+
+    /// The app whose assertions have an audience; nil for that of the gateway.
+    package func route(withAudience audience: String) -> RuntimeRoute? {
+        self.routes.first { isIdentical($0.route.audience, audience) }
+    }
+
+    /// Whether an app with one of these audiences asks the user of a session for a passkey, at its front page.
+    package func needsPasskey(_ session: Session, for audiences: [String], _ address: IPAddress?, now: Instant) -> Bool
+    {
+        let facts = RequestFacts(of: session, from: address, now: now)
+        return self.needsPasskey(session.profile, facts, for: audiences)
+    }
+
+    /// The same for a user who authenticates now, without a passkey.
+    package func needsPasskey(_ profile: Profile, for audiences: [String], _ address: IPAddress?, now: Instant) -> Bool
+    {
+        self.needsPasskey(profile, RequestFacts(ofSignInFrom: address, now: now), for: audiences)
+    }
+
+    private func needsPasskey(_ profile: Profile, _ facts: RequestFacts, for audiences: [String]) -> Bool {
+        audiences.compactMap { self.route(withAudience: $0) }.contains { route in
+            let path = Array(route.route.path.utf8)
+            let decision = route.route.decision(for: facts, path: path, profile: profile)
+            if case .passkeyNeeded = decision { return true }
+            return false
+        }
+    }
+
+    /// The audiences of the apps that a user may enter, as far as that does not depend on the request.
+    package func permitted(_ audiences: [String], to profile: Profile) -> [String] {
+        audiences.filter { audience in
+            guard let route = self.route(withAudience: audience) else { return true }
+            return route.route.decision(for: profile)?.isAdmission ?? true
+        }
+    }
+}
+
+extension RequestFacts {
+    /// What rules read of a user who does not ask an app at the moment.
+    fileprivate init(of session: Session, from address: IPAddress?, now: Instant) {
+        self.init(method: "GET", client: address, time: now, authenticated: session.authenticated)
+        self.passkeyUsed = session.passkeyUsed
+    }
+
+    /// The same of one who authenticates now, without a passkey.
+    fileprivate init(ofSignInFrom address: IPAddress?, now: Instant) {
+        self.init(method: "GET", client: address, time: now, authenticated: now)
+    }
+}
