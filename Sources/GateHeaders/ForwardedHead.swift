@@ -65,6 +65,7 @@ package struct ForwardedHead {
     ///   - requestID: The id of the request.
     ///   - traceParent: The `traceparent` of the gateway's own span; nil while tracing is off.
     ///   - endsConnection: Whether the head has `Connection: close`.
+    ///   - hidesAuthorization: Whether `Authorization` of the client is meant for the gateway.
     ///   - buffer: The buffer for the head.
     /// - Returns: The head, complete.
     package static func request(
@@ -76,6 +77,7 @@ package struct ForwardedHead {
         requestID: RequestID,
         traceParent: String? = nil,
         endsConnection: Bool = false,
+        hidesAuthorization: Bool,
         into buffer: consuming ByteBuffer
     ) -> ByteBuffer {
         var writer = HeadWriter(into: buffer)
@@ -83,9 +85,12 @@ package struct ForwardedHead {
         writer.writeLine("Host", changes?.host ?? authority)
         let options = head.message.connectionOptions()
         if let changes {
-            self.copyLines(of: head, removing: options, changes, to: &writer)
+            self.copyLines(of: head, removing: options, changes, hidesAuthorization, to: &writer)
         } else {
-            writer.copyLines(of: head.message) { self.isKept($0, of: head.message, removing: options) }
+            writer.copyLines(of: head.message) { field in
+                guard !hidesAuthorization || field.name != .authorization else { return false }
+                return self.isKept(field, of: head.message, removing: options)
+            }
         }
         if changes?.keepsCookies ?? true { self.writeCookies(of: head, to: &writer) }
         if let edits = changes?.edits { writer.buffer.writeImmutableBuffer(edits.lines) }
@@ -109,11 +114,13 @@ package struct ForwardedHead {
         of head: RequestHead,
         removing options: Set<String>,
         _ changes: RequestChanges,
+        _ hidesAuthorization: Bool,
         to writer: inout HeadWriter
     ) {
         let message = head.message
         var rewritten: [(name: StaticString, value: String)] = []
         writer.copyLines(of: message) { field in
+            guard !hidesAuthorization || field.name != .authorization else { return false }
             if let edits = changes.edits {
                 if field.name == .managed, edits.keeps(field, of: message) { return true }
                 if edits.takesAway(field, of: message) { return false }

@@ -6,7 +6,9 @@ internal import GateWire
 internal import NIOCore
 
 /// How the head that a browser gets differs from the app's; made once for a route.
-package struct ResponseChanges: Sendable {
+///
+/// A class, since it is passed on with each response: copying its parts costs more than using them.
+package final class ResponseChanges: Sendable {
     /// The caching headers of a response.
     struct Storing {
         /// Whether the app has set a caching header.

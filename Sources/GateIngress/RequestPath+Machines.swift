@@ -107,23 +107,23 @@ extension RequestPath {
         return ends
     }
 
-    /// The request without what is meant for the gateway: the app must not get what opens other apps.
+    /// The request as its app may get it: a preflight without credentials and what would make it another request.
+    func forApp(_ request: RequestHead, on route: RuntimeRoute) -> RequestHead {
+        guard self.isAdmittedPreflight(request, on: route) else { return request }
+        return request.removing { self.isNotOfPreflight($0, request) }
+    }
+
+    /// Whether `Authorization` of a request is meant for the gateway: the app must not get what opens other apps.
     ///
-    /// A service token is removed on every route, since clients send a password to all paths of a host; a preflight has
-    /// neither credentials nor what would make it another request for the app.
-    func withoutCredential(_ request: RequestHead, on route: RuntimeRoute) -> RequestHead {
-        if self.isAdmittedPreflight(request, on: route) {
-            return request.removing { self.isNotOfPreflight($0, request) }
-        }
-        if self.runtime.issuer != nil, request.message.first(.authorization) != nil, self.hasOwnToken(request) {
-            return request.removing { $0.name == .authorization }
-        }
-        guard route.takesMachines || self.runtime.hasServiceTokens, request.message.first(.authorization) != nil else {
-            return request
-        }
+    /// A service token is hidden on every route, since clients send a password to all paths of a host.
+    func hidesAuthorization(of request: RequestHead, on route: RuntimeRoute) -> Bool {
+        let mayBeOurs = self.runtime.issuer != nil || route.takesMachines || self.runtime.hasServiceTokens
+        guard mayBeOurs, request.message.first(.authorization) != nil else { return false }
+        if self.runtime.issuer != nil, self.hasOwnToken(request) { return true }
+        guard route.takesMachines || self.runtime.hasServiceTokens else { return false }
         switch self.machine(of: request, on: route) {
-        case .none where !MachineCredential.hasServiceToken(request): return request
-        case .none, .valid, .rejected, .unverified: return request.removing { $0.name == .authorization }
+        case .none: return MachineCredential.hasServiceToken(request)
+        case .valid, .rejected, .unverified: return true
         }
     }
 

@@ -10,6 +10,7 @@ internal import GateOpenID
 internal import GatePolicy
 internal import GateRuntime
 internal import GateSessions
+internal import GateTokenEndpoints
 internal import GateWire
 internal import NIOCore
 
@@ -41,17 +42,18 @@ extension RequestPath {
         lookup: SessionLookup? = nil,
         provesKey: Bool = false
     ) -> FoundToken {
-        guard route.takesTokens, let issuer = self.runtime.issuer, let (text, isBound) = self.bearer(of: request) else {
+        guard route.takesTokens, self.runtime.issuer != nil, let (text, isBound) = self.bearer(of: request) else {
             return .none
         }
         guard
             let token = self.loop.tokens.token(
                 text,
-                of: issuer,
+                of: self.runtime,
                 keeps: self.runtime === self.loop.runtime,
                 now: self.loop.now
             )
         else {
+            guard let issuer = self.runtime.issuer else { return .none }
             let isOurs = issuer.signer.begins(text.readableBytesUInt8Span)
             guard isOurs || !route.takesMachines && self.runtime.cookieKey(of: request) == nil else { return .none }
             let reason =
@@ -93,6 +95,7 @@ extension RequestPath {
         if let lifetime = token.client.lifetime, self.loop.now.since(session.session.created) >= lifetime {
             return Failure(.tokenRejected, "the sign-in at '\(token.client.id)' is older than its 'lifetime'")
         }
+        guard !session.isAdmitted(at: token) else { return nil }
         switch session.decision(at: token, from: address, now: self.loop.now) {
         case .admitted: return nil
         case .denied(let denial): return denial.failure(of: session.session.profile, app: token.client.id)
@@ -145,8 +148,9 @@ extension RequestPath {
 
     /// Whether a request has an access token of this gateway, which no app must get: it may be for another one.
     func hasOwnToken(_ request: RequestHead) -> Bool {
-        guard let issuer = self.runtime.issuer, let (text, _) = self.bearer(of: request) else { return false }
-        return self.loop.tokens.isLast(text) || issuer.signer.begins(text.readableBytesUInt8Span)
+        guard self.runtime.issuer != nil, let (text, _) = self.bearer(of: request) else { return false }
+        guard !self.loop.tokens.isLast(text) else { return true }
+        return self.runtime.issuer?.signer.begins(text.readableBytesUInt8Span) ?? false
     }
 
     /// Spends the proof that the sender of a request has a key; nil if it is valid.
@@ -185,13 +189,11 @@ extension RequestPath {
         }
     }
 
-    /// The token of `Authorization: Bearer` or `DPoP`, and whether it is the latter; nil without exactly one.
+    /// The token of `Authorization: Bearer` or `DPoP`, and whether it is the latter.
     ///
-    /// RFC 6750 §2.1, RFC 9449 §7.1.
+    /// RFC 6750 §2.1, RFC 9449 §7.1. A request has at most one such field, or it is rejected before it comes here.
     private func bearer(of request: RequestHead) -> (ByteBuffer, isBound: Bool)? {
-        guard let field = request.message.first(.authorization), request.message.count(.authorization) == 1 else {
-            return nil
-        }
+        guard let field = request.message.first(.authorization) else { return nil }
         if let text = self.credentials(of: "bearer ", in: field.valueRange, request) { return (text, false) }
         return self.credentials(of: "dpop ", in: field.valueRange, request).map { ($0, true) }
     }

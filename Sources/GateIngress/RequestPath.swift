@@ -340,7 +340,7 @@ extension RequestPath {
     func sessionKey(of request: RequestHead) -> UInt64 {
         guard self.runtime.sessions.keepsSessions else {
             // A cookie that is a session changes every minute; its family does not.
-            return self.liveSession(of: request).map { max(1, StableHash.seed(of: $0.family)) } ?? 0
+            return self.browserSession(of: request).map { max(1, StableHash.seed(of: $0.session.family)) } ?? 0
         }
         return self.runtime.cookieKey(of: request)?.number ?? 0
     }

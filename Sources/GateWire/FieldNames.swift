@@ -5,19 +5,48 @@
 /// Built once for a configuration, because apps may name their own identity fields, which are removed from client
 /// requests on every route.
 package final class FieldNames: Sendable {
+    /// A name of letters, digits and `-`, without its letter case, as words of eight bytes with the first in the lowest byte.
+    private struct Name {
+        let length: Int
+        /// The first eight bytes, or all that there are.
+        let first: UInt64
+        /// The last eight, which may overlap the first, or all that there are.
+        let last: UInt64
+
+        init(_ bytes: Span<UInt8>, _ range: Range<Int>) {
+            self.length = range.count
+            self.first = FieldNames.word(of: bytes, from: range.lowerBound, to: range.upperBound)
+            self.last = FieldNames.word(
+                of: bytes,
+                from: max(range.lowerBound, range.upperBound - 8),
+                to: range.upperBound
+            )
+        }
+    }
+
     /// Positions in `names`, from 1; 0 is an empty slot.
     ///
     /// At least three in four are empty.
     private let slots: [UInt32]
     /// One less than the number of slots, which is a power of two.
     private let mask: Int
-    /// The names in lower case, one after the other, as words of eight bytes; the last of a name overlaps the one before.
-    private let words: [UInt64]
-    /// The length of each name, and where its words begin.
-    private let names: [(length: Int, word: Int)]
+    private let names: [Name]
+    /// The words between the first and the last one of each name that is longer than 16; the last of them may overlap that.
+    private let middles: [[UInt64]]
     private let meanings: [FieldName]
-    /// The prefixes of managed names by their first letter, from `a`.
-    private let prefixes: [[[UInt8]]]
+    /// A prefix of managed names.
+    private struct Prefix {
+        /// Its first eight bytes, or all that there are.
+        let word: UInt64
+        /// Which bytes of a word those are.
+        let mask: UInt64
+    }
+
+    /// The prefixes of managed names, in lower case and in the order of their first letters.
+    private let spelledPrefixes: [[UInt8]]
+    private let prefixes: [Prefix]
+    /// Which of them begin with each letter, from `a`.
+    private let prefixesByLetter: [Range<Int>]
 
     /// The names in responses of apps, where only the gateway's own family is managed.
     package static let response = FieldNames(
@@ -56,55 +85,72 @@ package final class FieldNames: Sendable {
         }
         var slots = [UInt32](repeating: 0, count: slotCount)
         var known: Set<String> = []
-        var words: [UInt64] = []
-        var names: [(length: Int, word: Int)] = []
+        var names: [Name] = []
+        var middles: [[UInt64]] = []
         var meanings: [FieldName] = []
         for (spelling, meaning) in entries {
             let bytes = Array(spelling.utf8)
             guard known.insert(spelling).inserted else { continue }
-            var slot = Int(bytes.reduce(FieldNames.seed, FieldNames.step)) & (slotCount - 1)
+            let name = Name(bytes.span, 0..<bytes.count)
+            var slot = FieldNames.hash(name.first, name.last, name.length) & (slotCount - 1)
             while slots[slot] != 0 {
                 slot = (slot + 1) & (slotCount - 1)
             }
-            names.append((bytes.count, words.count))
-            words += FieldNames.offsets(ofLength: bytes.count).map {
-                FieldNames.word(of: bytes.span, from: $0, to: bytes.count)
-            }
+            names.append(name)
+            middles.append(
+                FieldNames.middle(of: 0..<bytes.count).map {
+                    FieldNames.word(of: bytes.span, from: $0, to: bytes.count)
+                }
+            )
             meanings.append(meaning)
             slots[slot] = UInt32(meanings.count)
         }
         self.slots = slots
         self.mask = slotCount - 1
-        self.words = words
         self.names = names
+        self.middles = middles
         self.meanings = meanings
-        self.prefixes = (UInt8(ascii: "a")...UInt8(ascii: "z")).map { letter in
-            Set(prefixes).map { Array($0.utf8) }.filter { $0.first == letter }
+        let spelled = Set(prefixes).sorted().map { Array($0.utf8) }
+        self.spelledPrefixes = spelled
+        self.prefixes = spelled.map { bytes in
+            Prefix(
+                word: FieldNames.word(of: bytes.span, from: 0, to: bytes.count),
+                mask: bytes.count >= 8 ? .max : 1 << UInt64(8 * bytes.count) - 1
+            )
+        }
+        self.prefixesByLetter = (UInt8(ascii: "a")...UInt8(ascii: "z")).map { letter in
+            let first = spelled.firstIndex { $0.first == letter } ?? 0
+            return first..<(first + spelled.count { $0.first == letter })
         }
     }
 
-    /// The hash of an empty name.
-    static let seed: UInt32 = 0x811C_9DC5
-
-    /// The hash with one more byte, ignoring letter case.
-    ///
-    /// FNV-1a.
-    static func step(_ hash: UInt32, _ byte: UInt8) -> UInt32 {
-        (hash ^ UInt32(byte | 0x20)) &* 0x0100_0193
+    /// A hash of a name, of its length and of its first and its last eight bytes.
+    private static func hash(_ first: UInt64, _ last: UInt64, _ length: Int) -> Int {
+        let product = (first ^ (last &* 0xC2B2_AE3D_27D4_EB4F) ^ UInt64(length))
+            .multipliedFullWidth(by: 0x9E37_79B9_7F4A_7C15)
+        return Int(truncatingIfNeeded: (product.high ^ product.low) >> 1)
     }
 
-    /// The meaning of the name in `bytes[range]`, whose hash the caller has computed while checking it.
-    func meaning(of bytes: Span<UInt8>, in range: Range<Int>, hash: UInt32) -> FieldName {
-        var slot = Int(hash) & self.mask
+    /// The meaning of the name in `bytes[range]`.
+    func meaning(of bytes: Span<UInt8>, in range: Range<Int>) -> FieldName {
+        let first = FieldNames.word(of: bytes, from: range.lowerBound, to: range.upperBound)
+        let last = FieldNames.word(of: bytes, from: max(range.lowerBound, range.upperBound - 8), to: range.upperBound)
+        var slot = FieldNames.hash(first, last, range.count) & self.mask
         while self.slots[slot] != 0 {
             let index = Int(self.slots[slot]) - 1
-            if self.isName(index, bytes, range) { return self.meanings[index] }
+            let name = self.names[index]
+            if name.first == first, name.last == last, name.length == range.count,
+                range.count <= 16 || self.hasMiddle(index, bytes, range)
+            {
+                return self.meanings[index]
+            }
             slot = (slot + 1) & self.mask
         }
         let letter = Int(bytes[range.lowerBound] | 0x20) - 0x61
-        guard self.prefixes.indices.contains(letter) else { return .other }
-        for prefix in self.prefixes[letter] where FieldNames.begins(prefix, bytes, range) {
-            return .managed
+        guard self.prefixesByLetter.indices.contains(letter) else { return .other }
+        for index in self.prefixesByLetter[letter]
+        where (first ^ self.prefixes[index].word) & self.prefixes[index].mask == 0 {
+            if FieldNames.begins(self.spelledPrefixes[index], bytes, range) { return .managed }
         }
         return .other
     }
@@ -117,8 +163,7 @@ package final class FieldNames: Sendable {
         // No client in use escapes names, and servers disagree on what an escape means there.
         guard !name.indices.contains(where: { name[$0] == UInt8(ascii: "%") }) else { return nil }
         let regular = name.indices.map { ByteClass.isPlainName(name[$0]) ? name[$0] : UInt8(ascii: "-") }
-        let hash = regular.reduce(FieldNames.seed, FieldNames.step)
-        let meaning = self.meaning(of: regular.span, in: 0..<regular.count, hash: hash)
+        let meaning = self.meaning(of: regular.span, in: 0..<regular.count)
         guard !meaning.isForgedIfIrregular else { return nil }
         return meaning == .other ? .irregular : .disguised
     }
@@ -127,38 +172,32 @@ package final class FieldNames: Sendable {
     package func meaning(of name: String) -> FieldName {
         let bytes = Array(name.utf8)
         guard !bytes.isEmpty else { return .other }
-        return self.meaning(of: bytes.span, in: 0..<bytes.count, hash: bytes.reduce(FieldNames.seed, FieldNames.step))
+        return self.meaning(of: bytes.span, in: 0..<bytes.count)
     }
 
-    /// Whether a known name is in `bytes[range]`, in any letter case; looks at eight bytes at a time.
+    /// Whether a long name in `bytes[range]` has the bytes of a known one between those that are the same.
+    private func hasMiddle(_ index: Int, _ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
+        zip(FieldNames.middle(of: range), self.middles[index]).allSatisfy {
+            FieldNames.word(of: bytes, from: $0, to: range.upperBound) == $1
+        }
+    }
+
+    /// Where the words between the first and the last one of a name begin.
+    private static func middle(of range: Range<Int>) -> some Sequence<Int> {
+        stride(from: range.lowerBound + 8, to: max(range.lowerBound + 8, range.upperBound - 8), by: 8)
+    }
+
+    /// Eight bytes, the first in the lowest byte; fewer at the end of the name, with zeros after them; in lower case.
     ///
     /// Setting bit 5 makes lower-case letters of upper-case ones and leaves the other characters of regular names. Of the other
     /// token characters, which are in names of responses only, `^` and `~` are taken for the same.
-    private func isName(_ index: Int, _ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
-        let name = self.names[index]
-        guard name.length == range.count else { return false }
-        let cases: UInt64 = 0x2020_2020_2020_2020
-        var place = name.word
-        for offset in FieldNames.offsets(ofLength: range.count) {
-            let word = FieldNames.word(of: bytes, from: range.lowerBound + offset, to: range.upperBound)
-            guard word | cases == self.words[place] | cases else { return false }
-            place += 1
+    @inline(__always) private static func word(of bytes: Span<UInt8>, from start: Int, to end: Int) -> UInt64 {
+        let (length, cases) = (end - start, 0x2020_2020_2020_2020 as UInt64)
+        guard start + 8 <= bytes.count else {
+            return cases | (start..<end).reduce(0) { $0 | UInt64(bytes[$1]) << UInt64(8 * ($1 - start)) }
         }
-        return true
-    }
-
-    /// Where the words of a name begin.
-    private static func offsets(ofLength length: Int) -> some Sequence<Int> {
-        let last = max(0, length - 8)
-        return stride(from: 0, to: last + 8, by: 8).lazy.map { min($0, last) }
-    }
-
-    /// Eight bytes, the first in the lowest byte; fewer at the end, with zeros after them.
-    private static func word(of bytes: Span<UInt8>, from start: Int, to end: Int) -> UInt64 {
-        guard end - start < 8 else {
-            return unsafe UInt64(littleEndian: bytes.bytes.unsafeLoadUnaligned(fromByteOffset: start, as: UInt64.self))
-        }
-        return (start..<end).reduce(0) { $0 | UInt64(bytes[$1]) << UInt64(8 * ($1 - start)) }
+        let word = unsafe bytes.bytes.eight(at: start)
+        return cases | (length >= 8 ? word : word & (1 << UInt64(8 * length) - 1))
     }
 
     private static func begins(_ prefix: [UInt8], _ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {

@@ -15,6 +15,7 @@ import Testing
         host: String = HeadFixture.gate,
         isTrusted: Bool = false,
         sendsForwarded: Bool = false,
+        hidesAuthorization: Bool = false,
         identity: String? = nil
     ) throws -> [String] {
         var downstream = ForwardedHead.Downstream(
@@ -32,11 +33,22 @@ import Testing
             downstream: &downstream,
             identity: identity.map { ByteBuffer(string: $0) },
             requestID: ForwardedHead.requestID(of: head, downstream: downstream, fresh: own),
+            hidesAuthorization: hidesAuthorization,
             into: ByteBuffer()
         )
         let text = String(buffer: bytes)
         #expect(text.hasSuffix("\r\n\r\n") && text.split(separator: "\r\n\r\n").count == 1)
         return text.split(separator: "\r\n").map(String.init)
+    }
+
+    @Test func `an app gets Authorization unless it is meant for the gateway`() throws {
+        let lines = "Accept: */*\r\nauthorization: Bearer a\r\nX-Mine: 1\r\n"
+        let found = { (hides: Bool) in
+            try self.forwarded(lines, hidesAuthorization: hides).filter { $0.lowercased().hasPrefix("authorization") }
+        }
+        #expect(try found(false) == ["authorization: Bearer a"])
+        #expect(try found(true) == [])
+        #expect(try self.forwarded(lines, hidesAuthorization: true).contains("X-Mine: 1"))
     }
 
     @Test func `an app gets the client's lines, the way and the identity`() throws {

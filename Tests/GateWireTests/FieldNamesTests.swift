@@ -41,6 +41,38 @@ import Testing
         #expect(FieldNames.response.meaning(of: name) == .other)
     }
 
+    /// Names of over 16 bytes have some that are neither of the first nor of the last word, and no family matches in their place.
+    @Test(arguments: ["transfer-encoding", "proxy-authorization", "abcdefghijklmnopqrstuvwxyz"])
+    func `every byte of a long name counts`(name: String) {
+        let names = FieldNames(alsoManaged: ["abcdefghijklmnopqrstuvwxyz"])
+        let meaning = names.meaning(of: name)
+        #expect(meaning != .other)
+        for place in 0..<name.utf8.count {
+            var bytes = Array(name.utf8)
+            bytes[place] = UInt8(ascii: "0")
+            let found = names.meaning(of: String(decoding: bytes, as: UTF8.self))
+            #expect(found != meaning, "\(name) with another byte at \(place)")
+        }
+    }
+
+    /// In a head other bytes follow a name, and in a field of HTTP/2 none does.
+    @Test(arguments: 1...26) func `what is around a name does not count`(length: Int) {
+        let name = String("k7-abcdefghijklmnopqrstuvwx".prefix(length))
+        let names = FieldNames(alsoManaged: [name])
+        for before in 0...9 {
+            for after in 0...17 {
+                for spelling in FieldNamesTests.spellings(name) {
+                    let bytes = Array(String(repeating: "Z", count: before).utf8) + Array(spelling.utf8)
+                    let text = bytes + Array(": Zz-9\r\nZzzzzzzzzzz".utf8.prefix(after))
+                    #expect(names.meaning(of: text.span, in: before..<bytes.count) == .managed)
+                    guard length > 1 else { continue }
+                    let shorter = names.meaning(of: text.span, in: before..<(bytes.count - 1))
+                    #expect(shorter == (length > 3 ? .managed : .other))
+                }
+            }
+        }
+    }
+
     @Test func `each name with a meaning is found in any letter case`() {
         for meaning in FieldName.allCases where meaning != .managed {
             for name in meaning.spellings {

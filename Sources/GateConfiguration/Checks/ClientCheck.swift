@@ -97,8 +97,8 @@ struct ClientCheck {
         let shown = Scalar.quoted(named.value)
         let locals = (self.draft.providers ?? []).filter(\.value.isLocal).map(\.name)
         if !locals.contains(named.value) {
-            let list = locals.isEmpty ? "the file has none" : "the file has \(locals.joined(separator: ", "))"
-            reading.error("\(shown) is not a provider of type local; \(list)", at: named.mark)
+            let list = locals.isEmpty ? "none" : locals.joined(separator: ", ")
+            reading.error("\(shown) is not a provider of type local; the file has \(list)", at: named.mark)
         } else if client.value.acceptedProviders?.contains(named.value) == false {
             reading.error("'providers' of the client does not have \(shown); add it, or remove this", at: named.mark)
         }

@@ -33,7 +33,8 @@ extension GatewayResponder {
             delegate: self,
             loop: self.loop,
             connection: connection,
-            request: path.withoutCredential(request, on: route),
+            request: path.forApp(request, on: route),
+            hidesAuthorization: path.hidesAuthorization(of: request, on: route),
             route: route,
             identity: identity,
             opening: opening,
@@ -166,6 +167,7 @@ extension GatewayResponder: UpstreamExchangeDelegate {
             requestID: self.requestID,
             traceParent: self.trace?.traceParent,
             endsConnection: endsConnection,
+            hidesAuthorization: exchange.hidesAuthorization,
             into: self.loop.memory.acquire(capacity: capacity)
         )
     }

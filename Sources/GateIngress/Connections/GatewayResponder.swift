@@ -474,12 +474,15 @@ extension GatewayResponder {
 
     func write(_ status: Int, to access: AccessLog, at now: NIODeadline) {
         guard access.takes(self.record, status: status) else { return }
+        // The next request begins with a new one, so this one is moved, which costs less than a copy.
+        var record = AccessRecord()
+        swap(&record, &self.record)
         if let exchange {
-            self.record.responded = exchange.responded
-            self.record.bytesOut = max(self.record.bytesOut, exchange.bytesOut)
+            record.responded = exchange.responded
+            record.bytesOut = max(record.bytesOut, exchange.bytesOut)
         }
         access.write(
-            self.record,
+            record,
             of: self.request,
             id: self.requestID,
             trace: self.trace?.context.trace,

@@ -42,6 +42,8 @@ final class UpstreamExchange: UpstreamSink {
     private let loop: LoopState
     private let connection: any DownstreamExchange
     let request: RequestHead
+    /// Whether the app must not get its `Authorization`.
+    let hidesAuthorization: Bool
     /// What the client offers if it asks for a WebSocket, and why it may.
     private let opening: PendingTunnel?
     /// Renews the cookie of the session; nil if a store keeps the session.
@@ -79,6 +81,7 @@ final class UpstreamExchange: UpstreamSink {
         loop: LoopState,
         connection: any DownstreamExchange,
         request: RequestHead,
+        hidesAuthorization: Bool,
         route: RuntimeRoute,
         identity: ByteBuffer?,
         opening: PendingTunnel? = nil,
@@ -89,6 +92,7 @@ final class UpstreamExchange: UpstreamSink {
         self.loop = loop
         self.connection = connection
         self.request = request
+        self.hidesAuthorization = hidesAuthorization
         self.route = route
         self.upstream = loop.upstream(for: route)
         self.identity = identity

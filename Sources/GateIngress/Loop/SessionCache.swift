@@ -141,15 +141,27 @@ final class CachedSession {
     /// Whether the look-up had an expired access token refreshed; without success if that is still expired.
     private let isForToken: Bool
     let freshUntil: NIODeadline
+    /// What was decided on one route; a class, since it is read several times for each request.
+    private final class Known {
+        let route: RuntimeRoute
+        let authorization: RouteAuthorization
+        let refreshAt: Instant
+        /// The rule that has decided last.
+        var rule: RulePlace?
+        /// The user, for access lines.
+        var subject: AccessSubject?
+
+        init(_ route: RuntimeRoute, _ authorization: RouteAuthorization, refreshAt: Instant, rule: RulePlace?) {
+            (self.route, self.authorization) = (route, authorization)
+            (self.refreshAt, self.rule) = (refreshAt, rule)
+        }
+    }
+
     private var authorizations: [Int: Known] = [:]
     /// The last authorization used; a user stays in one app for many requests.
     private var last: Known?
-    private typealias Known = (
-        route: RuntimeRoute, authorization: RouteAuthorization, refreshAt: Instant, rule: RulePlace?,
-        subject: AccessSubject?
-    )
-    /// The decision about its user at the client that it was issued for, and the rules that have decided.
-    private var atClient: (token: VerifiedToken, decision: UserDecision)?
+    /// The token whose client admits its user whatever the request is.
+    private var admittedAt: VerifiedToken?
     /// When its cookie was last renewed, where the cookie is the session.
     var renewedAt: Instant?
     private static let maxAuthorizations = 64
@@ -208,23 +220,25 @@ final class CachedSession {
         if self.authorizations.count >= CachedSession.maxAuthorizations {
             self.authorizations.removeAll(keepingCapacity: true)
         }
-        let known: Known = (route, authorization, refreshAt, rule, nil)
+        let known = Known(route, authorization, refreshAt: refreshAt, rule: rule)
         self.authorizations[route.index] = known
         self.last = known
         return authorization
     }
 
+    /// Whether the client of a token was found to admit its user whatever the request is.
+    func isAdmitted(at token: VerifiedToken) -> Bool { self.admittedAt === token }
+
     /// The decision about its user at a client by the client's own rules; `address` is that of the client's machine.
     func decision(at token: VerifiedToken, from address: () -> IPAddress?, now: Instant) -> Decision {
-        if let known = self.atClient, known.token === token, case .final(let final) = known.decision { return final }
         let decision = token.client.route.userDecision(for: self.session.profile)
-        self.atClient = (token, decision)
         guard case .final(let final) = decision else {
             let time = self.session.authenticated
             var facts = RequestFacts(method: "GET", client: address(), time: now, authenticated: time)
             facts.passkeyUsed = self.session.passkeyUsed
             return token.client.route.decision(for: facts, path: [UInt8(ascii: "/")], profile: self.session.profile)
         }
+        if case .admitted = final { self.admittedAt = token }
         return final
     }
 
@@ -236,10 +250,11 @@ final class CachedSession {
 
     /// The user on a route, for access lines.
     func subject(on route: RuntimeRoute?) -> AccessSubject {
-        if let last, last.route === route, let subject = last.subject { return subject }
+        let last = self.last.flatMap { $0.route === route ? $0 : nil }
+        if let subject = last?.subject { return subject }
         let (user, provider) = (self.session.profile.user, self.session.profile.provider)
         let subject = AccessSubject(app: route?.name, route: route?.route.path, user: user, provider: provider)
-        if last?.route === route { self.last?.subject = subject }
+        last?.subject = subject
         return subject
     }
 
@@ -251,7 +266,7 @@ final class CachedSession {
 
     func dropAuthorizations() {
         self.last = nil
-        self.atClient = nil
+        self.admittedAt = nil
         self.authorizations.removeAll()
     }
 }

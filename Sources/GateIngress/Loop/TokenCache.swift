@@ -74,11 +74,17 @@ struct TokenCache {
     ///
     /// - Parameters:
     ///   - text: The text.
-    ///   - issuer: The issuer of the request's configuration.
+    ///   - runtime: The request's configuration, of which the issuer is read for a token that is not known: copying it costs
+    ///     more than finding one that is.
     ///   - keeps: Whether that is the configuration in force: what a request of an earlier one finds is not for later ones.
     ///   - now: The time.
     /// - Returns: The token.
-    mutating func token(_ text: ByteBuffer, of issuer: Issuer, keeps: Bool, now: Instant) -> VerifiedToken? {
+    mutating func token(
+        _ text: ByteBuffer,
+        of runtime: RuntimeConfiguration,
+        keeps: Bool,
+        now: Instant
+    ) -> VerifiedToken? {
         if keeps, let last, last.text == text, now < last.token.expires { return last }
         guard let key = Key(text) else { return nil }
         if keeps, let known = self.tokens[key], known.text == text {
@@ -89,10 +95,9 @@ struct TokenCache {
             self.last = known
             return known
         }
-        guard issuer.signer.begins(text.readableBytesUInt8Span), let found = VerifiedToken(text, of: issuer, now: now)
-        else {
-            return nil
-        }
+        guard let issuer = runtime.issuer, issuer.signer.begins(text.readableBytesUInt8Span),
+            let found = VerifiedToken(text, of: issuer, now: now)
+        else { return nil }
         if self.tokens.count >= TokenCache.capacity {
             self.tokens = self.tokens.filter { now < $0.value.token.expires }
             if self.tokens.count >= TokenCache.capacity { self.tokens.removeAll(keepingCapacity: true) }

@@ -53,8 +53,9 @@ package struct LogOpening: Sendable {
         self.text = Array(" \(level) \(PrintableText.escaped(message, limit: LogLine.maxValue))".utf8)
         var line = LogLine(.json)
         line.writeJSON(message)
+        let quoted = line.values
         let opening = "\",\"level\":\"\(level)\",\"stream\":\"\(stream.rawValue)\",\"message\":"
-        self.json = Array(opening.utf8) + line.written
+        self.json = Array(opening.utf8) + quoted
     }
 }
 
@@ -63,36 +64,45 @@ package struct LogOpening: Sendable {
 /// A value is printable text of a bounded length whatever was received (``PrintableText``), so no value begins a line, steers a
 /// terminal or ends a string. A line has at most about 64 KiB.
 ///
-/// The bytes are in an array of which only the beginning is in use, since an access line has some sixty pieces: appending each
-/// to a buffer would cost several times as much as the pieces.
-package struct LogLine {
+/// The bytes are in memory of the line's own. ``reserve(_:)`` leaves ``margin`` bytes after what it was asked for, which the key
+/// and the short pieces of one value need without a check: an access line has some sixty pieces, and checks would cost as much as
+/// they do.
+@safe package struct LogLine: ~Copyable {
     private let isJSON: Bool
-    private var storage: [UInt8]
+    private var memory: UnsafeMutableRawPointer
+    private var capacity: Int
     private var count = 0
 
     /// How many scalars of a value a line has at most.
     static let maxValue = 4096
     /// The size from which on a line takes no more values.
     private static let maxBytes = 16_384
-    /// How much there is in the storage for a piece of a known length, such as a number.
+    /// How much there is in the memory for pieces of a known length, such as a key and a number.
     private static let margin = 128
 
     /// An empty line.
     package init(_ format: LogFormat) {
         self.isJSON = format == .json
-        self.storage = [UInt8](repeating: 0, count: 1024)
+        self.capacity = 1024
+        unsafe self.memory = .allocate(byteCount: 1024, alignment: 8)
     }
+
+    deinit { unsafe self.memory.deallocate() }
 
     /// The length so far, in bytes.
     package var length: Int { self.count }
 
     /// The line, with its line break once it has ended.
-    package var bytes: ByteBuffer { ByteBuffer(bytes: self.written) }
-
-    fileprivate var written: ArraySlice<UInt8> { self.storage[..<self.count] }
+    package var bytes: ByteBuffer {
+        var buffer = ByteBuffer()
+        self.copy(to: &buffer)
+        return buffer
+    }
 
     /// Appends the line to what is to be written.
-    func copy(to buffer: inout ByteBuffer) { buffer.writeBytes(self.written) }
+    func copy(to buffer: inout ByteBuffer) {
+        unsafe buffer.writeBytes(UnsafeRawBufferPointer(start: self.memory, count: self.count))
+    }
 
     /// Makes the line empty again, for the next one.
     package mutating func clear() { self.count = 0 }
@@ -167,7 +177,9 @@ package struct LogLine {
     }
 
     /// What was added to a line that was not begun, for lines of the same format that have it too.
-    var values: [UInt8] { Array(self.written) }
+    var values: [UInt8] {
+        unsafe Array(UnsafeRawBufferPointer(start: self.memory, count: self.count))
+    }
 
     /// Adds a number.
     package mutating func add(_ key: LogKey, _ value: Int) {
@@ -190,13 +202,14 @@ package struct LogLine {
 
     /// Ends the line.
     package mutating func end() {
-        self.reserve(LogLine.margin)
+        self.reserve(0)
         if self.isJSON { self.put(UInt8(ascii: "}")) }
         self.put(UInt8(ascii: "\n"))
     }
 
     private mutating func begins(_ key: LogKey) -> Bool {
         guard self.count < LogLine.maxBytes else { return false }
+        self.reserve(0)
         if self.isJSON { self.put(key.json) } else { self.put(key.text) }
         return true
     }
@@ -205,39 +218,36 @@ package struct LogLine {
 // MARK: Bytes
 
 extension LogLine {
-    /// Makes sure that there is storage for this many bytes more, and for the margin.
+    /// Makes sure that there is memory for this many bytes more, and for the margin.
     private mutating func reserve(_ length: Int) {
-        let size = self.storage.count
-        let missing = self.count + length + LogLine.margin - size
-        guard missing > 0 else { return }
-        self.storage.append(contentsOf: repeatElement(0, count: max(missing, size)))
+        guard self.count + length + LogLine.margin > self.capacity else { return }
+        let capacity = max(self.count + length + LogLine.margin, 2 * self.capacity)
+        let memory = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 8)
+        unsafe memory.copyMemory(from: self.memory, byteCount: self.count)
+        unsafe self.memory.deallocate()
+        unsafe (self.memory, self.capacity) = (memory, capacity)
     }
 
     /// Writes a byte; only where the margin is known to be there.
     private mutating func put(_ byte: UInt8) {
-        self.storage[self.count] = byte
+        unsafe self.memory.storeBytes(of: byte, toByteOffset: self.count, as: UInt8.self)
         self.count += 1
     }
 
     /// Writes some of the bytes of a word, the lowest first; only where the margin is known to be there.
     private mutating func put(_ word: UInt64, length: Int) {
-        let position = self.count
-        var span = self.storage.mutableSpan
-        var bytes = unsafe span.mutableBytes
-        bytes.storeBytes(of: word.littleEndian, toByteOffset: position, as: UInt64.self)
-        self.count = position + length
+        unsafe self.memory.storeBytes(of: word.littleEndian, toByteOffset: self.count, as: UInt64.self)
+        self.count += length
     }
 
+    /// Writes a key; only where the margin is known to be there.
     private mutating func put(_ bytes: borrowing ShortBytes) {
         if let long = bytes.long { return self.copy(long.span) }
-        self.reserve(8 * ShortBytes.maxWords)
-        let position = self.count
-        var span = self.storage.mutableSpan
-        var storage = unsafe span.mutableBytes
-        for index in bytes.words.indices {
-            storage.storeBytes(of: bytes.words[index].littleEndian, toByteOffset: position + 8 * index, as: UInt64.self)
-        }
-        self.count = position + bytes.count
+        let target = unsafe self.memory + self.count
+        unsafe target.storeBytes(of: bytes.words[0].littleEndian, as: UInt64.self)
+        unsafe target.storeBytes(of: bytes.words[1].littleEndian, toByteOffset: 8, as: UInt64.self)
+        unsafe target.storeBytes(of: bytes.words[2].littleEndian, toByteOffset: 16, as: UInt64.self)
+        self.count += bytes.count
     }
 
     /// Writes the last three digits of a number; only where the margin is known to be there.
@@ -273,71 +283,56 @@ extension LogLine {
 
     private mutating func copy(_ bytes: Span<UInt8>) {
         self.reserve(bytes.count)
-        let begin = self.count
+        let target = unsafe self.memory + self.count
+        unsafe bytes.withUnsafeBytes { source in
+            if let start = source.baseAddress { unsafe target.copyMemory(from: start, byteCount: source.count) }
+        }
         self.count += bytes.count
-        var storage = self.storage.mutableSpan
-        var target = unsafe storage.mutableBytes
-        LogLine.copy(bytes, to: &target, at: begin)
     }
 
-    /// Copies bytes, eight at a time; those at the end overlap others.
-    private static func copy(_ bytes: Span<UInt8>, to target: inout MutableRawSpan, at place: Int) {
-        let source = unsafe bytes.bytes
-        guard bytes.count >= 8 else {
-            for index in bytes.indices {
-                target.storeBytes(of: bytes[index], toByteOffset: place + index, as: UInt8.self)
-            }
-            return
-        }
-        let last = bytes.count - 8
-        for index in stride(from: 0, to: last, by: 8) {
-            let word = unsafe source.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self)
-            target.storeBytes(of: word, toByteOffset: place + index, as: UInt64.self)
-        }
-        let word = unsafe source.unsafeLoadUnaligned(fromByteOffset: last, as: UInt64.self)
-        target.storeBytes(of: word, toByteOffset: place + last, as: UInt64.self)
-    }
-
-    /// Adds a value that is the same in both formats but for the quotation marks.
+    /// Adds a value that is the same in both formats but for the quotation marks; it is copied while it is looked at, eight bytes
+    /// at a time, of which those at the end overlap others.
     ///
     /// - Returns: Whether it is such a value; otherwise nothing is written.
     private mutating func addPlain(_ key: LogKey, _ value: Span<UInt8>) -> Bool {
-        guard self.count < LogLine.maxBytes, value.count <= LogLine.maxValue, LogLine.isPlain(value) else {
+        let length = value.count
+        guard self.count < LogLine.maxBytes, length <= LogLine.maxValue, length > 0 else { return false }
+        self.reserve(length)
+        let before = self.count
+        if self.isJSON { self.put(key.json) } else { self.put(key.text) }
+        if self.isJSON { self.put(UInt8(ascii: "\"")) }
+        let target = unsafe self.memory + self.count
+        guard unsafe LogLine.copyPlain(value, to: target) else {
+            self.count = before
             return false
         }
-        if self.isJSON { self.put(key.json) } else { self.put(key.text) }
-        self.reserve(value.count)
-        let isQuoted = self.isJSON
-        var end = self.count
-        self.count += value.count + (isQuoted ? 2 : 0)
-        var storage = self.storage.mutableSpan
-        var target = unsafe storage.mutableBytes
-        if isQuoted {
-            target.storeBytes(of: UInt8(ascii: "\""), toByteOffset: end, as: UInt8.self)
-            end += 1
-        }
-        LogLine.copy(value, to: &target, at: end)
-        if isQuoted {
-            target.storeBytes(of: UInt8(ascii: "\""), toByteOffset: end + value.count, as: UInt8.self)
-        }
+        self.count += length
+        if self.isJSON { self.put(UInt8(ascii: "\"")) }
         return true
     }
 
-    /// Whether there are bytes, of which none has a meaning in a format; looks at eight at a time.
-    private static func isPlain(_ value: Span<UInt8>) -> Bool {
+    /// Copies bytes as long as none has a meaning in a format.
+    private static func copyPlain(_ value: Span<UInt8>, to target: UnsafeMutableRawPointer) -> Bool {
         let bytes = unsafe value.bytes
         guard value.count >= 8 else {
-            var word: UInt64 = 0x4141_4141_4141_4141
-            for index in value.indices { word = word << 8 | UInt64(value[index]) }
-            return !value.isEmpty && LogLine.isPlain(word)
+            var word: UInt64 = 0
+            for index in value.indices { word |= UInt64(value[index]) << UInt64(8 * index) }
+            // What is not there is taken for letters.
+            let rest = 0x4141_4141_4141_4141 << UInt64(8 * value.count) as UInt64
+            unsafe target.storeBytes(of: word.littleEndian, as: UInt64.self)
+            return LogLine.isPlain(word | rest)
         }
         let last = value.count - 8
-        for index in stride(from: 0, to: last, by: 8) {
-            guard LogLine.isPlain(unsafe bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self)) else {
-                return false
-            }
+        var index = 0
+        while index < last {
+            let word = unsafe bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: index, as: UInt64.self)
+            guard LogLine.isPlain(word) else { return false }
+            unsafe target.storeBytes(of: word, toByteOffset: index, as: UInt64.self)
+            index += 8
         }
-        return LogLine.isPlain(unsafe bytes.unsafeLoadUnaligned(fromByteOffset: last, as: UInt64.self))
+        let word = unsafe bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: last, as: UInt64.self)
+        unsafe target.storeBytes(of: word, toByteOffset: last, as: UInt64.self)
+        return LogLine.isPlain(word)
     }
 
     /// Whether all bytes of a word are from `!` to `~`, and none is `"`, `\` or `=`.

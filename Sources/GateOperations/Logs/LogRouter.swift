@@ -89,7 +89,8 @@ package final class LogRouter: Sendable {
     ///   - values: What the line ends with.
     package func append(_ message: String, _ level: Logger.Level, to stream: LogStream, _ values: [(String, String)]) {
         guard let (writer, format) = self.target(of: stream) else { return }
-        var (time, line) = (LogTime(), LogLine(format))
+        var time = LogTime()
+        var line = LogLine(format)
         line.begin(&time, level: "\(level)", stream: stream, message: message)
         for (name, value) in values { line.add(LogKey(name), value) }
         line.end()

@@ -276,7 +276,8 @@ extension LogWriter {
     }
 
     private func report(_ count: Int, of stream: LogStream) {
-        var (time, line) = (LogTime(), LogLine(self.state.withLock { $0.format }))
+        var time = LogTime()
+        var line = LogLine(self.state.withLock { $0.format })
         line.begin(&time, level: "warning", stream: stream, message: "log lines dropped")
         line.add(LogKey("count"), count)
         line.end()

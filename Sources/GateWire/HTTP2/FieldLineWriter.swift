@@ -52,13 +52,13 @@ final class FieldLineWriter {
     /// Checks a name and returns its meaning.
     func meaning(of name: Span<UInt8>) throws(HTTP2FieldsRejection) -> FieldName {
         guard !name.isEmpty else { throw .malformed(.wireFieldName) }
-        var hash = FieldNames.seed
         var isPlain = true
         for index in name.indices {
             let byte = name[index]
+            // Most bytes of names are lower-case letters, which one comparison finds.
+            guard byte &- 0x61 >= 26 else { continue }
             guard ByteClass.isToken(byte), byte < 0x41 || byte > 0x5A else { throw .malformed(.wireFieldName) }
             if !ByteClass.isPlainName(byte) { isPlain = false }
-            hash = FieldNames.step(hash, byte)
         }
         guard isPlain || !self.isRequest else {
             guard let meaning = self.names.meaning(ofIrregular: name) else {
@@ -66,7 +66,7 @@ final class FieldLineWriter {
             }
             return meaning
         }
-        return self.names.meaning(of: name, in: 0..<name.count, hash: hash)
+        return self.names.meaning(of: name, in: 0..<name.count)
     }
 
     /// Rejects a value with a byte that is not allowed, or with white space at an end.

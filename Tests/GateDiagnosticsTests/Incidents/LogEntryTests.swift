@@ -17,7 +17,8 @@ import Testing
     /// A line as the gateway writes it.
     private func line(_ format: LogFormat, _ values: [(String, String)], message: String = "upstream failed") -> String
     {
-        var (time, line) = (LogTime(.fixed(Instant(seconds: 1_800_000_000))), LogLine(format))
+        var time = LogTime(.fixed(Instant(seconds: 1_800_000_000)))
+        var line = LogLine(format)
         line.begin(&time, level: "warning", stream: .process, message: message)
         for (name, value) in values { line.add(LogKey(name), value) }
         line.add(LogKey("rule"), 31)

@@ -30,6 +30,7 @@ import Testing
             identity: ByteBuffer(string: "X-Forwarded-User: staff:ada\r\n"),
             changes: try gateway.route("wiki").requestChanges,
             requestID: .own(1, 2),
+            hidesAuthorization: false,
             into: ByteBuffer()
         )
         return String(buffer: bytes).split(separator: "\r\n").map(String.init)

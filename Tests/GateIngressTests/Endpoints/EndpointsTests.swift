@@ -8,6 +8,7 @@ import GateHeaders
 import GateOperations
 import GateSessions
 import GateTestSupport
+import GateTokenEndpoints
 import HTTPTypes
 import Testing
 

@@ -7,6 +7,7 @@ import GateHeaders
 import GatePages
 import GateProviders
 import GateTestSupport
+import GateTokenEndpoints
 import GateWire
 import Testing
 

@@ -129,6 +129,7 @@ struct ExchangeFixture {
             loop: gateway.loop,
             connection: self.client,
             request: head,
+            hidesAuthorization: false,
             route: try gateway.route("wiki"),
             identity: ByteBuffer(string: "X-Forwarded-User: staff:ada\r\n"),
             opening: try opening(gateway, head),

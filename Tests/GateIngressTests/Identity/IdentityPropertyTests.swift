@@ -236,8 +236,9 @@ private enum ManagedNames {
                 return ("it is forwarded without a session", .unknown)
             }
             guard (lines == nil) == (client == .unknown) else { return ("whether it has an identity is wrong", client) }
-            let sent = path.withoutCredential(head, on: route)
-            let bytes = Array(self.forwarded(sent, on: route, lines).readableBytesView)
+            let hides = path.hidesAuthorization(of: head, on: route)
+            let sent = path.forApp(head, on: route)
+            let bytes = Array(self.forwarded(sent, hidesAuthorization: hides, on: route, lines).readableBytesView)
             guard bytes.firstRange(of: Array(RuledApps.token.utf8)) == nil else { return ("it has the token", client) }
             var expected = self.expected(of: lines, about: client)
             expected["Host"] = GatewayFixture.gate
@@ -269,7 +270,12 @@ private enum ManagedNames {
             return expected
         }
 
-        private func forwarded(_ head: RequestHead, on route: RuntimeRoute, _ identity: ByteBuffer?) -> ByteBuffer {
+        private func forwarded(
+            _ head: RequestHead,
+            hidesAuthorization: Bool,
+            on route: RuntimeRoute,
+            _ identity: ByteBuffer?
+        ) -> ByteBuffer {
             var downstream = ForwardedHead.Downstream(
                 peer: IPAddress("192.0.2.1"),
                 peerText: "192.0.2.1",
@@ -284,6 +290,7 @@ private enum ManagedNames {
                 identity: identity,
                 changes: route.requestChanges,
                 requestID: .given("the-id"),
+                hidesAuthorization: hidesAuthorization,
                 into: ByteBuffer()
             )
         }

@@ -6,6 +6,7 @@ import GateHTTP
 import GateHeaders
 import GateSessions
 import GateTestSupport
+import GateTokenEndpoints
 import GateWire
 import HTTPTypes
 import NIOCore

@@ -13,7 +13,8 @@ import Testing
 
 @Suite struct LogLineTests {
     private func line(_ format: LogFormat, _ value: String) -> String {
-        var (time, line) = (LogTime(.fixed(Instant(seconds: 0))), LogLine(format))
+        var time = LogTime(.fixed(Instant(seconds: 0)))
+        var line = LogLine(format)
         line.begin(&time, level: "info", stream: .access, message: "request")
         line.add(LogKey("value"), value)
         line.add(LogKey("end"), 7)
@@ -29,7 +30,8 @@ import Testing
 
     @Test func `the time of an access line is at most a second behind a clock that was set`() {
         let clock = TestClock()
-        var (time, line) = (LogTime(clock.clock), LogLine(.text))
+        var time = LogTime(clock.clock)
+        var line = LogLine(.text)
         let opening = LogOpening(level: "info", stream: .access, message: "request")
         func text(at milliseconds: Int64) -> String {
             line.clear()
@@ -93,7 +95,8 @@ import Testing
     }
 
     @Test func `bytes that are not UTF-8 are replaced`() throws {
-        var (time, line) = (LogTime(), LogLine(.json))
+        var time = LogTime()
+        var line = LogLine(.json)
         line.begin(&time, level: "info", stream: .access, message: "request")
         let bytes: [UInt8] = [0x61, 0xFF, 0xC0, 0x62]
         line.add(LogKey("value"), bytes: bytes.span)
@@ -102,7 +105,8 @@ import Testing
     }
 
     @Test func `values and lines are limited in length`() {
-        var (time, line) = (LogTime(), LogLine(.json))
+        var time = LogTime()
+        var line = LogLine(.json)
         line.begin(&time, level: "info", stream: .access, message: "request")
         for number in 0..<1000 { line.add(LogKey("key\(number)"), String(repeating: "\u{202E}", count: 10_000)) }
         line.end()
