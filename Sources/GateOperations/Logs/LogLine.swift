@@ -219,8 +219,12 @@ package struct LogOpening: Sendable {
 
 extension LogLine {
     /// Makes sure that there is memory for this many bytes more, and for the margin.
-    private mutating func reserve(_ length: Int) {
+    @inline(__always) private mutating func reserve(_ length: Int) {
         guard self.count + length + LogLine.margin > self.capacity else { return }
+        self.grow(by: length)
+    }
+
+    private mutating func grow(by length: Int) {
         let capacity = max(self.count + length + LogLine.margin, 2 * self.capacity)
         let memory = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 8)
         unsafe memory.copyMemory(from: self.memory, byteCount: self.count)
@@ -229,13 +233,13 @@ extension LogLine {
     }
 
     /// Writes a byte; only where the margin is known to be there.
-    private mutating func put(_ byte: UInt8) {
+    @inline(__always) private mutating func put(_ byte: UInt8) {
         unsafe self.memory.storeBytes(of: byte, toByteOffset: self.count, as: UInt8.self)
         self.count += 1
     }
 
     /// Writes some of the bytes of a word, the lowest first; only where the margin is known to be there.
-    private mutating func put(_ word: UInt64, length: Int) {
+    @inline(__always) private mutating func put(_ word: UInt64, length: Int) {
         unsafe self.memory.storeBytes(of: word.littleEndian, toByteOffset: self.count, as: UInt64.self)
         self.count += length
     }
