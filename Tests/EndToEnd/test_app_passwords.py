@@ -2,6 +2,7 @@
 """`password_provider` of a client: users of local accounts type their passwords into a native app."""
 
 import json
+import re
 from urllib.parse import urlsplit
 
 import pytest
@@ -142,6 +143,17 @@ def test_the_sign_in_ends_with_the_app(gateway, by):
     if by in ("logout", "revoke"):
         lines = [line for line in gateway.log.splitlines() if "signed out" in line and f"user={user}" in line]
         assert len(lines) == 1 and "by=client" in lines[0], lines
+
+
+def test_a_user_sees_and_ends_the_sign_in_of_the_app_in_the_browser(gateway):
+    add(gateway, "seen@example.com")
+    found = tokens(gateway, "seen@example.com")
+    browser = signed_in(gateway, "seen@example.com")
+    page = browser.send("GET", "/oauth2/account").text
+    shown = re.findall(r'name="session" value="([^"]+)"', page)
+    assert len(shown) == 1, "the other sign-in is that of the app"
+    assert browser.send("POST", "/oauth2/account", {"session": shown[0]}).status == 303
+    assert api_error(api(gateway, "GET", "me", token=found["access_token"])) == (401, "invalid_token", "sign_in")
 
 
 @pytest.mark.parametrize("change", ["disable", "reset", "remove"])
