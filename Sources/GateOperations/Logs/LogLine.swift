@@ -246,6 +246,7 @@ extension LogLine {
 
     /// Writes a key; only where the margin is known to be there.
     private mutating func put(_ bytes: borrowing ShortBytes) {
+        // Copying a long one reserves memory for it, and the margin again.
         if let long = bytes.long { return self.copy(long.span) }
         let target = unsafe self.memory + self.count
         unsafe target.storeBytes(of: bytes.words[0].littleEndian, as: UInt64.self)
@@ -299,11 +300,10 @@ extension LogLine {
     ///
     /// - Returns: Whether it is such a value; otherwise nothing is written.
     private mutating func addPlain(_ key: LogKey, _ value: Span<UInt8>) -> Bool {
-        let length = value.count
-        guard self.count < LogLine.maxBytes, length <= LogLine.maxValue, length > 0 else { return false }
+        let (length, before) = (value.count, self.count)
+        guard length <= LogLine.maxValue, length > 0, self.begins(key) else { return false }
+        // After the key, which may be long.
         self.reserve(length)
-        let before = self.count
-        if self.isJSON { self.put(key.json) } else { self.put(key.text) }
         if self.isJSON { self.put(UInt8(ascii: "\"")) }
         let target = unsafe self.memory + self.count
         guard unsafe LogLine.copyPlain(value, to: target) else {

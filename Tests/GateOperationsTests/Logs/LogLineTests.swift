@@ -104,6 +104,21 @@ import Testing
         #expect(String(validating: line.bytes.readableBytesView, as: UTF8.self)?.contains("a\u{FFFD}\u{FFFD}b") == true)
     }
 
+    /// What a key, a value and the end of a line need is there however long they are.
+    @Test(arguments: [1, 20, 21, 22, 127, 128, 129, 900, 2000], [1, 7, 8, 9, 500, 900, 4096])
+    func `a key and a value of any length are whole`(key: Int, value: Int) {
+        let (name, text) = (String(repeating: "k", count: key), String(repeating: "v", count: value))
+        for before in [0, 1, 700, 900] {
+            var line = LogLine(.json)
+            line.add(LogKey("a"), String(repeating: "b", count: before + 1))
+            line.add(LogKey(name), text)
+            line.add(LogKey(name), 12)
+            line.end()
+            let begin = ",\"a\":\"\(String(repeating: "b", count: before + 1))\""
+            #expect(String(buffer: line.bytes) == "\(begin),\"\(name)\":\"\(text)\",\"\(name)\":12}\n")
+        }
+    }
+
     @Test func `values and lines are limited in length`() {
         var time = LogTime()
         var line = LogLine(.json)
