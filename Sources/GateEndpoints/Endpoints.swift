@@ -160,8 +160,8 @@ package struct Endpoints: Sendable {
 
     /// The segments of the path after `/oauth2/`.
     func segments(of request: EndpointRequest) -> [String] {
-        let steps = request.path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-        return steps.dropFirst(2).map { String(Substring($0)) }
+        let segments = request.path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        return segments.dropFirst(2).map { String(Substring($0)) }
     }
 
     /// Rejects the method and lists those of the endpoint.

@@ -3,7 +3,6 @@
 internal import GateCore
 internal import GateIssuer
 internal import GatePages
-internal import GateTokenEndpoints
 
 /// An error of the session API, with what the app does about it.
 struct SessionAPIError: Error {
@@ -60,7 +59,13 @@ struct SessionAPIError: Error {
         }
         switch failure.kind {
         case .tooMany:
-            self.init(429, "too_many_attempts", "wait for the seconds of Retry-After", .retryLater, because: failure)
+            self.init(
+                429,
+                "too_many_attempts",
+                "wait as many seconds as Retry-After has",
+                .retryLater,
+                because: failure
+            )
         case .overloaded:
             self.init(OAuthError(.temporarilyUnavailable, "see the log of the gateway"), because: failure)
         default: self.init(OAuthError(.serverError, "see the log of the gateway"), because: failure)

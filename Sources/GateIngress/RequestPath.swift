@@ -9,7 +9,6 @@ internal import GatePolicy
 internal import GateProxy
 internal import GateRuntime
 internal import GateSessions
-internal import GateTokenEndpoints
 internal import GateWire
 internal import NIOCore
 

@@ -24,6 +24,14 @@ package final class FieldNames: Sendable {
         }
     }
 
+    /// A prefix of managed names.
+    private struct Prefix {
+        /// Its first eight bytes, or all that there are.
+        let word: UInt64
+        /// Which bytes of a word those are.
+        let mask: UInt64
+    }
+
     /// Positions in `names`, from 1; 0 is an empty slot.
     ///
     /// At least three in four are empty.
@@ -34,16 +42,9 @@ package final class FieldNames: Sendable {
     /// The words between the first and the last one of each name that is longer than 16; the last of them may overlap that.
     private let middles: [[UInt64]]
     private let meanings: [FieldName]
-    /// A prefix of managed names.
-    private struct Prefix {
-        /// Its first eight bytes, or all that there are.
-        let word: UInt64
-        /// Which bytes of a word those are.
-        let mask: UInt64
-    }
-
-    /// The prefixes of managed names, in lower case and in the order of their first letters.
+    /// The prefixes of managed names, in lower case and sorted.
     private let spelledPrefixes: [[UInt8]]
+    /// The beginning of each of them.
     private let prefixes: [Prefix]
     /// Which of them begin with each letter, from `a`.
     private let prefixesByLetter: [Range<Int>]

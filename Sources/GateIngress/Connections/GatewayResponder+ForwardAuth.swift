@@ -9,7 +9,6 @@ internal import GateOperations
 internal import GatePolicy
 internal import GateRuntime
 internal import GateSessions
-internal import GateTokenEndpoints
 internal import GateWire
 internal import HTTPTypes
 internal import NIOCore

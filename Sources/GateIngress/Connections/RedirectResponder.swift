@@ -6,7 +6,6 @@ internal import GateHTTP
 internal import GateHeaders
 internal import GateOperations
 internal import GateRuntime
-internal import GateTokenEndpoints
 internal import GateWire
 internal import HTTPTypes
 internal import NIOCore

@@ -135,12 +135,6 @@ enum RouteAuthorization {
 
 /// A session with what was decided about it; confined to one event loop.
 final class CachedSession {
-    let session: Session
-    /// The policy of the app for which it was looked up.
-    private let recheck: RecheckPolicy
-    /// Whether the look-up had an expired access token refreshed; without success if that is still expired.
-    private let isForToken: Bool
-    let freshUntil: NIODeadline
     /// What was decided on one route; a class, since it is read several times for each request.
     private final class Known {
         let route: RuntimeRoute
@@ -157,6 +151,12 @@ final class CachedSession {
         }
     }
 
+    let session: Session
+    /// The policy of the app for which it was looked up.
+    private let recheck: RecheckPolicy
+    /// Whether the look-up had an expired access token refreshed; without success if that is still expired.
+    private let isForToken: Bool
+    let freshUntil: NIODeadline
     private var authorizations: [Int: Known] = [:]
     /// The last authorization used; a user stays in one app for many requests.
     private var last: Known?
