@@ -86,6 +86,9 @@ package struct ClientSettings: Sendable, Hashable {
         return copy
     }
 
+    /// The issuers whose tokens it may exchange for tokens of the gateway, and whose users it accepts.
+    package var exchangeIssuers: Set<String> { self.route.issuers }
+
     /// Whether a `redirect_uri` of a request is registered.
     ///
     /// RFC 9700 §4.1.3: all bytes count; only the port of a native app on loopback is free.

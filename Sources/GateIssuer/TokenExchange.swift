@@ -5,10 +5,10 @@ package import GateClients
 package import GateCore
 package import GateSessions
 
-/// A request to exchange an access token of this gateway for another token, checked but for the session of the subject.
+/// A request to exchange a token for one of this gateway, checked but for the session of the subject, or the token of an issuer.
 ///
 /// RFC 8693 §2.1, narrowed: the subject token is an access token of this gateway, issued to the client or meant for an app of
-/// it, and nothing that results lives longer.
+/// it, or a token of an issuer that the client has in `exchange_issuers`; nothing that results lives longer.
 package struct TokenExchange: Sendable {
     /// A kind of token.
     ///
@@ -31,12 +31,22 @@ package struct TokenExchange: Sendable {
     }
 
     /// The token that is exchanged.
-    package let subject: AccessToken
+    package enum Subject: Sendable {
+        /// An access token of this gateway.
+        case own(AccessToken)
+        /// A text that may be a token of an issuer, not verified.
+        case ofIssuer(String)
+    }
+
+    /// The token that is exchanged.
+    package let subject: Subject
     /// What is wanted.
     package let requested: TokenType
     /// Whom it is for.
     package let target: Target
-    /// What it is for, some of the scopes of the subject token.
+    /// Whether the request names that; else it is for all apps that are possible.
+    package let isTargetNamed: Bool
+    /// What it is for, some of the scopes of an access token of this gateway.
     package let scopes: [String]
     /// Who acts for the user, the client first; nil if the token was issued to the client itself.
     package let actor: JSON?
@@ -60,13 +70,39 @@ extension Issuer {
         guard form["actor_token"] == nil, form["actor_token_type"] == nil else {
             throw OAuthError(.invalidRequest, "'actor_token' is not supported: the client itself is the actor")
         }
-        guard form["subject_token_type"] == TokenExchange.TokenType.accessToken.rawValue else {
-            let type = TokenExchange.TokenType.accessToken.rawValue
-            throw OAuthError(.invalidRequest, "'subject_token_type' must be '\(type)'")
+        let takesIssuers = !request.client.exchangeIssuers.isEmpty
+        let type = form["subject_token_type"].flatMap(TokenExchange.TokenType.init)
+        guard let type, takesIssuers || type == .accessToken else {
+            let help =
+                takesIssuers ? "that of an access token, a JWT or an ID token, as a URN" : "that of an access token"
+            throw OAuthError(.invalidRequest, "'subject_token_type' must be \(help)")
         }
-        guard let text = form["subject_token"], let subject = self.accessToken(text.utf8, now: now) else {
-            throw OAuthError(.invalidRequest, "'subject_token' is missing, expired, or no access token of this gateway")
+        guard let text = form["subject_token"] else {
+            throw OAuthError(.invalidRequest, "'subject_token' is missing")
         }
+        let own = type == .accessToken ? self.accessToken(text.utf8, now: now) : nil
+        guard own != nil || takesIssuers else {
+            throw OAuthError(.invalidRequest, "'subject_token' is expired, or no access token of this gateway")
+        }
+        guard let own else { return try self.exchange(ofIssuer: text, in: request) }
+        return try self.exchange(of: own, in: request)
+    }
+
+    /// The client of the new token is named in it, as after a sign-in at the client; so it does not act for another one.
+    private func exchange(ofIssuer text: String, in request: TokenRequest) throws(OAuthError) -> TokenExchange {
+        let (target, isNamed) = try self.target(of: request, otherwise: self.audiences(of: request.client))
+        let scopes = try Issuer.scopes(request.form["scope"])
+        return TokenExchange(
+            subject: .ofIssuer(text),
+            requested: try Issuer.requestedType(in: request, for: target),
+            target: target,
+            isTargetNamed: isNamed,
+            scopes: scopes.filter { $0 != "offline_access" },
+            actor: nil
+        )
+    }
+
+    private func exchange(of subject: AccessToken, in request: TokenRequest) throws(OAuthError) -> TokenExchange {
         let isOwn = isIdentical(subject.client, request.client.id)
         // The audience of tokens for no app is not the client's own.
         let known = self.apps(of: request.client)
@@ -82,22 +118,24 @@ extension Issuer {
                 "'subject_token' is not for this client, nor for an app of its 'audiences'"
             )
         }
-        let target = try self.target(of: request, subject)
-        let requested = try Issuer.requestedType(form["requested_token_type"])
-        if case .apps = target, requested != .accessToken {
-            throw OAuthError(.invalidRequest, "apps take access tokens only: leave out 'requested_token_type'")
-        }
+        let reach = self.audiences(of: request.client)
+        let granted = subject.audiences.filter { audience in reach.contains { isIdentical($0, audience) } }
+        let (target, isNamed) = try self.target(of: request, otherwise: granted)
         return TokenExchange(
-            subject: subject,
-            requested: requested,
+            subject: .own(subject),
+            requested: try Issuer.requestedType(in: request, for: target),
             target: target,
-            scopes: try Issuer.scopes(form["scope"], of: subject),
+            isTargetNamed: isNamed,
+            scopes: try Issuer.scopes(request.form["scope"], of: subject),
             actor: isOwn ? subject.actor : try Issuer.actor(request.client.id, before: subject.actor)
         )
     }
 
     /// RFC 8693 §2.1: `resource` has a URL, `audience` the name of an app, its URL, or a fixed string of the client.
-    private func target(of request: TokenRequest, _ subject: AccessToken) throws(OAuthError) -> TokenExchange.Target {
+    private func target(
+        of request: TokenRequest,
+        otherwise reach: [String]
+    ) throws(OAuthError) -> (TokenExchange.Target, isNamed: Bool) {
         let client = request.client
         let names = request.form.fields.filter { $0.name == "audience" }.map(\.value)
         guard names.count <= Issuer.maxTargets else {
@@ -105,7 +143,7 @@ extension Issuer {
         }
         var apps = try self.namedAudiences(in: request.form, of: client)
         if names.count == 1, apps.isEmpty, client.tokenAudiences.contains(where: { isIdentical($0, names[0]) }) {
-            return .other(names[0])
+            return (.other(names[0]), true)
         }
         for name in names {
             let byName = client.audiences.contains { isIdentical($0, name) } ? self.audiences[name] : nil
@@ -115,15 +153,19 @@ extension Issuer {
             }
             if !apps.contains(where: { isIdentical($0, audience) }) { apps.append(audience) }
         }
-        guard apps.isEmpty else { return .apps(apps) }
-        let known = self.audiences(of: client)
-        return .apps(subject.audiences.filter { audience in known.contains { isIdentical($0, audience) } })
+        return apps.isEmpty ? (.apps(reach), false) : (.apps(apps), true)
     }
 
-    private static func requestedType(_ text: String?) throws(OAuthError) -> TokenExchange.TokenType {
-        guard let text else { return .accessToken }
+    private static func requestedType(
+        in request: TokenRequest,
+        for target: TokenExchange.Target
+    ) throws(OAuthError) -> TokenExchange.TokenType {
+        guard let text = request.form["requested_token_type"] else { return .accessToken }
         guard let type = TokenExchange.TokenType(rawValue: text) else {
             throw OAuthError(.invalidRequest, "'requested_token_type' must be access_token, id_token or jwt, as a URN")
+        }
+        if case .apps = target, type != .accessToken {
+            throw OAuthError(.invalidRequest, "apps take access tokens only: leave out 'requested_token_type'")
         }
         return type
     }

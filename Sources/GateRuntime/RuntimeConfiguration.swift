@@ -61,7 +61,9 @@ package final class RuntimeConfiguration: Sendable {
     /// The metadata documents of clients; nil unless clients may be named by a URL.
     package let clientDocuments: ClientDocuments?
     /// The limits on clients without an entry in the file.
-    package let openClients: OpenClientLimiter
+    package let openClients: NetworkLimiter
+    /// The limits on exchanges of tokens of issuers.
+    package let exchanges: NetworkLimiter
     /// The documents below `/.well-known/`.
     package let wellKnown: WellKnownDocuments
     /// Renders failures.
@@ -137,6 +139,7 @@ package final class RuntimeConfiguration: Sendable {
         self.issuer = parts.issuer
         self.clientDocuments = parts.clientDocuments
         self.openClients = parts.openClients
+        self.exchanges = parts.exchanges
         self.log = parts.log
         self.access = parts.access
         self.metrics = parts.metrics
@@ -436,7 +439,9 @@ package struct RuntimeParts {
     /// The metadata documents of clients, which outlive a reload; nil unless clients may be named by a URL.
     package var clientDocuments: ClientDocuments?
     /// The limits on clients without an entry in the file, which outlive a reload.
-    package var openClients = OpenClientLimiter()
+    package var openClients = NetworkLimiter(of: "new clients")
+    /// The limits on exchanges of tokens of issuers, which outlive a reload.
+    package var exchanges = NetworkLimiter(of: "exchanges of tokens of issuers")
     /// The re-checks in progress, which outlive a reload.
     package var rechecks = Rechecks()
     /// How access lines are written; nil if they are off.

@@ -21,6 +21,8 @@ package struct ClientGrant: Sendable, Hashable {
     let subject: Ticket?
     /// Whether the sign-in began at this client, without a browser, so that it ends with the grant.
     package let ownsSignIn: Bool
+    /// When the session is over however often it is used; nil for as long as sessions last.
+    package let ends: Instant?
     /// The number of the refresh token that is valid, from 0; each refresh adds 1.
     package internal(set) var generation = 0
     /// When that refresh token was issued.
@@ -34,6 +36,7 @@ package struct ClientGrant: Sendable, Hashable {
         keyThumbprint: String? = nil,
         exchanging subject: Ticket? = nil,
         ownsSignIn: Bool = false,
+        until ends: Instant? = nil,
         at now: Instant
     ) {
         self.client = client
@@ -42,6 +45,7 @@ package struct ClientGrant: Sendable, Hashable {
         self.keyThumbprint = keyThumbprint
         self.subject = subject
         self.ownsSignIn = ownsSignIn
+        self.ends = ends
         self.rotated = now
     }
 
@@ -60,6 +64,7 @@ extension ClientGrant {
         members["jkt"] = self.keyThumbprint.map(JSON.string)
         members["subject"] = self.subject.map { .string($0.text) }
         if self.ownsSignIn { members["owns"] = true }
+        members["ends"] = self.ends.map { .int($0.seconds) }
         return .object(members)
     }
 
@@ -75,6 +80,7 @@ extension ClientGrant {
             keyThumbprint: json["jkt"]?.string,
             exchanging: json["subject"]?.string.flatMap { Ticket($0.utf8) },
             ownsSignIn: json["owns"]?.bool ?? false,
+            until: json["ends"]?.integer.map(Instant.init(seconds:)),
             at: Instant(seconds: rotated)
         )
         self.generation = Int(generation)

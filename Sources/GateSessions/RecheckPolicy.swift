@@ -42,7 +42,7 @@ package struct RecheckPolicy: Sendable, Hashable {
 
     /// The state of a session.
     package func state(of session: Session, at now: Instant) -> State {
-        guard let interval else { return .confirmed }
+        guard let interval, session.ends == nil else { return .confirmed }
         let confirmed = session.confirmed ?? session.created
         let end = confirmed.advanced(by: interval)
         if now >= end.advanced(by: self.maxStale) { return .stale }
@@ -74,6 +74,7 @@ package struct RecheckPolicy: Sendable, Hashable {
 
     /// How long a session may be served before its state is looked at again.
     func validity(of session: Session, at now: Instant) -> Duration {
+        if let ends = session.ends { return ends.since(now) }
         guard let interval else { return .seconds(Int64.max) }
         let confirmed = session.confirmed ?? session.created
         let begin = self.begin(interval, after: confirmed)
@@ -92,7 +93,7 @@ package struct RecheckPolicy: Sendable, Hashable {
     ///   - now: The time.
     /// - Returns: Whether it may.
     package func accepts(lookUpUnder other: RecheckPolicy, of session: Session, at now: Instant) -> Bool {
-        guard let interval else { return true }
+        guard let interval, session.ends == nil else { return true }
         if let checked = other.interval, checked <= interval { return true }
         return now < self.begin(interval, after: session.confirmed ?? session.created)
     }

@@ -47,6 +47,11 @@ package struct Session: Sendable, Hashable {
     /// The name of the provider that the user signed in with.
     package var provider: String { self.profile.provider }
 
+    /// When the session is over however often it is used; nil for as long as sessions last.
+    ///
+    /// Such a session comes from a token of an issuer, about which the issuer is not asked again.
+    package var ends: Instant? { self.client?.ends }
+
     /// When the user last authenticated: as the provider reports it, else at a sign-in that asked for a limit; nil if unknown.
     package var authenticated: Instant? { self.profile.authTime }
 

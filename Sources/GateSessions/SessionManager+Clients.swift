@@ -13,6 +13,10 @@ package struct ClientSession: Sendable {
 
     init?(_ session: Session, _ ticket: Ticket) {
         guard let grant = session.client else { return nil }
+        self.init(session, ticket, grant)
+    }
+
+    fileprivate init(_ session: Session, _ ticket: Ticket, _ grant: ClientGrant) {
         self.session = session
         self.ticket = ticket
         self.grant = grant
@@ -120,6 +124,32 @@ extension SessionManager {
         return ClientSession(session, ticket)
     }
 
+    /// Issues the session of a client whose user has brought a token of an issuer, and has no session at the gateway.
+    ///
+    /// It is a sign-in of its own with this session only. It does not count as one of the user, who may be a machine with many jobs at once, and
+    /// ends by itself.
+    ///
+    /// - Parameters:
+    ///   - grant: What the client gets, with an end.
+    ///   - profile: The user.
+    ///   - now: The time.
+    /// - Returns: The session.
+    /// - Throws: If the store is unavailable.
+    package func issue(_ grant: ClientGrant, to profile: Profile, now: Instant) async throws(Failure) -> ClientSession {
+        let session = self.session(grant, of: profile, now: now)
+        let fresh = try self.sealed(session.session, as: session.ticket)
+        try await self.store.insert(fresh.record)
+        return session
+    }
+
+    /// The same session, which is not stored, so that no token leads to it.
+    package func session(_ grant: ClientGrant, of profile: Profile, now: Instant) -> ClientSession {
+        let host = ClientGrant.host(of: grant.client)
+        var session = self.session(after: SignIn(profile: profile), host: host, now: now)
+        session.client = grant
+        return ClientSession(session, self.signed(self.random.bytes(32), host: host), grant)
+    }
+
     /// Issues the session of a client that acts for another one, in the same sign-in; nil if that has ended.
     ///
     /// It ends with the session of the other one, and is always the same for the same two, so that a client that exchanges many tokens does not fill the store.
@@ -139,12 +169,15 @@ extension SessionManager {
         gatewayHost: String,
         now: Instant
     ) async throws(Failure) -> ClientSession? {
-        guard let origin = subject.session.origin else { return nil }
+        // A sign-in that began with a token of an issuer has no other session.
+        let origin = subject.session.origin ?? subject.ticket
+        let originHost = subject.session.origin == nil ? subject.session.host : gatewayHost
         let grant = ClientGrant(
             client: client,
             scopes: subject.grant.scopes,
             audiences: audiences,
             exchanging: subject.ticket,
+            until: subject.grant.ends,
             at: now
         )
         let host = ClientGrant.host(of: grant.client)
@@ -153,7 +186,7 @@ extension SessionManager {
         // A record under this key has expired, but is not removed yet.
         try await self.store.remove(ticket.storeKey)
         do throws(Failure) {
-            return try await self.issue(grant, from: origin, as: ticket, gatewayHost: gatewayHost, now: now)
+            return try await self.issue(grant, from: origin, as: ticket, gatewayHost: originHost, now: now)
         } catch {
             // The client may exchange two tokens at once.
             guard let known = try await self.clientSession(ticket, of: grant.client, now: now) else { throw error }

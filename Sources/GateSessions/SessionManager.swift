@@ -133,7 +133,7 @@ package struct SessionManager: Sendable {
         return issued
     }
 
-    private func session(after signIn: SignIn, host: String, now: Instant) -> Session {
+    func session(after signIn: SignIn, host: String, now: Instant) -> Session {
         Session(
             id: self.random.identifier(16),
             family: self.random.identifier(16),
@@ -445,6 +445,7 @@ extension SessionManager {
     }
 
     func isLive(_ session: Session, now: Instant) -> Bool {
+        if let ends = session.ends, now >= ends { return false }
         guard now < session.created.advanced(by: self.lifetimes.absolute) else { return false }
         guard now < session.lastSeen.advanced(by: self.lifetimes.idle) else { return false }
         return session.created <= now.advanced(by: SessionManager.clockLeeway)
@@ -467,13 +468,14 @@ extension SessionManager {
         guard !sealed.isEmpty else {
             throw SessionManager.notSealed
         }
+        let end = session.created.advanced(by: self.lifetimes.absolute)
         var record = SessionRecord(
             key: key,
             family: session.familyKey,
             sealed: sealed,
             created: session.created,
             lastSeen: session.lastSeen,
-            expires: session.created.advanced(by: self.lifetimes.absolute)
+            expires: session.ends.map { min($0, end) } ?? end
         )
         record.labels = session.labels.map(\.hash)
         record.card = SessionCard.sealed(session, key: key, by: self.sealer)

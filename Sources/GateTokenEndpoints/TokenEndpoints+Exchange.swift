@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateClients
+internal import GateConfiguration
 internal import GateCore
 internal import GateHTTP
 internal import GateIssuer
 internal import GateOperations
+internal import GatePolicy
 internal import GateRuntime
 internal import GateSessions
 
@@ -15,15 +17,16 @@ extension TokenEndpoints {
     /// token is bound to a key or for no app.
     private static func checkReach(
         of exchange: TokenExchange,
+        _ token: AccessToken,
         from subject: ClientSession,
         _ client: ClientSettings
     ) throws(OAuthError) {
-        let isOwn = isIdentical(exchange.subject.client, client.id)
-        let isProven = client.kind == .confidential || exchange.subject.keyThumbprint != nil
+        let isOwn = isIdentical(token.client, client.id)
+        let isProven = client.kind == .confidential || token.keyThumbprint != nil
         switch exchange.target {
         case .apps(let named):
             guard isOwn else { return }
-            let reach = isProven ? subject.grant.audiences : exchange.subject.audiences
+            let reach = isProven ? subject.grant.audiences : token.audiences
             guard named.allSatisfy({ app in reach.contains { isIdentical($0, app) } }) else {
                 let help =
                     isProven
@@ -31,7 +34,7 @@ extension TokenEndpoints {
                 throw OAuthError(.invalidTarget, "the token cannot be for every app that is named: \(help)")
             }
         case .other:
-            let isForApps = !exchange.subject.audiences.allSatisfy { $0.hasSuffix("/oauth2/userinfo") }
+            let isForApps = !token.audiences.allSatisfy { $0.hasSuffix("/oauth2/userinfo") }
             guard isProven || !isForApps else {
                 let help = "use a client without 'audiences', with 'dpop: true', or with a secret"
                 throw OAuthError(.invalidTarget, "an app that gets 'subject_token' could exchange it as well: \(help)")
@@ -39,18 +42,30 @@ extension TokenEndpoints {
         }
     }
 
-    /// Exchanges an access token for another token.
+    /// Exchanges a token for another token.
     ///
     /// RFC 8693 §2. There is no refresh token: the token that is exchanged can be refreshed.
     func exchange(_ request: TokenRequest, _ own: EndpointRequest) async throws -> Response {
-        let client = request.client
         let exchange = try self.issuer.exchange(in: request, now: own.now)
-        guard let owner = self.issuer.clients[exchange.subject.client],
-            let subject = try await self.confirmed(exchange.subject.ticket, of: owner)
+        switch exchange.subject {
+        case .own(let token): return try await self.exchange(token, exchange, request, own)
+        case .ofIssuer(let text): return try await self.exchange(tokenOfIssuer: text, exchange, request, own)
+        }
+    }
+
+    private func exchange(
+        _ token: AccessToken,
+        _ exchange: TokenExchange,
+        _ request: TokenRequest,
+        _ own: EndpointRequest
+    ) async throws -> Response {
+        let client = request.client
+        guard let owner = self.issuer.clients[token.client],
+            let subject = try await self.confirmed(token.ticket, of: owner)
         else { throw OAuthError(.invalidRequest, "the session of 'subject_token' has ended") }
         try self.check(subject, of: owner, own)
         // A service has received the token with a proof for itself; the client itself can prove its key again.
-        if owner.id == client.id, let key = exchange.subject.keyThumbprint {
+        if owner.id == client.id, let key = token.keyThumbprint {
             guard isIdentical(key, request.keyThumbprint ?? "") else {
                 throw OAuthError(
                     .invalidRequest,
@@ -59,48 +74,178 @@ extension TokenEndpoints {
             }
         }
         if owner.id != client.id { try self.check(subject, of: client, own) }
-        try TokenEndpoints.checkReach(of: exchange, from: subject, client)
-        let lifetime = min(client.accessTokenLifetime, exchange.subject.expires.since(own.now))
-        var members: [String: JSON] = [
-            "issued_token_type": .string(exchange.requested.rawValue), "token_type": "N_A",
-            "expires_in": .int(lifetime.components.seconds), "scope": .string(exchange.scopes.joined(separator: " ")),
-        ]
+        try TokenEndpoints.checkReach(of: exchange, token, from: subject, client)
+        let lifetime = min(client.accessTokenLifetime, token.expires.since(own.now))
         switch exchange.target {
         case .other(let audience):
-            let token = try self.issuer.credential(
-                exchange,
-                for: audience,
-                of: subject,
-                client: client,
-                lifetime: lifetime,
-                now: own.now
-            )
-            members["access_token"] = .string(token)
+            return try self.credential(exchange, for: audience, of: subject, client, lifetime, own)
         case .apps(let named):
             let audiences = self.runtime.permitted(named, to: subject.session.profile)
-            guard audiences.count == named.count, !audiences.isEmpty else {
-                throw OAuthError(.invalidTarget, "the user may not enter every app that the token would be for")
-            }
-            let session = try await self.session(of: client, exchanging: exchange, subject, own)
-            let token = try self.issuer.accessToken(
-                of: session,
-                for: audiences,
-                scopes: exchange.scopes,
-                boundTo: request.keyThumbprint,
-                actor: exchange.actor,
-                lifetime: lifetime,
-                now: own.now
-            )
-            members["access_token"] = .string(token)
-            members["token_type"] = request.keyThumbprint == nil ? "Bearer" : "DPoP"
+            guard audiences.count == named.count, !audiences.isEmpty else { throw TokenEndpoints.notPermitted }
+            let session = try await self.session(of: client, exchanging: token, subject, own)
+            return try self.accessToken(exchange, for: audiences, of: session, request, lifetime, own)
         }
-        return TokenEndpoints.json(200, .object(members))
+    }
+
+    /// Exchanges the token of an issuer, which is a sign-in at the client that ends with it.
+    private func exchange(
+        tokenOfIssuer text: String,
+        _ exchange: TokenExchange,
+        _ request: TokenRequest,
+        _ own: EndpointRequest
+    ) async throws -> Response {
+        let (runtime, client) = (self.runtime, request.client)
+        let limits = runtime.limits.signIns
+        do throws(Failure) {
+            try runtime.exchanges.admit(own.client, within: limits)
+            try runtime.signIns.acquire(within: limits)
+        } catch {
+            let incident = runtime.rendering.logged(error)
+            let help = "try again in a minute; incident \(incident)"
+            throw OAuthError(.temporarilyUnavailable, "too many exchanges: \(help)")
+        }
+        defer { runtime.signIns.release() }
+        let (profile, expires) = try await self.user(ofToken: text, at: client)
+        try self.check(profile, at: client, own)
+        let left = expires?.since(own.now) ?? client.accessTokenLifetime
+        let lifetime = min(client.accessTokenLifetime, client.lifetime ?? left, left)
+        func grant(for audiences: [String]) -> ClientGrant {
+            ClientGrant(
+                client: client.id,
+                scopes: exchange.scopes,
+                audiences: audiences,
+                keyThumbprint: request.keyThumbprint,
+                ownsSignIn: true,
+                until: own.now.advanced(by: lifetime),
+                at: own.now
+            )
+        }
+        let session: ClientSession
+        let response: Response
+        switch exchange.target {
+        case .other(let audience):
+            session = runtime.sessions.session(grant(for: []), of: profile, now: own.now)
+            response = try self.credential(exchange, for: audience, of: session, client, lifetime, own)
+        case .apps(let wanted):
+            let audiences = runtime.permitted(wanted, to: profile)
+            guard !audiences.isEmpty, !exchange.isTargetNamed || audiences.count == wanted.count else {
+                throw TokenEndpoints.notPermitted
+            }
+            session = try await runtime.sessions.issue(grant(for: audiences), to: profile, now: own.now)
+            response = try self.accessToken(exchange, for: audiences, of: session, request, lifetime, own)
+        }
+        runtime.log.grantBegan(client.id, of: profile, session: session.session.id)
+        return response
+    }
+
+    /// The user of a token of an issuer.
+    private func user(
+        ofToken text: String,
+        at client: ClientSettings
+    ) async throws -> (profile: Profile, expires: Instant?) {
+        do throws(Failure) {
+            if let user = try await self.runtime.user(ofToken: text, exchangedBy: client) { return user }
+        } catch {
+            let incident = self.runtime.rendering.logged(error)
+            guard error.reason == .tokenRejected else {
+                let reason = "the issuer of 'subject_token' is unavailable"
+                throw OAuthError(.temporarilyUnavailable, "\(reason); incident \(incident)")
+            }
+            throw OAuthError(.invalidRequest, "'subject_token' is rejected; incident \(incident)")
+        }
+        let issuers = "nor one of an issuer in 'exchange_issuers' of the client"
+        throw OAuthError(.invalidRequest, "'subject_token' is expired, or no access token of this gateway, \(issuers)")
+    }
+
+    /// Checks that the rules of the client admit the user of a token of an issuer, which proves neither when the user authenticated nor a
+    /// passkey.
+    private func check(_ profile: Profile, at client: ClientSettings, _ own: EndpointRequest) throws {
+        let decision = self.runtime.decision(
+            about: Session.machine(profile, id: "", family: "", now: own.now),
+            at: client,
+            from: own.client,
+            now: own.now
+        )
+        let failure: Failure
+        switch decision {
+        case .admitted: return
+        case .denied(let denial): failure = denial.failure(of: profile, app: client.id)
+        case .signInNeeded, .authenticationNeeded, .passkeyNeeded:
+            let help = "a rule needs a later authentication or a passkey, which no token of an issuer proves"
+            failure = Failure(.policyRefused, "\(profile.user) is not admitted by \(client.id): \(help)")
+        case .openToAll, .openToNetwork: throw OAuthError(.serverError, "the client has public rules")
+        }
+        let incident = self.runtime.rendering.logged(failure)
+        throw OAuthError(.invalidRequest, "the rules of the client do not admit the user; incident \(incident)")
+    }
+
+    private static var notPermitted: OAuthError {
+        OAuthError(.invalidTarget, "the user may not enter every app that the token would be for")
+    }
+
+    /// The response with a token for another service.
+    private func credential(
+        _ exchange: TokenExchange,
+        for audience: String,
+        of session: ClientSession,
+        _ client: ClientSettings,
+        _ lifetime: Duration,
+        _ own: EndpointRequest
+    ) throws -> Response {
+        let token = try self.issuer.credential(
+            exchange,
+            for: audience,
+            of: session,
+            client: client,
+            lifetime: lifetime,
+            now: own.now
+        )
+        return TokenEndpoints.response(to: exchange, token, type: "N_A", lifetime)
+    }
+
+    /// The response with an access token for apps.
+    private func accessToken(
+        _ exchange: TokenExchange,
+        for audiences: [String],
+        of session: ClientSession,
+        _ request: TokenRequest,
+        _ lifetime: Duration,
+        _ own: EndpointRequest
+    ) throws -> Response {
+        let token = try self.issuer.accessToken(
+            of: session,
+            for: audiences,
+            scopes: exchange.scopes,
+            boundTo: request.keyThumbprint,
+            actor: exchange.actor,
+            lifetime: lifetime,
+            now: own.now
+        )
+        let type = request.keyThumbprint == nil ? "Bearer" : "DPoP"
+        return TokenEndpoints.response(to: exchange, token, type: type, lifetime)
+    }
+
+    /// RFC 8693 §2.2.1.
+    private static func response(
+        to exchange: TokenExchange,
+        _ token: String,
+        type: String,
+        _ lifetime: Duration
+    ) -> Response {
+        self.json(
+            200,
+            [
+                "access_token": .string(token), "issued_token_type": .string(exchange.requested.rawValue),
+                "token_type": .string(type), "expires_in": .int(lifetime.components.seconds),
+                "scope": .string(exchange.scopes.joined(separator: " ")),
+            ]
+        )
     }
 
     /// The session that the new token is one of: that of the subject token, or another client's own in the same sign-in.
     private func session(
         of client: ClientSettings,
-        exchanging exchange: TokenExchange,
+        exchanging token: AccessToken,
         _ subject: ClientSession,
         _ own: EndpointRequest
     ) async throws -> ClientSession {

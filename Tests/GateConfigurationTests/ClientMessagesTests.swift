@@ -51,6 +51,7 @@ import Testing
         let known = ["the app", "the client"]
         let remarks =
             (ClientsTests.findings.map { ClientsTests.client($0.keys) } + Self.files
+            + ClientsTests.issuerFindings.map { ClientsTests.issuerFile($0.keys) }
             + ClientsTests.passwordFindings.map { ClientsTests.passwordFile($0.keys) }).flatMap(Fixture.remarks)
         let missing = try Self.texts(in: path).filter { text in
             !known.contains(text) && !remarks.contains { $0.contains(text) }

@@ -418,6 +418,74 @@ import Testing
         #expect(messages == ["\(reason); write 'session_api: /auth' in 'gateway', or remove this"])
     }
 
+    /// A file with the client `notes` of these keys, the issuers `ci`, `build` and `mirror`, and the apps wiki, which accepts `ci`, and ledger.
+    static func issuerFile(_ keys: String) -> String {
+        let issuer = "type: jwt, audience: [gate], issuer: https://ci.example.com"
+        let app = "upstream: http://127.0.0.1:1, accept: [session, token], allow: signed_in"
+        return """
+            gateway: { public_url: "https://gate.example.com", secret: "${env:GATE_SECRET}" }
+            providers:
+              staff: { type: oidc, issuer: https://id.example.com, client_id: gate, client_secret: "${env:GATE_SECRET}" }
+            issuers:
+              ci: { \(issuer) }
+              mirror: { \(issuer) }
+              build: { type: jwt, audience: [gate], issuer: https://build.example.com }
+            apps:
+              wiki: { host: wiki.example.com, \(app), machines: { issuers: [ci] } }
+              ledger: { host: ledger.example.com, \(app) }
+            clients:
+              notes: { type: native, \(keys) }
+            """
+    }
+
+    private static let exchanging = "grants: [token_exchange], audiences: [wiki, ledger], allow: signed_in"
+
+    @Test(arguments: ["", ", providers: []"])
+    func `the issuers of a client are whose tokens it exchanges`(more: String) throws {
+        let text = Self.issuerFile("\(Self.exchanging), exchange_issuers: [ci]\(more)")
+        #expect(Fixture.remarks(text) == [])
+        let client = try #require(try Fixture.configuration(text).clients.first)
+        #expect(client.route.issuers == ["ci"] && client.route.providers == (more.isEmpty ? ["staff"] : []))
+    }
+
+    static let issuerFindings: [(keys: String, message: String)] = [
+        (
+            "redirect_uris: [\"com.example.notes:/callback\"], audiences: [wiki], allow: signed_in, exchange_issuers: [ci]",
+            "'exchange_issuers' are for 'token_exchange'; add it to 'grants', or remove them"
+        ),
+        ("\(exchanging), exchange_issuers: [c]", "there is no issuer 'c'; did you mean 'ci'?"),
+        ("\(exchanging), exchange_issuers: [ci, ci]", "'ci' is in the list already"),
+        (
+            "\(exchanging), exchange_issuers: [ci, mirror], token_audiences: [x]",
+            "'mirror' and 'ci' have the same issuer; a client takes one of them; put both audiences into its 'audience'"
+        ),
+        (
+            "\(exchanging), exchange_issuers: [build]",
+            "no app would accept what tokens of 'build' are exchanged for; add it to 'machines.issuers' of an app, and the app to 'audiences' of the client"
+        ),
+        (
+            "grants: [token_exchange], audiences: [ledger], allow: signed_in, exchange_issuers: [ci]",
+            "no app would accept what tokens of 'ci' are exchanged for; add it to 'machines.issuers' of an app, and the app to 'audiences' of the client"
+        ),
+        (
+            "\(exchanging), exchange_issuers: []",
+            "'exchange_issuers' is an empty list; remove it"
+        ),
+        (
+            "\(exchanging), providers: []",
+            "'providers' is an empty list; remove it to accept all providers"
+        ),
+        (
+            "grants: [device_code, token_exchange], audiences: [wiki], allow: signed_in, exchange_issuers: [ci], providers: []",
+            "'providers' is empty, and only tokens of 'exchange_issuers' get the client tokens; write 'grants: [token_exchange]', or remove 'providers'"
+        ),
+    ]
+
+    @Test(arguments: issuerFindings)
+    func `check names what is wrong with the issuers of a client`(keys: String, message: String) {
+        #expect(Fixture.messages(Self.issuerFile(keys)) == [message])
+    }
+
     @Test func `clients need a store that can revoke`() {
         let text = Self.client(Self.native) + "\nsessions: { store: \"cookie:\" }"
         let errors = Fixture.parse(text).diagnostics.filter { $0.severity == .error }

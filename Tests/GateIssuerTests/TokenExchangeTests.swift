@@ -26,9 +26,13 @@ import Testing
         forum.tokenAudiences = ["kubernetes"]
         var phone = ClientSettings(id: "phone", kind: .native, route: notes.route)
         phone.audiences = ["wiki"]
+        var runner = ClientSettings(id: "runner", kind: .native, route: notes.route)
+        runner.audiences = ["wiki", "ledger"]
+        runner.tokenAudiences = ["kubernetes"]
+        runner.route.issuers = ["ci"]
         self.issuer = Issuer(
             signer: fixture.issuer.signer,
-            clients: [notes, forum, phone],
+            clients: [notes, forum, phone, runner],
             audiences: fixture.issuer.audiences,
             sealer: fixture.sealer
         )
@@ -61,11 +65,12 @@ import Testing
         _ fields: [(String, String)],
         by id: String = "notes",
         of token: String? = nil,
+        as type: TokenExchange.TokenType = .accessToken,
         at now: Instant = noon
     ) throws -> TokenExchange {
         var form = Form(fields.map { Form.Field($0.0, $0.1) })
         form.append("subject_token", try token ?? self.token())
-        form.append("subject_token_type", TokenExchange.TokenType.accessToken.rawValue)
+        form.append("subject_token_type", type.rawValue)
         let client = try #require(self.issuer.clients[id])
         return try self.issuer.exchange(in: TokenRequest(client: client, form: form), now: now)
     }
@@ -152,6 +157,44 @@ import Testing
     @Test func `RFC 8693 §2.1: an expired token is not exchanged`() throws {
         _ = try self.exchange([], at: Instant(seconds: noon.seconds + 599))
         #expect(self.error { try self.exchange([], at: Instant(seconds: noon.seconds + 600)) } == .invalidRequest)
+    }
+
+    // MARK: Tokens of issuers
+
+    @Test(arguments: [TokenExchange.TokenType.accessToken, .jwt, .idToken])
+    func `RFC 8693 §2.1: a client with issuers exchanges what may be a token of theirs, as any type`(
+        type: TokenExchange.TokenType
+    ) throws {
+        let exchange = try self.exchange(
+            [("scope", "openid offline_access other")],
+            by: "runner",
+            of: "a.b.c",
+            as: type
+        )
+        guard case .ofIssuer("a.b.c") = exchange.subject else {
+            Issue.record("not the token of an issuer")
+            return
+        }
+        #expect(exchange.target == .apps([Self.wiki, Self.ledger]) && !exchange.isTargetNamed)
+        #expect(exchange.scopes == ["openid"] && exchange.actor == nil)
+    }
+
+    @Test func `RFC 8693 §2.1: a client without issuers takes access tokens of the gateway only`() {
+        #expect(self.error { try self.exchange([], of: "a.b.c") } == .invalidRequest)
+        #expect(self.error { try self.exchange([], as: .jwt) } == .invalidRequest)
+    }
+
+    @Test func `an access token of the gateway is one also for a client with issuers`() throws {
+        #expect(self.error { try self.exchange([], by: "runner") } == .invalidRequest)
+    }
+
+    @Test func `RFC 8693 §2.2.2: the token of an issuer is exchanged for targets of the client only`() throws {
+        let other = try self.exchange([("audience", "kubernetes")], by: "runner", of: "a.b.c", as: .jwt)
+        #expect(other.target == .other("kubernetes") && other.isTargetNamed)
+        #expect(
+            self.error { try self.exchange([("audience", "sts.amazonaws.com")], by: "runner", of: "a.b.c", as: .jwt) }
+                == .invalidTarget
+        )
     }
 
     private func credential(subject: ClientSettings.TokenSubject, verified: Bool) async throws -> JSON? {

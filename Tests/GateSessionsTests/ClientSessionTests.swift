@@ -149,6 +149,57 @@ import Testing
         try await self.expectEnded(owned)
     }
 
+    // MARK: Sign-ins that begin with a token of an issuer
+
+    private func ofIssuer(until seconds: Int64 = 300) async throws -> ClientSession {
+        let end = noon.advanced(by: .seconds(seconds))
+        let grant = ClientGrant(client: "notes", scopes: [], audiences: ["a"], ownsSignIn: true, until: end, at: noon)
+        let profile = Profile(provider: "ci", issuer: "https://ci.example.com", subject: "job")
+        return try await self.fixture.manager.issue(grant, to: profile, now: noon)
+    }
+
+    @Test func `the session of a token of an issuer is one record, which ends at its time`() async throws {
+        let session = try await self.ofIssuer()
+        let record = try #require(self.fixture.store.state.withLock { $0.records.values.first })
+        #expect(self.fixture.store.state.withLock { $0.records.count } == 1)
+        #expect(record.expires == noon.advanced(by: .seconds(300)))
+        let manager = self.fixture.manager
+        let last = noon.advanced(by: .seconds(299))
+        #expect(try await manager.clientSession(session.ticket, of: "notes", now: last)?.grant == session.grant)
+        #expect(try await manager.clientSession(session.ticket, of: "notes", now: record.expires) == nil)
+    }
+
+    @Test func `the session of a token of an issuer ends at the lifetime of sessions at the latest`() async throws {
+        _ = try await self.ofIssuer(until: 1 << 40)
+        let record = try #require(self.fixture.store.state.withLock { $0.records.values.first })
+        #expect(record.expires == noon.advanced(by: self.fixture.manager.lifetimes.absolute))
+    }
+
+    @Test func `the session of a token of an issuer is not confirmed again`() async throws {
+        let session = try await self.ofIssuer().session
+        let policy = RecheckPolicy(interval: .seconds(60), maxStale: .zero)
+        let late = noon.advanced(by: .seconds(200))
+        #expect(policy.state(of: session, at: late) == .confirmed)
+        #expect(policy.accepts(lookUpUnder: .never, of: session, at: late))
+        #expect(self.fixture.manager.remaining(session, under: policy, now: late) == .seconds(100))
+        let user = try await self.issued().client.session
+        #expect(policy.state(of: user, at: late) == .stale)
+    }
+
+    @Test func `what another client gets for its token ends with it`() async throws {
+        let (session, manager) = (try await self.ofIssuer(), self.fixture.manager)
+        func exchanged() async throws -> ClientSession? {
+            try await manager.issue(to: "forum", for: ["a"], exchanging: session, gatewayHost: self.host, now: noon)
+        }
+        let other = try #require(try await exchanged())
+        #expect(other.session.profile == session.session.profile && other.grant.ends == session.grant.ends)
+        let end = try #require(session.grant.ends)
+        #expect(try await manager.clientSession(other.ticket, of: "forum", now: end) == nil)
+        try await manager.endClient(session.ticket)
+        #expect(try await manager.clientSession(other.ticket, of: "forum", now: noon) == nil)
+        #expect(try await exchanged() == nil)
+    }
+
     @Test func `the text of a refresh token is always the same, and only its client's`() async throws {
         let token = try await self.issued().client.refreshToken
         let text = token.text(for: "notes", by: self.fixture.sealer)

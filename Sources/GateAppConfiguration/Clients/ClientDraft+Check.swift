@@ -6,7 +6,7 @@ internal import GateYAML
 extension ClientDraft {
     /// Checks what depends on this client only.
     func check(_ written: Mapping<ClientDraft>.Written, _ reading: inout DecodingContext) {
-        if let providers = self.access.providers, providers.value.isEmpty {
+        if let providers = self.access.providers, providers.value.isEmpty, (self.exchangeIssuers ?? []).isEmpty {
             reading.error("'providers' is an empty list; remove it to accept all providers", at: providers.mark)
         }
         guard let type = self.type else { return }
@@ -72,6 +72,18 @@ extension ClientDraft {
         }
         if let mark = written.keys["token_audiences"], !grants.contains(.tokenExchange) {
             reading.error("'token_audiences' are for 'token_exchange'; add it to 'grants', or remove them", at: mark)
+        }
+        if let mark = written.keys["exchange_issuers"], (self.exchangeIssuers ?? []).isEmpty, written.isSound {
+            reading.error("'exchange_issuers' is an empty list; remove it", at: mark)
+        }
+        if let mark = written.keys["exchange_issuers"], !grants.contains(.tokenExchange) {
+            reading.error("'exchange_issuers' are for 'token_exchange'; add it to 'grants', or remove them", at: mark)
+        }
+        if let providers = self.access.providers, providers.value.isEmpty, !(self.exchangeIssuers ?? []).isEmpty,
+            grants != [.tokenExchange]
+        {
+            let reason = "'providers' is empty, and only tokens of 'exchange_issuers' get the client tokens"
+            reading.error("\(reason); write 'grants: [token_exchange]', or remove 'providers'", at: providers.mark)
         }
         if let mark = written.keys["subject"], !written.has("token_audiences") {
             reading.error("'subject' is that of tokens for 'token_audiences', which the client does not have", at: mark)

@@ -31,6 +31,7 @@ extension ClientDraft {
         guard let publicURL, let type = draft.type else { return nil }
         var route = Route(app: client.name, origin: publicURL, path: "/")
         route.providers = access.providers
+        route.issuers = Set((draft.exchangeIssuers ?? []).map(\.value))
         route.access = access.rule
         route.denied = denied
         var settings = ClientSettings(id: client.name, kind: type, route: route)

@@ -24,6 +24,15 @@ package struct ClientDraft: Sendable {
     package var passwordProvider: Located<String>?
     var requiresDPoP: Bool?
     var requiresPushedRequests: Bool?
+    /// The issuers whose tokens it may exchange for its own; their users are admitted as those of the machines of an app.
+    package var exchangeIssuers: [Located<String>]? {
+        get { self.access.machines?.value.issuers }
+        set {
+            var machines = MachinesDraft()
+            machines.issuers = newValue
+            self.access.machines = newValue?.first.map { Located(value: machines, mark: $0.mark) }
+        }
+    }
     /// What tokens for others than apps may be for.
     package var tokenAudiences: [Located<String>]?
     var tokenSubject: ClientSettings.TokenSubject?
@@ -202,6 +211,14 @@ extension Mapping<ClientDraft> {
             .init(default: .words("none"), example: ["sts.amazonaws.com"]),
             "What the client may exchange its access tokens for beside those of apps: tokens for others that trust the gateway, such as "
                 + "a cloud, as their `aud`. Needs `token_exchange` in `grants`. See [credentials.md](credentials.md)."
+        ),
+        Key(
+            "exchange_issuers",
+            \.exchangeIssuers,
+            .list(of: Shape<String>.text.located, named: "a list of issuers"),
+            .init(default: .words("none"), example: ["ci"]),
+            "The `issuers` whose tokens the client may exchange for tokens of the gateway, for apps that have them in `machines.issuers`. Needs "
+                + "`token_exchange` in `grants`. See [clients.md](clients.md#tokens-of-issuers)."
         ),
         Key(
             "subject",

@@ -26,6 +26,7 @@ struct ClientCheck {
         for client in clients {
             self.checkAudiences(of: client, &reading)
             self.checkTokenAudiences(of: client, &reading)
+            self.checkExchangeIssuers(of: client, &reading)
             self.checkLifetime(of: client, &reading)
             self.checkPasswords(of: client, &reading)
         }
@@ -88,6 +89,24 @@ struct ClientCheck {
             let hint = reading.nearest(to: audience.value, in: names).map { "did you mean '\($0)'?" }
             let help = hint ?? "the file has \(list)"
             reading.error("there is no app \(Scalar.quoted(audience.value)); \(help)", at: audience.mark)
+        }
+    }
+
+    /// A token of an issuer is exchanged for one for an app that accepts the issuer, or for another service.
+    private func checkExchangeIssuers(of client: Named<ClientDraft>, _ reading: inout DecodingContext) {
+        let apps = (self.draft.apps ?? []).filter { app in
+            (client.value.audiences ?? []).contains { $0.value == app.name }
+        }
+        // One that the file does not have is reported with the rules.
+        let known = Set((self.draft.issuers ?? []).map(\.name))
+        for issuer in client.value.exchangeIssuers ?? [] where known.contains(issuer.value) {
+            let isAccepted = apps.contains { app in
+                (app.value.machines?.value.issuers ?? []).contains { $0.value == issuer.value }
+            }
+            guard !isAccepted, (client.value.tokenAudiences ?? []).isEmpty else { continue }
+            let shown = Scalar.quoted(issuer.value)
+            let help = "add it to 'machines.issuers' of an app, and the app to 'audiences' of the client"
+            reading.error("no app would accept what tokens of \(shown) are exchanged for; \(help)", at: issuer.mark)
         }
     }
 

@@ -51,18 +51,25 @@ struct MachineCheck {
         }
     }
 
-    /// An app finds the issuer of a token by its `iss`, so that must not be the same for two of its issuers.
+    /// The issuer of a token is found by its `iss`, so that must not be the same for two issuers of an app or a client.
     private func checkIssuers(_ reading: inout DecodingContext) {
         let issuers = Dictionary((self.draft.issuers ?? []).map { ($0.name, $0.value.issuer ?? "") }) { first, _ in
             first
         }
-        for app in self.draft.apps ?? [] {
+        let lists =
+            (self.draft.apps ?? []).map { ("an app", $0.value.machines?.value.issuers ?? []) }
+            + (self.draft.clients ?? []).map { ("a client", $0.value.exchangeIssuers ?? []) }
+        for (owner, list) in lists {
             var names: [String: String] = [:]
-            for issuer in app.value.machines?.value.issuers ?? [] {
+            for issuer in list {
+                guard !names.values.contains(issuer.value) else {
+                    reading.error("\(Scalar.quoted(issuer.value)) is in the list already", at: issuer.mark)
+                    continue
+                }
                 guard let url = issuers[issuer.value], !url.isEmpty,
                     let other = names.updateValue(issuer.value, forKey: url)
                 else { continue }
-                let help = "an app takes one of them; put both audiences into its 'audience'"
+                let help = "\(owner) takes one of them; put both audiences into its 'audience'"
                 reading.error("'\(issuer.value)' and '\(other)' have the same issuer; \(help)", at: issuer.mark)
             }
         }

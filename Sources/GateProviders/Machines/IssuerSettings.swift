@@ -43,6 +43,19 @@ package struct IssuerSettings: Sendable, Hashable {
     }
 }
 
+extension IssuerSettings {
+    /// The settings that decide whose tokens are accepted and as which user: a change of one of them invalidates what such a token was
+    /// exchanged for.
+    package var admissionTerms: [(name: String, value: String)] {
+        func joined(_ texts: [String]) -> String { texts.map { "\($0.utf8.count):\($0)" }.joined() }
+        let claims = self.required.map { joined([$0.pointer] + $0.values) }
+        return self.provider.admissionTerms + [
+            ("verification", "\(self.verification)"), ("audiences", joined(self.audiences.sorted())),
+            ("required", joined(claims.sorted())), ("token_type", self.tokenType ?? ""),
+        ]
+    }
+}
+
 /// A claim that a token must have, with one of some values.
 package struct RequiredClaim: Sendable, Hashable {
     /// The JSON Pointer to the claim, RFC 6901.

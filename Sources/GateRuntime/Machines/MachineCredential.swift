@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
-internal import GateClients
+package import GateClients
 package import GateCore
 internal import GateIssuer
 package import GateOpenID
@@ -68,8 +68,11 @@ package struct MachineCredential: Sendable {
         self.isAmbient = isAmbient
     }
 
+    /// The maximum size of a token that is exchanged, in bytes: what a request head could hold.
+    static let maxSize = 16_384
+
     /// `b64token` of RFC 6750 §2.1.
-    private static func isToken(_ text: Substring) -> Bool {
+    static func isToken(_ text: Substring) -> Bool {
         let body = text.utf8.prefix { $0 != UInt8(ascii: "=") }
         let isBody = body.allSatisfy { byte in
             PercentEncoding.isUnreserved(byte) || byte == UInt8(ascii: "+") || byte == UInt8(ascii: "/")
@@ -103,6 +106,46 @@ extension RuntimeConfiguration {
     /// Whether the file has service tokens.
     package var hasServiceTokens: Bool { !self.serviceTokens.isEmpty }
 
+    /// Verifies a token of an issuer that a client exchanges.
+    ///
+    /// RFC 8693 §2.1: a JWT is of the issuer that its `iss` names, and any other text of the only one that describes its tokens.
+    ///
+    /// - Parameters:
+    ///   - token: The token.
+    ///   - client: The client.
+    /// - Returns: The user, and from when on the token must not be accepted any more, if the issuer reports that; nil if the text is not one of an
+    ///   issuer of the client.
+    /// - Throws: `token.rejected`, or why it could not be verified.
+    package func user(
+        ofToken token: String,
+        exchangedBy client: ClientSettings
+    ) async throws(Failure) -> (profile: Profile, expires: Instant?)? {
+        guard let issuer = self.issuer(of: token, exchangedBy: client) else { return nil }
+        do throws(Failure) {
+            let verified = try await issuer.verify(token)
+            self.metrics.verified(issuer.id, result: .success(verified))
+            return (verified.profile, verified.expires)
+        } catch {
+            self.metrics.verified(issuer.id, result: .failure(error))
+            throw error
+        }
+    }
+
+    private func issuer(of token: String, exchangedBy client: ClientSettings) -> TokenIssuer? {
+        guard token.utf8.count <= MachineCredential.maxSize, MachineCredential.isToken(token[...]) else { return nil }
+        return self.issuer(of: token, among: client.exchangeIssuers.compactMap { self.issuers[$0] })
+    }
+
+    private func issuer(of token: String, among accepted: [TokenIssuer]) -> TokenIssuer? {
+        if let issuer = TokenIssuer.claimedIssuer(of: token) {
+            return accepted.first { isIdentical($0.settings.provider.issuer ?? "", issuer) }
+        }
+        let introspecting = accepted.filter { issuer in
+            if case .introspection = issuer.settings.verification { true } else { false }
+        }
+        return introspecting.count == 1 ? introspecting.first : nil
+    }
+
     /// The issuers of a route that may have verified a token: beside a session only that of its `iss`, or it is the app's own.
     package func issuers(of route: RuntimeRoute, for credential: MachineCredential, hasSession: Bool) -> [TokenIssuer] {
         let accepted = route.route.issuers.compactMap { self.issuers[$0] }
@@ -125,18 +168,11 @@ extension RuntimeConfiguration {
         hasSession: Bool
     ) -> MachineVerifier {
         if ServiceToken.isOne(credential.text) { return .serviceToken(self.serviceTokens[credential.hash]) }
+        let isJWT = TokenIssuer.claimedIssuer(of: credential.text) != nil
         let accepted = route.route.issuers.compactMap { self.issuers[$0] }
-        if let issuer = TokenIssuer.claimedIssuer(of: credential.text) {
-            if let found = accepted.first(where: { isIdentical($0.settings.provider.issuer ?? "", issuer) }) {
-                return .issuer(found)
-            }
-            return .none(why: "no issuer of \(route.name) has the 'iss' of the token")
-        }
-        let introspecting = accepted.filter { issuer in
-            if case .introspection = issuer.settings.verification { true } else { false }
-        }
-        guard !hasSession, introspecting.count == 1, let issuer = introspecting.first else {
-            return .none(why: "it is neither a service token nor a JWT")
+        guard isJWT || !hasSession, let issuer = self.issuer(of: credential.text, among: accepted) else {
+            let jwt = "no issuer of \(route.name) has the 'iss' of the token"
+            return .none(why: isJWT ? jwt : "it is neither a service token nor a JWT")
         }
         return .issuer(issuer)
     }

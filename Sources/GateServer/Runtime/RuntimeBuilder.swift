@@ -69,7 +69,8 @@ actor RuntimeBuilder {
     private var clientLogouts: ClientLogouts?
     /// What fetches the metadata documents of clients, and the settings with which it was made.
     private var clientDocuments: (registration: ClientRegistrationSettings, isLocal: Bool, documents: ClientDocuments)?
-    private let openClients = OpenClientLimiter()
+    private let openClients = NetworkLimiter(of: "new clients")
+    private let exchanges = NetworkLimiter(of: "exchanges of tokens of issuers")
 
     init(
         logger: Logger,
@@ -104,6 +105,7 @@ actor RuntimeBuilder {
         let providers = try self.providers(for: configuration, over: lines, store.store, sealer)
         let admissions = Dictionary(
             configuration.providers.map { ($0.id, AdmissionFingerprints.fingerprint(of: $0.admissionTerms)) }
+                + configuration.issuers.map { ($0.id, AdmissionFingerprints.fingerprint(of: $0.admissionTerms)) }
         ) { first, _ in first }
         var routes: [RuntimeRoute] = []
         for app in configuration.apps {
@@ -164,6 +166,7 @@ actor RuntimeBuilder {
         parts.issuer = issuer
         parts.clientDocuments = try self.documents(for: configuration)
         parts.openClients = self.openClients
+        parts.exchanges = self.exchanges
         let icons = configuration.apps.compactMap(\.display.icon) + configuration.providers.compactMap(\.icon)
         parts.pages = try Pages(configuration.pages, icons: icons)
         let entries = SealedEntries(in: store.store, sealer: sealer, clock: self.clock)

@@ -4,15 +4,20 @@ package import GateConfiguration
 package import GateCore
 internal import Synchronization
 
-/// Limits how many registrations and fetches of metadata documents the clients of a network cause; shared by all event loops.
-package final class OpenClientLimiter: Sendable {
+/// Limits how often the clients of a network cause something that costs as much as a sign-in; shared by all event loops.
+package final class NetworkLimiter: Sendable {
     private static let capacity = 16_384
 
-    private let table = Mutex(RateLimiter<ClientNetwork>(capacity: OpenClientLimiter.capacity))
+    private let what: String
+    private let table = Mutex(RateLimiter<ClientNetwork>(capacity: NetworkLimiter.capacity))
     private let began = ContinuousClock.now
 
     /// A limiter that has counted nothing.
-    package init() {}
+    ///
+    /// - Parameter what: What it counts, in the plural.
+    package init(of what: String) {
+        self.what = what
+    }
 
     /// Takes note of one more; as many are possible as sign-ins, and they are counted apart from those.
     ///
@@ -24,8 +29,7 @@ package final class OpenClientLimiter: Sendable {
             $0.take(ClientNetwork(of: client), perMinute: limits.perMinute, at: now)
         }
         guard wait == nil else {
-            let detail = "over \(limits.perMinute) new clients a minute from one address"
-            throw Failure(.signInTooOften, detail)
+            throw Failure(.signInTooOften, "over \(limits.perMinute) \(self.what) a minute from one address")
         }
     }
 }
