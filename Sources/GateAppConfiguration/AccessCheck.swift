@@ -95,7 +95,7 @@ struct AccessCheck {
     /// The issuers that the app accepts, and `token` if it accepts service tokens.
     private func machines(_ reading: inout DecodingContext) -> Set<String> {
         guard let machines = self.app.value.machines?.value else { return [] }
-        for issuer in machines.issuers ?? [] where !self.known.issuers.contains(issuer.value) {
+        for issuer in machines.allIssuers where !self.known.issuers.contains(issuer.value) {
             let nearest = reading.nearest(to: issuer.value, in: self.known.issuers)
             let help = nearest.map { "did you mean '\($0)'?" } ?? "'issuers' of the file has them"
             reading.error("there is no issuer \(Scalar.quoted(issuer.value)); \(help)", at: issuer.mark)
@@ -106,7 +106,7 @@ struct AccessCheck {
             reading.error("there is no service token \(Scalar.quoted(token.value)); \(help)", at: token.mark)
         }
         let tokens = machines.serviceTokens ?? []
-        return Set((machines.issuers ?? []).map(\.value)).union(tokens.isEmpty ? [] : [Profile.serviceTokenProvider])
+        return Set(machines.allIssuers.map(\.value)).union(tokens.isEmpty ? [] : [Profile.serviceTokenProvider])
     }
 
     /// A token of the provider that the app would never get.
@@ -204,6 +204,7 @@ struct AccessCheck {
             self.check(draft, accepted, isAllowing: isAllowing, isInside: isInside, &reading)
         }
         self.checkMessages(draft, &reading)
+        self.checkScopes(draft, &reading)
         if let path = draft.path { self.checkPaths(path, isDenying: !isAllowing && !isNegated, &reading) }
         return entry
     }
@@ -223,6 +224,17 @@ struct AccessCheck {
                 let help = "keep the endpoint of the server out of them"
                 reading.warning("'\(key)' does not apply to 'public' paths, which ask for no user; \(help)", at: mark)
             }
+        }
+    }
+
+    /// Rejects a condition on a scope that the app does not have.
+    private func checkScopes(_ draft: EntryDraft, _ reading: inout DecodingContext) {
+        guard self.subject == "the app", let scope = draft.scope else { return }
+        let known = (self.app.value.scopes?.value ?? []).map(\.name)
+        for name in scope.value where !known.contains(name) {
+            let nearest = reading.nearest(to: name, in: known).map { "did you mean '\($0)'?" }
+            let help = nearest ?? "'scopes' of the app has \(known.isEmpty ? "none" : known.joined(separator: ", "))"
+            reading.error("'\(self.app.name)' has no scope \(Scalar.quoted(name)); \(help)", at: scope.mark)
         }
     }
 

@@ -30,6 +30,7 @@ package struct EntryDraft: Sendable {
     var authenticated: RequestCondition?
     var mcpMethod: Located<[String]>?
     var mcpTool: Located<[String]>?
+    var scope: Located<[String]>?
     var not: Located<[EntryDraft]>?
     var any: Located<[EntryDraft]>?
     var all: Located<[EntryDraft]>?
@@ -52,6 +53,7 @@ package struct EntryDraft: Sendable {
             self.network.map(RequestCondition.network), self.method.map(RequestCondition.method),
             self.path.map { .path($0.value) }, self.time.map(RequestCondition.time),
             self.authenticated, self.mcpMethod.map { .mcpMethod($0.value) }, self.mcpTool.map { .mcpTool($0.value) },
+            self.scope.map { .scope($0.value) },
         ].compactMap(\.self)
     }
 
@@ -60,7 +62,8 @@ package struct EntryDraft: Sendable {
         self.use != nil && self.provider == nil && self.user == nil && self.email == nil && self.emailDomain == nil
             && self.group == nil && self.role == nil && self.tenant == nil && self.organization == nil
             && self.network == nil && self.method == nil && self.path == nil && self.time == nil
-            && self.authenticated == nil && self.mcpMethod == nil && self.mcpTool == nil && self.nested.isEmpty
+            && self.authenticated == nil && self.mcpMethod == nil && self.mcpTool == nil && self.scope == nil
+            && self.nested.isEmpty
     }
 }
 

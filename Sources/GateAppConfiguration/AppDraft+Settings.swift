@@ -35,8 +35,10 @@ extension AppDraft {
         route.providers = access.providers
         route.access = access.rule
         route.issuers = Set((app.value.machines?.value.issuers ?? []).map(\.value))
+        route.exchangedIssuers = Set((app.value.machines?.value.exchanged ?? []).map(\.value))
         route.serviceTokens = Set((app.value.machines?.value.serviceTokens ?? []).map(\.value))
         route.denied = denied
+        route.scopes = (draft.scopes?.value ?? []).map { AppScope(name: $0.name, text: $0.value) }
         route.groups = draft.groups ?? .all
         route.publicRules = draft.publicRules?.map(\.value) ?? []
         var settings = AppSettings(route: route, action: action, headers: draft.identityHeaders)

@@ -23,6 +23,8 @@ package struct AppDraft: Sendable {
     package var forwardAuth: Located<ForwardAuthMode>?
     var providers: Located<[Located<String>]>?
     var accepts: Located<[Located<AcceptedCredential>]>?
+    /// What access tokens may permit, by name.
+    var scopes: Located<[Named<String>]>?
     /// Whether it is a server of the Model Context Protocol.
     var mcp: Located<Bool>?
     var mcpMaxBody: Located<Int>?
@@ -59,7 +61,8 @@ extension Mapping<AppDraft> {
         path: "apps.<name>",
         summary: "A web app that the gateway protects, and the users who may access it.",
         make: { AppDraft() },
-        keys: placeKeys + actionKeys + accessKeys + mcpKeys + lifetimeKeys + identityKeys + trafficKeys + responseKeys
+        keys: placeKeys + actionKeys + accessKeys + tokenKeys + mcpKeys + lifetimeKeys + identityKeys + trafficKeys
+            + responseKeys
             + strictnessKeys,
         alternatives: ["upstream", "redirect", "response", "forward_auth"],
         check: { app, written, reading in app.check(written, &reading) }
@@ -141,6 +144,17 @@ extension Mapping<AppDraft> {
                 + "that method is meant. A path that ends in `/` includes all paths below it. A mapping with `network` is for the "
                 + "clients of a network, which the app gets as the user `anonymous@network`."
         ),
+    ]
+
+    private static let tokenKeys: [Key<AppDraft>] = [
+        Key(
+            "scopes",
+            located: \.scopes,
+            .entries(of: .scopeText, named: "a mapping of scopes to what they permit", rule: .scope),
+            .init(default: .words("none"), example: ["notes.write": "Change and delete notes"]),
+            "The scopes that clients may ask for, at most 32, each with what it permits, as the user reads it before consenting. `scope` in "
+                + "`allow` and `deny` names what they are for. See [policy.md](policy.md#scopes)."
+        )
     ]
 
     private static let mcpKeys: [Key<AppDraft>] = [
@@ -258,6 +272,8 @@ extension AppDraft {
         if let size = self.mcpMaxBody, !self.isMCP {
             reading.error("'mcp_max_body' is for apps with 'mcp: true'; write that or remove it", at: size.mark)
         }
+        self.checkExchanged(&reading)
+        self.checkScopes(&reading)
         self.checkHosts(&reading)
         self.checkPublicRules(&reading)
         self.checkTraffic(written, &reading)
@@ -265,6 +281,24 @@ extension AppDraft {
 
     /// Whether it is a server of the Model Context Protocol.
     package var isMCP: Bool { self.mcp?.value ?? false }
+
+    /// Whether it accepts access tokens of the gateway.
+    package var acceptsTokens: Bool { self.isMCP || self.accepts?.value.contains { $0.value == .token } ?? false }
+
+    private func checkExchanged(_ reading: inout DecodingContext) {
+        guard let first = self.machines?.value.exchanged?.first, !self.acceptsTokens else { return }
+        let help = "write 'accept: [session, token]', or remove this"
+        reading.error("'exchanged' is about access tokens, which the app does not accept; \(help)", at: first.mark)
+    }
+
+    private func checkScopes(_ reading: inout DecodingContext) {
+        guard let scopes = self.scopes else { return }
+        let limit = 32
+        if scopes.value.count > limit { reading.error("'scopes' has more than \(limit) entries", at: scopes.mark) }
+        guard !self.acceptsTokens else { return }
+        let help = "write 'accept: [session, token]', or remove this"
+        reading.error("'scopes' are those of access tokens, which the app does not accept; \(help)", at: scopes.mark)
+    }
 
     private func checkHosts(_ reading: inout DecodingContext) {
         guard let hosts = self.hosts else { return }

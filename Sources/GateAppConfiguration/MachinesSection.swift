@@ -7,12 +7,17 @@ package import GateYAML
 package struct MachinesDraft: Sendable {
     /// The names of issuers.
     package var issuers: [Located<String>]?
+    /// The names of issuers whose tokens have to be exchanged before.
+    package var exchanged: [Located<String>]?
     /// The names of service tokens.
     package var serviceTokens: [Located<String>]?
     var basic: Bool?
 
     /// Whether no token at all is accepted.
-    var isEmpty: Bool { (self.issuers ?? []).isEmpty && (self.serviceTokens ?? []).isEmpty }
+    var isEmpty: Bool { self.allIssuers.isEmpty && (self.serviceTokens ?? []).isEmpty }
+
+    /// All issuers whose users are accepted.
+    package var allIssuers: [Located<String>] { (self.issuers ?? []) + (self.exchanged ?? []) }
 }
 
 extension Mapping<MachinesDraft> {
@@ -31,6 +36,14 @@ extension Mapping<MachinesDraft> {
                 .list(of: Shape<String>.text.located, named: "a list of issuers"),
                 .init(default: .value([]), example: ["ci"]),
                 "The issuers whose tokens are accepted as `Bearer` (RFC 6750)."
+            ),
+            Key(
+                "exchanged",
+                \.exchanged,
+                .list(of: Shape<String>.text.located, named: "a list of issuers"),
+                .init(default: .value([]), example: ["ci"]),
+                "The issuers whose users are accepted with an access token of the gateway only, for which a client with `exchange_issuers` has "
+                    + "exchanged the token of the issuer; so what the client demands holds for them. See [clients.md](clients.md#tokens-of-issuers)."
             ),
             Key(
                 "service_tokens",

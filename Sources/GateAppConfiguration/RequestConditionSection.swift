@@ -63,6 +63,14 @@ extension Mapping<EntryDraft> {
             .init(example: "search_notes"),
             "The tools of which the message in the request must call one (`tools/call`); for apps with `mcp: true`."
         ),
+        Key(
+            "scope",
+            located: \.scope,
+            .oneOrMany(of: .text, named: "a scope or a list of them"),
+            .init(example: "notes.write"),
+            "The scopes of the app of which an access token of a client must have one. A session of a browser has all of them, and a "
+                + "token of a machine none. See [policy.md](policy.md#scopes)."
+        ),
     ]
 }
 

@@ -142,7 +142,8 @@ extension RequestCondition {
         case (.method(let own), .method(let others)): Set(others).isSubset(of: own)
         case (.network(let own), .network(let others)):
             others.allSatisfy { other in own.contains { $0.includes(other) } }
-        case (.mcpMethod(let own), .mcpMethod(let others)), (.mcpTool(let own), .mcpTool(let others)):
+        case (.mcpMethod(let own), .mcpMethod(let others)), (.mcpTool(let own), .mcpTool(let others)),
+            (.scope(let own), .scope(let others)):
             Set(others).isSubset(of: own)
         case (.authenticated(let own), .authenticated(let other)): other <= own
         case (.passkey(let own), .passkey(let other)): own.map { own in other.map { $0 <= own } ?? false } ?? true

@@ -76,8 +76,8 @@ extension Endpoints {
                 because: failure,
                 hasConsent: consented != nil
             )
-        case .openToAll, .openToNetwork:
-            throw Failure(.clientRequest, "'\(asked.client.id)' has public rules, which admit no user")
+        case .openToAll, .openToNetwork, .scopesNeeded:
+            throw Failure(.clientRequest, "'\(asked.client.id)' has rules that are those of an app, and admit no user")
         }
         var terms = asked.terms
         let permitted = self.runtime.permitted(terms.audiences, to: session.profile)
@@ -130,11 +130,10 @@ extension Endpoints {
         _ request: EndpointRequest
     ) -> Response {
         let consent = Consent(.client, to: form, of: session, now: request.now)
-        let apps = asked.terms.audiences.compactMap { self.runtime.route(withAudience: $0)?.title }
         let html = self.runtime.rendering.pages.consent(
             ConsentView(
                 client: asked.client.name,
-                apps: apps,
+                apps: self.runtime.permissions(of: asked.terms.audiences, asked.terms.scopes),
                 action: "\(self.runtime.publicOrigin)\(AuthorizationSteps.path)",
                 field: (Consent.field, consent.sealed(by: self.runtime.sealer)),
                 choice: Consent.choice

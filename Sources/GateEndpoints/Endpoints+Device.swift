@@ -73,7 +73,7 @@ extension Endpoints {
         let html = self.runtime.rendering.pages.deviceConsent(
             ConsentView(
                 client: client.name,
-                apps: audiences.compactMap { self.runtime.route(withAudience: $0)?.title },
+                apps: self.runtime.permissions(of: audiences, device.scopes),
                 action: "\(self.runtime.publicOrigin)\(Endpoints.devicePath)",
                 field: (Consent.field, consent.sealed(by: self.runtime.sealer)),
                 choice: Consent.choice
@@ -133,8 +133,8 @@ extension Endpoints {
         case .passkeyNeeded:
             let help = "the rules of '\(client.id)' ask for a passkey"
             throw Failure(.policyRefused, "\(session.profile.user): \(help)")
-        case .openToAll, .openToNetwork:
-            throw Failure(.clientRequest, "'\(client.id)' has public rules, which admit no user")
+        case .openToAll, .openToNetwork, .scopesNeeded:
+            throw Failure(.clientRequest, "'\(client.id)' has rules that are those of an app, and admit no user")
         }
     }
 }

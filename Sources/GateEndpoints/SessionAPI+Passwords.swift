@@ -238,7 +238,7 @@ extension SessionAPI {
             let failure = denial.failure(of: profile, app: client.id)
             throw denied("access_denied", "the rules of the client do not admit the user", because: failure)
         case .passkeyNeeded: throw denied("passkey_required", passkey)
-        case .signInNeeded, .authenticationNeeded, .openToAll, .openToNetwork:
+        case .signInNeeded, .authenticationNeeded, .openToAll, .openToNetwork, .scopesNeeded:
             throw OAuthError(.serverError, "the rules of the client admit no user")
         }
         let permitted = runtime.permitted(audiences, to: profile)

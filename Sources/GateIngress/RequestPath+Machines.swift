@@ -92,6 +92,7 @@ extension RequestPath {
                 on: route,
                 session: session,
                 isAmbient: credential.isAmbient,
+                scopes: [],
                 client
             )
             guard case .signInNeeded = verdict else { return verdict }

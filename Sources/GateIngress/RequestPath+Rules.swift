@@ -17,6 +17,7 @@ extension RequestPath {
         on route: RuntimeRoute,
         session: Session,
         message: MCPMessage? = nil,
+        _ scopes: [String]?,
         _ client: () -> IPAddress?
     ) -> Decision {
         var facts = RequestFacts(
@@ -27,6 +28,7 @@ extension RequestPath {
         )
         facts.message = message
         facts.passkeyUsed = session.passkeyUsed
+        facts.scopes = scopes
         let decision = request.path.withSpan(of: request.message) { path in
             rules.decision(for: facts, path, guardsSpellings: route.guardsSpellings)
         }
@@ -80,10 +82,11 @@ extension RequestPath {
         about request: RequestHead,
         on route: RuntimeRoute,
         session: Session,
+        _ scopes: [String]?,
         _ client: () -> IPAddress?
     ) -> MessageDecision {
         func decision(_ message: MCPMessage?) -> Decision {
-            self.decision(by: rules, about: request, on: route, session: session, message: message, client)
+            self.decision(by: rules, about: request, on: route, session: session, message: message, scopes, client)
         }
         switch self.messages(of: request, on: route) {
         case .read(let body):

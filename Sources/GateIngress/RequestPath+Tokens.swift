@@ -81,8 +81,13 @@ extension RequestPath {
         case .unavailable(let failure): return .rejected(failure)
         case .needsUser: return .rejected(Failure(.tokenRejected, "the user has to sign in again for the client"))
         case .done:
-            let ended = FoundToken.rejected(Failure(.tokenRejected, "the session of the token has ended"))
-            return found.map { .valid($0, token) } ?? ended
+            guard let found else { return .rejected(Failure(.tokenRejected, "the session of the token has ended")) }
+            guard route.isCurrent(found.session, now: self.loop.now) else {
+                let reason =
+                    "the sign-in is older, or was unused for longer, than 'lifetime' or 'idle_timeout' of \(route.name)"
+                return .rejected(Failure(.tokenRejected, "\(reason): the user has to sign in again"))
+            }
+            return .valid(found, token)
         }
     }
 
@@ -99,7 +104,7 @@ extension RequestPath {
         switch session.decision(at: token, from: address, now: self.loop.now) {
         case .admitted: return nil
         case .denied(let denial): return denial.failure(of: session.session.profile, app: token.client.id)
-        case .signInNeeded, .authenticationNeeded, .openToAll, .openToNetwork:
+        case .signInNeeded, .authenticationNeeded, .openToAll, .openToNetwork, .scopesNeeded:
             return Failure(.tokenRejected, "the user has to sign in again for the client '\(token.client.id)'")
         case .passkeyNeeded:
             return Failure(.tokenRejected, "\(session.session.profile.user): \(RequestPath.passkeyHelp)")
@@ -126,7 +131,14 @@ extension RequestPath {
             if let failure = self.rejection(of: session, at: token, from: client) { return .refused(failure) }
             if self.loop.access != nil { self.loop.found = session }
             if isRetry { session.dropAuthorization(on: route) }
-            let verdict = self.verdict(for: request, on: route, session: session, isAmbient: false, client)
+            let verdict = self.verdict(
+                for: request,
+                on: route,
+                session: session,
+                isAmbient: false,
+                scopes: token.token.scopes,
+                client
+            )
             guard case .signInNeeded(_, let step) = verdict else { return verdict }
             let signIn = "the app needs a sign-in with another provider, or a later one"
             let help = step == .passkey ? RequestPath.passkeyHelp : signIn

@@ -16,6 +16,8 @@ internal import NIOCore
 enum Verdict {
     /// It is rejected with a failure.
     case refused(Failure)
+    /// It is rejected because its access token does not have all of these scopes, with which it would be admitted.
+    case scopesNeeded([String], Failure)
     /// It is for an endpoint of the gateway.
     case endpoint
     /// The gateway responds at once with a status.
@@ -41,7 +43,7 @@ extension Verdict {
         case .wrongMethod(let route), .needsSession(_, let route), .needsVerification(_, _, let route),
             .needsMessages(let route), .signInNeeded(let route, _), .forwarded(let route, _):
             route
-        case .refused, .endpoint, .respond: nil
+        case .refused, .scopesNeeded, .endpoint, .respond: nil
         }
     }
 }
@@ -147,13 +149,22 @@ struct RequestPath {
         }
     }
 
-    /// The verdict on a request by what its user may; `isAmbient` is false for a token that no browser sends by itself, so that
-    /// another site cannot cause the request.
+    /// The verdict on a request by what its user may.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - route: Its route.
+    ///   - session: The session of the user.
+    ///   - isAmbient: False for a token that no browser sends by itself, so that another site cannot cause the request.
+    ///   - scopes: What the client of a token was granted; nil for the user's own session.
+    ///   - client: The client IP.
+    /// - Returns: The verdict.
     func verdict(
         for request: RequestHead,
         on route: RuntimeRoute,
         session: CachedSession,
         isAmbient: Bool = true,
+        scopes: [String]? = nil,
         _ client: () -> IPAddress?
     ) -> Verdict {
         let authorization: RouteAuthorization
@@ -170,10 +181,11 @@ struct RequestPath {
         case .admitted(let identity):
             return self.verdict(for: request, on: route, admittedAs: identity, isAmbient: isAmbient)
         case .depends(let rules, let identity):
+            let (known, granted) = (session.session, rules.scopes.isEmpty ? nil : scopes)
             let decided =
                 rules.needsMessage
-                ? self.messageDecision(by: rules, about: request, on: route, session: session.session, client)
-                : .decision(self.decision(by: rules, about: request, on: route, session: session.session, client))
+                ? self.messageDecision(by: rules, about: request, on: route, session: known, granted, client)
+                : .decision(self.decision(by: rules, about: request, on: route, session: known, granted, client))
             let decision: Decision
             switch decided {
             case .unread: return .needsMessages(route)
@@ -184,6 +196,12 @@ struct RequestPath {
             switch decision {
             case .signInNeeded, .authenticationNeeded: return .signInNeeded(route, .signIn)
             case .passkeyNeeded: return .signInNeeded(route, .passkey)
+            case .scopesNeeded(let missing, let place):
+                let detail = "\(known.profile.user) may not enter \(route.name) with this token: the rule"
+                let rule = place.map { " at \($0)" } ?? ""
+                let names = missing.joined(separator: " ")
+                let wanted = (granted ?? []) + missing
+                return .scopesNeeded(wanted, Failure(.policyScope, "\(detail)\(rule) needs the scope \(names)"))
             case .denied(let denial): return .refused(denial.failure(of: session.session.profile, app: route.name))
             case .openToAll, .openToNetwork, .admitted:
                 return self.verdict(for: request, on: route, admittedAs: identity, isAmbient: isAmbient)

@@ -168,12 +168,12 @@ extension Issuer {
             throw OAuthError(.invalidRequest, "PKCE is required: \(help)")
         }
         var terms = AuthorizationCode.Terms(client: client.id, redirectURI: target.redirectURI, challenge: challenge)
-        terms.scopes = try Issuer.scopes(form["scope"])
         let named = try self.namedAudiences(in: form, of: client)
         guard !client.isOpen || !named.isEmpty else {
             throw OAuthError(.invalidTarget, "name the app in 'resource' (RFC 8707)")
         }
         terms.audiences = named.isEmpty ? self.audiences(of: client) : named
+        terms.scopes = try self.scopes(form["scope"], at: terms.audiences)
         terms.nonce = form["nonce"]
         if let thumbprint = form["dpop_jkt"] {
             guard DPoPProof.isThumbprint(thumbprint) else {
@@ -214,14 +214,15 @@ extension Issuer {
         if let long { throw OAuthError(.invalidRequest, "'\(long.name)' is too long") }
     }
 
-    /// The scopes of a request that mean something, each once; others are ignored (OpenID Connect Core §3.1.2.1).
-    static func scopes(_ text: String?) throws(OAuthError) -> [String] {
+    /// The scopes of a request that mean something at some audiences, each once; others are ignored (OpenID Connect Core §3.1.2.1).
+    func scopes(_ text: String?, at audiences: [String]) throws(OAuthError) -> [String] {
         let words = (text ?? "").split(separator: " ").map(String.init)
-        guard words.count <= self.maxScopes else {
-            throw OAuthError(.invalidScope, "'scope' has over \(self.maxScopes) words")
+        guard words.count <= Issuer.maxScopes else {
+            throw OAuthError(.invalidScope, "'scope' has over \(Issuer.maxScopes) words")
         }
+        let known = Issuer.scopes + audiences.flatMap { self.appScopes[$0] ?? [] }
         var found: [String] = []
-        for word in words where Issuer.scopes.contains(word) && !found.contains(word) { found.append(word) }
+        for word in words where known.contains(word) && !found.contains(word) { found.append(word) }
         return found
     }
 

@@ -11,6 +11,8 @@ internal import GateProviders
 package struct DPoPProof: Sendable, Hashable {
     /// The algorithms of proofs.
     package static let algorithms = ["ES256", "EdDSA"]
+    /// The same as a parameter of a challenge, RFC 9449 §5.1.
+    package static let algorithmList = "algs=\"\(algorithms.joined(separator: " "))\""
     /// How old a proof may be.
     static let maxAge = Duration.seconds(60)
     /// How far the clock of a client may be ahead.

@@ -16,6 +16,8 @@ package struct Issuer: Sendable {
     let openClient: ClientSettings?
     /// The audiences of the apps that accept tokens, by the apps' names.
     package let audiences: [String: String]
+    /// The scopes of these apps, by their audiences.
+    let appScopes: [String: [String]]
     /// Seals codes and the claim by which the gateway finds the session of a token.
     package let sealer: Sealer
     /// The source of ids and codes.
@@ -26,6 +28,7 @@ package struct Issuer: Sendable {
         signer: TokenSigner,
         clients: [ClientSettings],
         audiences: [String: String],
+        appScopes: [String: [String]] = [:],
         open: OpenClients = OpenClients(),
         openClient: ClientSettings? = nil,
         sealer: Sealer,
@@ -34,6 +37,7 @@ package struct Issuer: Sendable {
         self.signer = signer
         self.clients = Dictionary(clients.map { ($0.id, $0) }) { first, _ in first }
         self.audiences = audiences
+        self.appScopes = appScopes
         self.open = open
         self.openClient = open.isOff ? nil : openClient
         self.sealer = sealer
@@ -43,7 +47,7 @@ package struct Issuer: Sendable {
     /// The URL of the issuer, `iss`.
     package var url: String { self.signer.issuer }
 
-    /// The scopes that mean something.
+    /// The scopes by which a client learns about the user.
     ///
     /// OpenID Connect Core §5.4 and §11.
     package static let scopes = ["openid", "profile", "email", "groups", "offline_access"]

@@ -91,7 +91,8 @@ extension Issuer {
     /// The client of the new token is named in it, as after a sign-in at the client; so it does not act for another one.
     private func exchange(ofIssuer text: String, in request: TokenRequest) throws(OAuthError) -> TokenExchange {
         let (target, isNamed) = try self.target(of: request, otherwise: self.audiences(of: request.client))
-        let scopes = try Issuer.scopes(request.form["scope"])
+        // No user is asked, so that such a token has no more scopes of apps than that of the issuer itself: none.
+        let scopes = try self.scopes(request.form["scope"], at: [])
         return TokenExchange(
             subject: .ofIssuer(text),
             requested: try Issuer.requestedType(in: request, for: target),

@@ -158,6 +158,7 @@ extension Issuer {
     /// RFC 8628 §3.1, RFC 8707 §2.
     package func deviceRequest(_ request: TokenRequest) throws(OAuthError) -> (scopes: [String], audiences: [String]) {
         let named = try self.namedAudiences(in: request.form, of: request.client)
-        return (try Issuer.scopes(request.form["scope"]), named.isEmpty ? self.audiences(of: request.client) : named)
+        let audiences = named.isEmpty ? self.audiences(of: request.client) : named
+        return (try self.scopes(request.form["scope"], at: audiences), audiences)
     }
 }

@@ -16,6 +16,8 @@ package enum Decision: Sendable, Hashable {
     case authenticationNeeded(at: RulePlace?)
     /// The user must use a passkey, since the rule there asks for one.
     case passkeyNeeded(at: RulePlace?)
+    /// The user must grant the client these scopes, since the rule there asks for one.
+    indirect case scopesNeeded([String], at: RulePlace?)
     /// The user is signed in and may not access the app.
     case denied(Denial)
 
@@ -39,7 +41,8 @@ extension Decision {
     package var place: RulePlace? {
         switch self {
         case .admitted(let place), .openToNetwork(let place), .authenticationNeeded(let place),
-            .passkeyNeeded(let place), .denied(.emailNotAuthoritative(let place)), .denied(.denyEntry(let place)),
+            .passkeyNeeded(let place), .scopesNeeded(_, let place), .denied(.emailNotAuthoritative(let place)),
+            .denied(.denyEntry(let place)),
             .denied(.unknown(_, let place)):
             place
         case .openToAll, .signInNeeded, .denied(.notAllowed), .denied(.ambiguousPath): nil
@@ -50,7 +53,7 @@ extension Decision {
     package var isAdmission: Bool {
         switch self {
         case .openToAll, .openToNetwork, .admitted: true
-        case .signInNeeded, .authenticationNeeded, .passkeyNeeded, .denied: false
+        case .signInNeeded, .authenticationNeeded, .passkeyNeeded, .scopesNeeded, .denied: false
         }
     }
 }
@@ -120,7 +123,7 @@ extension Route {
         }
         switch decision {
         case .signInNeeded, .authenticationNeeded: break
-        case .openToAll, .openToNetwork, .admitted, .passkeyNeeded, .denied: return decision
+        case .openToAll, .openToNetwork, .admitted, .passkeyNeeded, .scopesNeeded, .denied: return decision
         }
         guard let client = request.client else { return decision }
         return self.networkDecision(client, method: request.method, path.span, guardsSpellings: guardsSpellings)
@@ -174,7 +177,7 @@ extension Route {
                 entry.request.allSatisfy { condition in
                     switch condition {
                     // The time and the client are left aside: a preflight is not worth more.
-                    case .time, .network, .authenticated, .passkey: true
+                    case .time, .network, .authenticated, .passkey, .scope: true
                     // A preflight has no message; the request after it is decided by its own.
                     case .mcpMethod, .mcpTool: false
                     case .path, .method:

@@ -16,6 +16,8 @@ package struct RequestFacts: Sendable, Hashable {
     package var passkeyUsed: Instant?
     /// The message to an MCP server; nil if it is not known.
     package var message: MCPMessage?
+    /// What a client was granted by its access token; nil for the user's own session, which may do everything.
+    package var scopes: [String]?
 
     /// Facts about a request.
     package init(method: String, client: IPAddress?, time: Instant, authenticated: Instant?) {
@@ -44,6 +46,8 @@ package enum RequestCondition: Sendable, Hashable {
     case mcpMethod([String])
     /// The message calls one of these tools.
     case mcpTool([String])
+    /// The access token has one of these scopes, or there is the user's own session.
+    case scope([String])
 
     /// Whether a request meets the condition.
     func match(_ request: RequestFacts, _ path: Span<UInt8>, as spelling: PathPattern.Spelling) -> MatchResult {
@@ -73,6 +77,9 @@ package enum RequestCondition: Sendable, Hashable {
             guard let message = request.message else { return .unknown(.message) }
             guard let tool = message.tool else { return .no }
             return MatchResult(tools.contains { isIdentical($0, tool) })
+        case .scope(let names):
+            guard let scopes = request.scopes else { return .yes }
+            return MatchResult(names.contains { name in scopes.contains { isIdentical($0, name) } })
         }
     }
 }

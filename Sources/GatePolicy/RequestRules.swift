@@ -29,6 +29,8 @@ package struct RequestRules: Sendable, Hashable {
     private let needsAuthentication: Bool
     /// Whether a condition asks for a passkey.
     private let needsPasskey: Bool
+    /// The scopes that conditions ask for, each once.
+    package let scopes: [String]
 
     /// The rules of a route for a user of a provider that it accepts.
     init(of route: Route, for profile: Profile) {
@@ -40,6 +42,7 @@ package struct RequestRules: Sendable, Hashable {
         self.denied = denied
         let conditions = (denied + (self.allowed ?? [])).flatMap(\.condition.requestConditions)
         var (client, path, capitals, authentication, passkey, message) = (false, false, false, false, false, false)
+        var scopes: [String] = []
         for condition in conditions {
             switch condition {
             case .network: client = true
@@ -49,11 +52,13 @@ package struct RequestRules: Sendable, Hashable {
             case .authenticated: authentication = true
             case .passkey: passkey = true
             case .mcpMethod, .mcpTool: message = true
+            case .scope(let names): scopes += names.filter { !scopes.contains($0) }
             case .method, .time: break
             }
         }
         (self.needsClient, self.needsPath, self.hasCapitals) = (client, path, capitals)
         (self.needsAuthentication, self.needsPasskey, self.needsMessage) = (authentication, passkey, message)
+        self.scopes = scopes
     }
 
     /// What is left of entries: those that cannot match are dropped, and those after one that decides in any case.
@@ -113,17 +118,28 @@ extension RequestRules {
         return isSame ? decision : .denied(.ambiguousPath)
     }
 
-    /// The decision, which is to use a passkey or to authenticate again where that would admit the user.
+    /// The decision, which is to use a passkey, to authenticate again or to grant the client more where that would admit the user.
     ///
-    /// Where both are needed, the sign-in comes first: it begins a session, in which the passkey then counts.
+    /// Where several are needed, the sign-in comes first: it begins a session, in which the passkey then counts. The client asks for more
+    /// at the end.
     private func renewable(
         for request: RequestFacts,
         _ path: Span<UInt8>,
         as spelling: PathPattern.Spelling
     ) -> Decision {
         let decision = self.decided(for: request, path, as: spelling)
-        guard self.needsAuthentication || self.needsPasskey, case .denied = decision else { return decision }
+        guard self.needsAuthentication || self.needsPasskey || request.scopes != nil, case .denied = decision else {
+            return decision
+        }
         var renewed = request
+        renewed.scopes = nil
+        if let scopes = request.scopes, !self.scopes.isEmpty {
+            let later = self.decided(for: renewed, path, as: spelling)
+            if later.isAdmission {
+                let missing = self.missing(scopes, for: request, path, as: spelling)
+                return .scopesNeeded(missing, at: decision.place ?? later.place)
+            }
+        }
         if self.needsPasskey {
             renewed.passkeyUsed = request.time
             let later = self.decided(for: renewed, path, as: spelling)
@@ -136,6 +152,22 @@ extension RequestRules {
             if later.isAdmission { return .authenticationNeeded(at: decision.place ?? later.place) }
         }
         return decision
+    }
+
+    /// The scopes that a request lacks which all scopes of the rules would admit: one if that is enough.
+    private func missing(
+        _ granted: [String],
+        for request: RequestFacts,
+        _ path: Span<UInt8>,
+        as spelling: PathPattern.Spelling
+    ) -> [String] {
+        let missing = self.scopes.filter { name in !granted.contains { isIdentical($0, name) } }
+        let one = missing.first { name in
+            var wider = request
+            wider.scopes = granted + [name]
+            return self.decided(for: wider, path, as: spelling).isAdmission
+        }
+        return one.map { [$0] } ?? missing
     }
 
     private func decided(for request: RequestFacts, _ path: Span<UInt8>, as spelling: PathPattern.Spelling) -> Decision

@@ -14,8 +14,12 @@ package struct Route: Sendable, Hashable {
     package var providers: Set<String>
     /// The names of the issuers whose tokens are accepted instead of a session.
     package var issuers: Set<String> = []
+    /// The names of the issuers whose tokens clients exchange for access tokens that are accepted; their own tokens are not.
+    package var exchangedIssuers: Set<String> = []
     /// The names of the service tokens that are accepted instead of a session.
     package var serviceTokens: Set<String> = []
+    /// What access tokens may permit in the app beside what needs no scope.
+    package var scopes: [AppScope] = []
     /// Which users may access the app.
     package var access: AccessRule
     /// Which users are denied, regardless of ``access``.
@@ -40,6 +44,21 @@ package struct Route: Sendable, Hashable {
     package var audience: String { self.path == "/" ? self.origins.name : "\(self.origins.name)\(self.path)" }
 }
 
+/// Something that users permit a client in an app.
+///
+/// RFC 6749 §3.3.
+package struct AppScope: Sendable, Hashable {
+    /// The name, as requests and tokens have it.
+    package let name: String
+    /// What it permits, for users.
+    package let text: String
+
+    /// A scope of an app.
+    package init(name: String, text: String) {
+        (self.name, self.text) = (name, text)
+    }
+}
+
 /// Which of a user's groups an app receives.
 package enum GroupShare: String, Sendable, Hashable, CaseIterable {
     /// All of them.
@@ -51,7 +70,8 @@ package enum GroupShare: String, Sendable, Hashable, CaseIterable {
 extension Route {
     /// Whether a user comes from where the app accepts users: a provider, an issuer, or a service token of its own.
     package func accepts(_ profile: Profile) -> Bool {
-        if self.providers.contains(profile.provider) || self.issuers.contains(profile.provider) { return true }
+        let sources = [self.providers, self.issuers, self.exchangedIssuers]
+        for index in sources.indices where sources[index].contains(profile.provider) { return true }
         guard isIdentical(profile.provider, Profile.serviceTokenProvider) else { return false }
         return self.serviceTokens.contains(profile.subject)
     }

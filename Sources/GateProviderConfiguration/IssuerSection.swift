@@ -50,6 +50,9 @@ extension IssuerDraft {
     /// The issuer as written, or that of the type.
     package var issuer: String? { self.provider.issuer ?? self.type?.issuer }
 
+    /// Whether it describes its tokens, RFC 7662.
+    package var describesTokens: Bool { self.type == .introspection }
+
     /// The settings of a complete issuer, or nil if a required part is missing.
     package func settings(id: String) -> IssuerSettings? {
         guard let type = self.type, let issuer = self.issuer else { return nil }

@@ -29,7 +29,8 @@ package final class NetworkLimiter: Sendable {
             $0.take(ClientNetwork(of: client), perMinute: limits.perMinute, at: now)
         }
         guard wait == nil else {
-            throw Failure(.signInTooOften, "over \(limits.perMinute) \(self.what) a minute from one address")
+            let detail = "over \(limits.perMinute) \(self.what) a minute from one address"
+            throw Failure(.signInTooOften, detail, retryAfter: wait)
         }
     }
 }

@@ -102,7 +102,10 @@ package final class SignInLimiter: Sendable {
     /// Takes one off the count.
     package func release() { self.inside.subtract(1, ordering: .relaxed) }
 
-    private func refuseIfClosed() throws(Failure) {
+    /// Refuses every sign-in while memory or descriptors are short.
+    ///
+    /// - Throws: `signin.overloaded`.
+    package func refuseIfClosed() throws(Failure) {
         guard !self.isClosed.load(ordering: .relaxed) else {
             throw Failure(.signInOverloaded, "no new sign-ins while memory or descriptors are short")
         }

@@ -169,9 +169,10 @@ extension SessionManager {
         gatewayHost: String,
         now: Instant
     ) async throws(Failure) -> ClientSession? {
-        // A sign-in that began with a token of an issuer has no other session.
+        // A sign-in that began with a token of an issuer has no session at the host of the gateway, but that of its first client.
         let origin = subject.session.origin ?? subject.ticket
-        let originHost = subject.session.origin == nil ? subject.session.host : gatewayHost
+        let first = try await self.store.record(for: origin.storeKey).flatMap { self.open($0, with: origin) }
+        let originHost = first.flatMap { $0.ends == nil ? nil : $0.host } ?? gatewayHost
         let grant = ClientGrant(
             client: client,
             scopes: subject.grant.scopes,

@@ -34,6 +34,14 @@ extension RuntimeConfiguration {
         self.routes.first { isIdentical($0.route.audience, audience) }
     }
 
+    /// What a client may do for a user, in words for the user: the apps, and what each scope permits in them.
+    package func permissions(of audiences: [String], _ scopes: [String]) -> [String] {
+        audiences.compactMap { self.route(withAudience: $0) }.flatMap { route in
+            let granted = route.route.scopes.filter { scopes.contains($0.name) }
+            return [route.title] + granted.map { "\(route.title): \($0.text)" }
+        }
+    }
+
     /// Whether an app with one of these audiences asks the user of a session for a passkey, at its front page.
     package func needsPasskey(_ session: Session, for audiences: [String], _ address: IPAddress?, now: Instant) -> Bool
     {

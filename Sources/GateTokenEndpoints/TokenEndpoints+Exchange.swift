@@ -95,19 +95,30 @@ extension TokenEndpoints {
         _ own: EndpointRequest
     ) async throws -> Response {
         let (runtime, client) = (self.runtime, request.client)
-        let limits = runtime.limits.signIns
-        do throws(Failure) {
-            try runtime.exchanges.admit(own.client, within: limits)
-            try runtime.signIns.acquire(within: limits)
-        } catch {
-            let incident = runtime.rendering.logged(error)
-            let help = "try again in a minute; incident \(incident)"
-            throw OAuthError(.temporarilyUnavailable, "too many exchanges: \(help)")
+        guard let issuer = runtime.issuer(of: text, exchangedBy: client) else {
+            let help = "nor of one in 'exchange_issuers' of the client"
+            throw OAuthError(
+                .invalidRequest,
+                "'subject_token' is expired, or not an access token of this gateway, \(help)"
+            )
         }
+        let limits = runtime.limits.signIns
+        try runtime.signIns.refuseIfClosed()
+        // The services of the operator exchange for many others from one address.
+        if client.kind != .confidential { try runtime.exchanges.admit(own.client, within: limits) }
+        try runtime.signIns.acquire(within: limits)
         defer { runtime.signIns.release() }
-        let (profile, expires) = try await self.user(ofToken: text, at: client)
-        try self.check(profile, at: client, own)
-        let left = expires?.since(own.now) ?? client.accessTokenLifetime
+        let (profile, end): (Profile, Instant?)
+        do throws(Failure) {
+            (profile, end) = try await runtime.user(ofToken: text, by: issuer)
+        } catch {
+            guard error.reason == .tokenRejected else { throw error }
+            return self.rejected("'subject_token' is not a valid token of its issuer", because: error)
+        }
+        if let failure = self.failure(of: profile, at: client, own) {
+            return self.rejected("the rules of the client do not admit the user of 'subject_token'", because: failure)
+        }
+        let left = end?.since(own.now) ?? client.accessTokenLifetime
         let lifetime = min(client.accessTokenLifetime, client.lifetime ?? left, left)
         func grant(for audiences: [String]) -> ClientGrant {
             ClientGrant(
@@ -132,51 +143,34 @@ extension TokenEndpoints {
                 throw TokenEndpoints.notPermitted
             }
             session = try await runtime.sessions.issue(grant(for: audiences), to: profile, now: own.now)
+            runtime.metrics.began(with: profile.provider, byTransfer: false)
             response = try self.accessToken(exchange, for: audiences, of: session, request, lifetime, own)
         }
         runtime.log.grantBegan(client.id, of: profile, session: session.session.id)
         return response
     }
 
-    /// The user of a token of an issuer.
-    private func user(
-        ofToken text: String,
-        at client: ClientSettings
-    ) async throws -> (profile: Profile, expires: Instant?) {
-        do throws(Failure) {
-            if let user = try await self.runtime.user(ofToken: text, exchangedBy: client) { return user }
-        } catch {
-            let incident = self.runtime.rendering.logged(error)
-            guard error.reason == .tokenRejected else {
-                let reason = "the issuer of 'subject_token' is unavailable"
-                throw OAuthError(.temporarilyUnavailable, "\(reason); incident \(incident)")
-            }
-            throw OAuthError(.invalidRequest, "'subject_token' is rejected; incident \(incident)")
-        }
-        let issuers = "nor one of an issuer in 'exchange_issuers' of the client"
-        throw OAuthError(.invalidRequest, "'subject_token' is expired, or no access token of this gateway, \(issuers)")
+    /// An error whose reason is in the log only.
+    private func rejected(_ detail: String, because failure: Failure) -> Response {
+        self.response(to: OAuthError(.invalidRequest, detail), because: failure)
     }
 
-    /// Checks that the rules of the client admit the user of a token of an issuer, which proves neither when the user authenticated nor a
-    /// passkey.
-    private func check(_ profile: Profile, at client: ClientSettings, _ own: EndpointRequest) throws {
+    /// Why the rules of the client do not admit the user of a token of an issuer, which proves neither when the user authenticated nor a
+    /// passkey; nil if they do.
+    private func failure(of profile: Profile, at client: ClientSettings, _ own: EndpointRequest) -> Failure? {
         let decision = self.runtime.decision(
             about: Session.machine(profile, id: "", family: "", now: own.now),
             at: client,
             from: own.client,
             now: own.now
         )
-        let failure: Failure
         switch decision {
-        case .admitted: return
-        case .denied(let denial): failure = denial.failure(of: profile, app: client.id)
-        case .signInNeeded, .authenticationNeeded, .passkeyNeeded:
+        case .admitted: return nil
+        case .denied(let denial): return denial.failure(of: profile, app: client.id)
+        case .signInNeeded, .authenticationNeeded, .passkeyNeeded, .openToAll, .openToNetwork, .scopesNeeded:
             let help = "a rule needs a later authentication or a passkey, which no token of an issuer proves"
-            failure = Failure(.policyRefused, "\(profile.user) is not admitted by \(client.id): \(help)")
-        case .openToAll, .openToNetwork: throw OAuthError(.serverError, "the client has public rules")
+            return Failure(.policyRefused, "\(profile.user) is not admitted by \(client.id): \(help)")
         }
-        let incident = self.runtime.rendering.logged(failure)
-        throw OAuthError(.invalidRequest, "the rules of the client do not admit the user; incident \(incident)")
     }
 
     private static var notPermitted: OAuthError {

@@ -47,13 +47,14 @@ package struct TokenEndpoints: Sendable {
             default:
                 var asked = TokenRequest(client: client, form: form)
                 asked.keyThumbprint = try self.keyThumbprint(for: client, request)
-                return counted("ok", try await self.tokens(asked, request))
+                let response = try await self.tokens(asked, request)
+                return counted(response.head.status.code == 200 ? "ok" : "invalid_request", response)
             }
         } catch let error as OAuthError {
             return counted(error.code.rawValue, self.response(to: error, usesBasic: request.authorization != nil))
         } catch let failure as Failure {
-            let isBusy = failure.kind == .overloaded
-            let error = OAuthError(isBusy ? .temporarilyUnavailable : .serverError, "see the log of the gateway")
+            let passes = [.overloaded, .tooMany, .providerFailed].contains(failure.kind)
+            let error = OAuthError(passes ? .temporarilyUnavailable : .serverError, "see the log of the gateway")
             return counted(error.code.rawValue, self.response(to: error, because: failure))
         } catch {
             return counted("server_error", self.response(to: OAuthError(.serverError, "unknown")))
@@ -72,7 +73,10 @@ package struct TokenEndpoints: Sendable {
         if error.status == 401, usesBasic {
             response.head.headerFields[.wwwAuthenticate] = "Basic realm=\"gatehouse\""
         }
-        if error.status == 503 { response.head.headerFields[.retryAfter] = "2" }
+        if error.status == 503 {
+            let seconds = failure.retryAfter.map { max(1, $0.components.seconds) } ?? 2
+            response.head.headerFields[.retryAfter] = "\(seconds)"
+        }
         response.rejection = Response.Rejection(failure.reason, incident: incident)
         return response
     }
@@ -233,7 +237,8 @@ extension TokenEndpoints {
             throw OAuthError(.invalidGrant, "the user has to sign in again for this client")
         case .passkeyNeeded:
             throw OAuthError(.invalidGrant, "the user has to use a passkey in the browser, and sign in again here")
-        case .openToAll, .openToNetwork: throw OAuthError(.serverError, "the client has public rules")
+        case .openToAll, .openToNetwork, .scopesNeeded:
+            throw OAuthError(.serverError, "the rules of the client are those of an app")
         }
     }
 
@@ -411,7 +416,7 @@ extension TokenEndpoints {
         var response = self.response(to: error)
         if case .invalidDPoPProof = error.code { response.head.status = .unauthorized }
         let scheme =
-            usesDPoP ? "DPoP algs=\"\(DPoPProof.algorithms.joined(separator: " "))\"" : "Bearer realm=\"gatehouse\""
+            usesDPoP ? "DPoP \(DPoPProof.algorithmList)" : "Bearer realm=\"gatehouse\""
         let text = "\(scheme), error=\"\(error.code.rawValue)\", error_description=\"\(error.detail)\""
         response.head.headerFields[.wwwAuthenticate] = text
         return response

@@ -61,6 +61,14 @@ struct ExplainPolicy: ParsableCommand {
     @Option(help: ArgumentHelp("The tool that the message calls.", valueName: "tool"))
     var mcpTool: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "What the access token of a client permits, separated by spaces. (default: no token, but the user's own session)",
+            valueName: "scopes"
+        )
+    )
+    var scope: String?
+
     @OptionGroup var gateway: OperationsOption
 
     @Flag(help: "Print JSON.")
@@ -86,6 +94,7 @@ struct ExplainPolicy: ParsableCommand {
         question.authenticated = self.authenticated?.instant
         question.passkeyUsed = self.passkey?.instant
         (question.mcpMethod, question.mcpTool) = (self.mcpMethod, self.mcpTool)
+        question.scopes = self.scope.map { $0.split(separator: " ").map(String.init) }
         try reportingFailure { () throws(Failure) in
             let response = try question.response(of: configuration)
             var files: [String: [Substring]] = [:]

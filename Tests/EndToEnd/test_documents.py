@@ -176,7 +176,7 @@ def test_the_commands_of_the_documents_run(name, tmp_path, provider_server, app)
 
 
 def test_the_cases_of_the_page_about_rules_pass(tmp_path):
-    rules, cases = blocks("docs/policy.md", "yaml")
+    rules, *_, cases = blocks("docs/policy.md", "yaml")
     (tmp_path / "providers.yaml").write_text(rules)
     (tmp_path / "cases.yaml").write_text(cases)
     environment = {name: "a secret of at least 32 bytes in all" for name in re.findall(r"\$\{env:(\w+)\}", rules)}

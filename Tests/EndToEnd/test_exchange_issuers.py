@@ -40,7 +40,8 @@ def configured(folder, provider_server, app, issuer):
     token = {"upstream": app.address, "accept": ["session", "token"], "allow": "signed_in"}
     apps = {
         "wiki": {"path": "/", "machines": {"issuers": ["ci", "legacy"]}, **token},
-        "ledger": {"host": "ledger.localhost", "machines": {"issuers": ["ci"]}, **token, "deny": [{"group": "interns"}]},
+        # Its users have to exchange their tokens before.
+        "ledger": {"host": "ledger.localhost", "machines": {"exchanged": ["ci"]}, **token, "deny": [{"group": "interns"}]},
         # Its users are those of the provider: no token of an issuer gets in, by whatever way.
         "staff": {"host": "staff.localhost", **token},
     }
@@ -50,6 +51,7 @@ def configured(folder, provider_server, app, issuer):
     clients = {
         "runner": {"type": "native", **common, "providers": [], "token_audiences": [CLOUD]},
         "service": {"type": "confidential", "secret": SECRET, **common},
+        "third": {"type": "confidential", "secret": SECRET, **common},
         "bound": {"type": "native", "dpop": True, **common},
         "strict": {"type": "native", **common, "allow": [{"user": "ci:repo:acme/other"}]},
         "fresh": {"type": "native", **common, "allow": [{"provider": "ci", "authenticated": "within 5m"}]},
@@ -85,7 +87,7 @@ def gateway(tmp_path_factory, provider_server, app, issuer):
 
 
 def client(gateway, name="runner"):
-    return Client(gateway, name, "unused:", SECRET if name in ("service", "own") else None)
+    return Client(gateway, name, "unused:", SECRET if name in ("service", "third", "own") else None)
 
 
 def exchange(client, subject, kind=JWT, fields=(), **more):
@@ -104,9 +106,10 @@ def received(app, response):
 
 
 def reason(gateway, response):
-    """The line about the incident that the description names."""
-    incident = response.json["error_description"].split("incident ")[1]
+    """The line about the incident."""
+    incident = response.json["incident"]
     eventually(lambda: incident in gateway.log, "the incident is in the log")
+    assert gateway.log.count(incident) == 1
     return next(line for line in gateway.log.splitlines() if incident in line)
 
 
@@ -287,6 +290,53 @@ def test_a_service_that_receives_the_token_acts_for_its_user(gateway, issuer, ap
     assert error(exchange(client(gateway, "own"), again, ACCESS, audience="wiki")) == (400, "invalid_grant")
 
 
+def test_a_chain_of_three_clients_ends_with_the_first(gateway, issuer):
+    found = client(gateway)
+    first = exchange(found, issuer.token(), audience="wiki").json["access_token"]
+    second = exchange(client(gateway, "service"), first, ACCESS, audience="wiki").json["access_token"]
+    third = exchange(client(gateway, "third"), second, ACCESS, audience="ledger").json["access_token"]
+    assert claims(third)["act"] == {"sub": "third", "act": {"sub": "service"}}
+    ledger = f"ledger.localhost:{gateway.port}"
+    assert found.call(third, host=ledger).status == 200
+    assert found.revoke(first).status == 200
+    assert found.call(third, host=ledger).status == 401
+
+
+def test_an_app_may_take_exchanged_tokens_only(gateway, issuer):
+    """So what the client demands, such as a bound key, holds for all users of the issuer."""
+    found, raw = client(gateway), issuer.token()
+    ledger = f"ledger.localhost:{gateway.port}"
+    assert found.call(raw).status == 200
+    assert found.call(raw, host=ledger).status == 401
+    assert found.call(exchange(found, raw, audience="ledger").json["access_token"], host=ledger).status == 200
+
+
+def test_an_expired_token_is_not_exchanged_within_the_leeway_of_clocks(tmp_path, provider_server, app, issuer):
+    gateway = configured(tmp_path, provider_server, app, issuer)
+    gateway.configuration["issuers"]["ci"]["clock_leeway"] = "5m"
+    with gateway:
+        response = exchange(client(gateway), issuer.token(exp=now() - 100), audience="wiki")
+        assert error(response) == (400, "invalid_request") and "which is over" in reason(gateway, response)
+        members = exchange(client(gateway), issuer.token(exp=now() + 100), audience="wiki").json
+        assert 95 <= members["expires_in"] <= 100
+
+
+@pytest.mark.parametrize("text", ["gth_" + "a" * 43, "ghr_" + "a" * 43])
+def test_a_secret_of_the_gateway_is_not_sent_to_an_issuer(gateway, issuer, text):
+    before = len(issuer.calls)
+    assert error(exchange(client(gateway), text, ACCESS)) == (400, "invalid_request")
+    assert len(issuer.calls) == before
+
+
+def test_a_machine_gets_no_scope_of_an_app(tmp_path, provider_server, app, issuer):
+    gateway = configured(tmp_path, provider_server, app, issuer)
+    gateway.configuration["apps"]["wiki"] |= {"scopes": {"write": "Change pages"}, "deny": [{"method": "POST", "not": {"scope": "write"}}]}
+    with gateway:
+        members = exchange(client(gateway), issuer.token(), audience="wiki", scope="openid write").json
+        assert members["scope"] == "openid"
+        assert client(gateway).call(members["access_token"], method="POST").status == 403
+
+
 def test_a_token_for_a_cloud_is_not_a_session_at_the_gateway(gateway, issuer):
     found = client(gateway)
     response = exchange(found, issuer.token(sub="repo:acme/cloud"), audience=CLOUD, requested_token_type=ID)
@@ -300,11 +350,14 @@ def test_exchanges_of_one_network_are_bounded(tmp_path, provider_server, app, is
     gateway = configured(tmp_path, provider_server, app, issuer)
     gateway.configuration["gateway"]["limits"] = {"sign_ins_per_minute": 10}
     with gateway:
-        found = client(gateway)
-        statuses = [exchange(found, "a.b.c").status for _ in range(11)]
-        assert statuses == [400] * 10 + [503]
+        found, forged = client(gateway), issuer.token(Key("e1", "ES256"))
+        # What is not a token of an issuer costs nothing.
+        assert [exchange(found, "a b").status for _ in range(11)] == [400] * 11
+        assert [exchange(found, forged).status for _ in range(11)] == [400] * 10 + [503]
         response = exchange(found, issuer.token())
-        assert error(response) == (503, "temporarily_unavailable") and "signin.too_often" in reason(gateway, response)
+        assert error(response) == (503, "temporarily_unavailable") and 1 <= int(response.get("retry-after")) <= 60
+        assert "signin.too_often" in reason(gateway, response)
+        assert exchange(client(gateway, "service"), issuer.token()).status == 200, "a client with a secret is not among them"
 
 
 def test_verifications_are_counted_and_the_grant_is_logged(gateway, issuer):

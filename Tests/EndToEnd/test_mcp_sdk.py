@@ -53,6 +53,10 @@ def gateway(tmp_path_factory, servers):
         apps = {
             "notes": {**common, "path": "/notes", "upstream": servers[0], "deny": [{"mcp_tool": "delete_note"}]},
             "files": {**common, "path": "/files", "upstream": servers[1]},
+            "drafts": {
+                **common, "path": "/drafts", "upstream": servers[0], "scopes": {"drafts.delete": "Delete drafts"},
+                "deny": [{"mcp_tool": "delete_note", "not": {"scope": "drafts.delete"}}],
+            },
         }
         settings = {"client_registration": {"dynamic": True}}
         gateway = Gateway(folder / "gateway", providers, apps, host="localhost", port=port, gateway=settings)
@@ -130,6 +134,27 @@ def test_a_denied_tool_is_denied_and_the_session_goes_on(assistant, mode):
     failure, after = assistant.run(work, mode)
     assert failure.error.code == -32043 and failure.error.data["error"] == "policy.denied"
     assert failure.error.data["incident"] and after == "found bread"
+
+
+def test_the_client_asks_for_a_scope_when_a_tool_needs_it(gateway, browser):
+    """Step-up by `insufficient_scope`: the user consents once more, and the call goes on by itself."""
+    assistant = Assistant(f"{gateway.origin}/drafts/mcp", browser, signs_in(browser))
+
+    async def work(client):
+        await client.call_tool("search", {"text": "milk"})
+        before = assistant.storage.tokens.scope
+        deleted = await client.call_tool("delete_note", {"name": "x"})
+        return before, deleted.content[0].text
+
+    before, deleted = assistant.run(work)
+    assert "drafts.delete" not in before and deleted == "deleted x"
+    assert "drafts.delete" in assistant.storage.tokens.scope.split()
+    assert set(before.split()) <= set(assistant.storage.tokens.scope.split())
+    # The first consent is asked for after the sign-in, the second at once.
+    first, second = browser.asked[0], assistant.pages[1].text
+    assert "<li>drafts</li>" in first and "Delete drafts" not in first
+    assert "<li>drafts: Delete drafts</li>" in second and len(assistant.pages) == 2
+    assert [status for method, _, status in assistant.exchanges if method == "POST" and status == 403] == [403]
 
 
 def test_a_token_for_one_server_is_refused_at_the_other(gateway, assistant):

@@ -15,6 +15,7 @@ import pytest
 
 from support.browser import Browser
 from support.gateway import Gateway, oidc
+from support.oauth_client import Client
 from support.processes import eventually
 from support.raw import Wire, request
 from support.upstream import Upstream
@@ -111,6 +112,33 @@ def test_a_session_expires(column, seconds, own_gateway):
         assert database.execute(f"UPDATE session SET {column} = {column} - {seconds}").rowcount == 1
     own_gateway.start()
     assert status(own_gateway, browser.ticket()) == 401
+
+
+def test_the_idle_time_out_of_an_app_holds_for_access_tokens_too(own_gateway):
+    """A client that refreshes would keep a user in the app for as long as sessions last."""
+    token = {"allow": "signed_in", "accept": ["session", "token"]}
+    own_gateway.configuration["apps"]["brief"] = {**own_gateway.configuration["apps"]["echo"], **token, "path": "/brief", "idle_timeout": "15m"}
+    own_gateway.configuration["apps"]["echo"] |= token
+    uri = "com.example.notes:/signed-in"
+    own_gateway.configuration["clients"] = {
+        "notes": {"type": "native", "redirect_uris": [uri], "allow": "signed_in", "audiences": ["echo", "brief"], "access_token_lifetime": "1h"}
+    }
+    own_gateway.start()
+    browser = Browser(own_gateway)
+    assert browser.sign_in("mock", "/x").status == 200
+    client = Client(own_gateway, "notes", uri)
+    found = client.sign_in(browser)
+    assert client.call(found["access_token"], "/brief/x").status == client.call(found["access_token"]).status == 200
+    own_gateway.stop()
+    with sqlite3.connect(next((own_gateway.folder / "state").glob("*.db"))) as database:
+        assert database.execute("UPDATE session SET seen = seen - 960").rowcount == 2
+    own_gateway.start()
+    for token in (found["access_token"], client.refresh(found["refresh_token"]).json["access_token"]):
+        response = client.call(token, "/brief/x")
+        assert response.status == 401 and 'error="invalid_token"' in response.get("www-authenticate")
+        assert client.call(token).status == 200
+    again = client.sign_in(browser, prompt="login")
+    assert client.call(again["access_token"], "/brief/x").status == 200
 
 
 def test_sessions_in_memory_end_with_the_program(own_gateway):

@@ -430,9 +430,12 @@ import Testing
               ci: { \(issuer) }
               mirror: { \(issuer) }
               build: { type: jwt, audience: [gate], issuer: https://build.example.com }
+              old: { type: introspection, audience: [gate], issuer: https://old.example.com, introspection_endpoint: https://old.example.com/i, client_id: g, client_secret: "${env:GATE_SECRET}" }
+              older: { type: introspection, audience: [gate], issuer: https://older.example.com, introspection_endpoint: https://older.example.com/i, client_id: g, client_secret: "${env:GATE_SECRET}" }
             apps:
               wiki: { host: wiki.example.com, \(app), machines: { issuers: [ci] } }
               ledger: { host: ledger.example.com, \(app) }
+              plain: { host: plain.example.com, upstream: http://127.0.0.1:1, allow: signed_in, machines: { issuers: [build] } }
             clients:
               notes: { type: native, \(keys) }
             """
@@ -461,11 +464,19 @@ import Testing
         ),
         (
             "\(exchanging), exchange_issuers: [build]",
-            "no app would accept what tokens of 'build' are exchanged for; add it to 'machines.issuers' of an app, and the app to 'audiences' of the client"
+            "no app would accept what tokens of 'build' are exchanged for; add it to 'machines.exchanged' of an app, and the app to 'audiences' of the client"
         ),
         (
             "grants: [token_exchange], audiences: [ledger], allow: signed_in, exchange_issuers: [ci]",
-            "no app would accept what tokens of 'ci' are exchanged for; add it to 'machines.issuers' of an app, and the app to 'audiences' of the client"
+            "no app would accept what tokens of 'ci' are exchanged for; add it to 'machines.exchanged' of an app, and the app to 'audiences' of the client"
+        ),
+        (
+            "\(exchanging), exchange_issuers: [old, older], token_audiences: [x]",
+            "'older' is the second issuer of type introspection, and a token does not show which of them to ask; make a client for each"
+        ),
+        (
+            "\(exchanging), exchange_issuers: [ci], token_audiences: [x], subject: email",
+            "'subject: email' gives a machine whose issuer reports the address of a user the user's credentials; make a client of its own for 'exchange_issuers'"
         ),
         (
             "\(exchanging), exchange_issuers: []",
@@ -480,6 +491,31 @@ import Testing
             "'providers' is empty, and only tokens of 'exchange_issuers' get the client tokens; write 'grants: [token_exchange]', or remove 'providers'"
         ),
     ]
+
+    @Test func `an issuer of a file is not the gateway itself, and an app exchanges only what it accepts as a token`() {
+        func messages(_ change: (String) -> String) -> [String] {
+            Fixture.messages(change(Self.issuerFile("\(Self.exchanging), exchange_issuers: [ci]")))
+        }
+        let own = messages {
+            $0.replacing("issuer: https://build.example.com", with: "issuer: https://gate.example.com")
+        }
+        #expect(
+            own == [
+                "'build' is this gateway itself, whose tokens end with the sign-in; an app accepts access tokens of the gateway by 'accept: [session, token]'"
+            ]
+        )
+        let plain = messages { $0.replacing("machines: { issuers: [build] }", with: "machines: { exchanged: [ci] }") }
+        #expect(
+            plain == [
+                "'exchanged' is about access tokens, which the app does not accept; write 'accept: [session, token]', or remove this"
+            ]
+        )
+        let twice = messages {
+            $0.replacing("machines: { issuers: [ci] }", with: "machines: { issuers: [ci], exchanged: [ci] }")
+        }
+        #expect(twice == ["'ci' is in the list already"])
+        #expect(messages { $0.replacing("machines: { issuers: [ci] }", with: "machines: { exchanged: [ci] }") } == [])
+    }
 
     @Test(arguments: issuerFindings)
     func `check names what is wrong with the issuers of a client`(keys: String, message: String) {

@@ -88,6 +88,53 @@ import Testing
         #expect(self.decision(other, "/") == .denied(.notAllowed))
     }
 
+    private func decision(_ route: Route, with scopes: [String]?) -> Decision {
+        var facts = self.facts()
+        facts.scopes = scopes
+        return route.decision(for: facts, path: [0x2F], profile: .ada)
+    }
+
+    @Test func `RFC 6749 §3.3: a scope limits a client and not the user's own session`() throws {
+        let allowing = try Route.to(.entries([.with { $0.request = [.scope(["write"])] }]))
+        var denying = try Route.to(.signedIn)
+        denying.denied = [.with { $0.nested = [.not(.with { $0.request = [.scope(["write"])] })] }]
+        for route in [allowing, denying] {
+            #expect(self.decision(route, with: nil).isAdmission)
+            #expect(self.decision(route, with: ["read", "write"]).isAdmission)
+            #expect(self.decision(route, with: ["read"]) == .scopesNeeded(["write"], at: RulePlace(line: 7)))
+            #expect(self.decision(route, with: ["Write"]) == .scopesNeeded(["write"], at: RulePlace(line: 7)))
+        }
+    }
+
+    @Test func `RFC 6750 §3.1: the client is asked for one scope if that is enough, else for all that the rules name`()
+        throws
+    {
+        let either = try Route.to(.entries([.with { $0.request = [.scope(["a", "b"])] }]))
+        #expect(self.decision(either, with: []) == .scopesNeeded(["a"], at: RulePlace(line: 7)))
+        let both = try Route.to(.entries([.with { $0.request = [.scope(["a"]), .scope(["b"])] }]))
+        #expect(self.decision(both, with: []) == .scopesNeeded(["a", "b"], at: RulePlace(line: 7)))
+        #expect(self.decision(both, with: ["b"]) == .scopesNeeded(["a"], at: RulePlace(line: 7)))
+    }
+
+    @Test func `no scope is asked for where it does not help`() throws {
+        let other = try Route.to(
+            .entries([
+                .with {
+                    $0.group = "board"
+                    $0.request = [.scope(["write"])]
+                }
+            ])
+        )
+        #expect(self.decision(other, with: []) == .denied(.notAllowed))
+        let method = try Route.to(.entries([.with { $0.request = [.scope(["write"]), .method(["POST"])] }]))
+        #expect(self.decision(method, with: []) == .denied(.notAllowed))
+    }
+
+    @Test func `where the user has to do something as well, that comes before the scope`() throws {
+        let route = try Route.to(.entries([.with { $0.request = [.scope(["write"]), .passkey(within: nil)] }]))
+        #expect(self.decision(route, with: []) == .passkeyNeeded(at: RulePlace(line: 7)))
+    }
+
     @Test func `the age to ask for is that of the rules for the path`() throws {
         let route = try Route.to(
             .entries([

@@ -51,6 +51,7 @@ private struct Generator {
         )
         facts.message = message
         facts.passkeyUsed = self.chance(2) ? nil : Instant(seconds: time.seconds - Int64(self.number(7200)))
+        facts.scopes = self.pick([nil, [], ["r"], ["r", "w"]])
         return (
             facts,
             self.pick(["/", "/a", "/a/b", "/admin", "/admin/x", "/admin/x/y"])
@@ -58,7 +59,7 @@ private struct Generator {
     }
 
     mutating func condition() -> RequestCondition {
-        switch self.number(8) {
+        switch self.number(9) {
         case 0: .network([CIDRRange("10.0.0.0/8")].compactMap(\.self))
         case 1: .method([self.pick(["GET", "POST"])])
         case 2: .path([PathPattern(self.pick(["/a", "/a/", "/admin/**", "/*/x", "/**/b"]))])
@@ -74,6 +75,7 @@ private struct Generator {
         case 4: .mcpMethod([self.pick(["ping", "initialize"])])
         case 5: .mcpTool([self.pick(["rm", "dd"])])
         case 6: .passkey(within: self.pick([nil, .seconds(3600)]))
+        case 7: .scope(self.pick([["r"], ["w"], ["w", "x"]]))
         default: .authenticated(within: .seconds(3600))
         }
     }
@@ -165,12 +167,18 @@ private struct Definition {
         return .denied(unproven.map { .emailNotAuthoritative(at: entries[$0].place) } ?? .notAllowed)
     }
 
-    /// The decision, with a passkey, a new authentication or both where that would admit the user.
+    /// The decision, with all scopes, a passkey, a new authentication or several of them where that would admit the user.
     func renewableDecision(of route: Route) -> Decision {
         let decision = self.decision(of: route)
         guard case .denied = decision else { return decision }
+        var renewed = self.request
+        renewed.scopes = nil
+        let wider = Definition(profile: self.profile, request: renewed, path: self.path)
+        if case .admitted(let place) = wider.decision(of: route) {
+            return .scopesNeeded([], at: decision.place ?? place)
+        }
         for (usesPasskey, authenticates) in [(true, false), (false, true), (true, true)] {
-            var renewed = self.request
+            var renewed = wider.request
             if usesPasskey { renewed.passkeyUsed = self.request.time }
             if authenticates { renewed.authenticated = self.request.time }
             let later = Definition(profile: self.profile, request: renewed, path: self.path).decision(of: route)
@@ -186,18 +194,29 @@ private struct Definition {
     @Test func `what is decided for a user and then for a request equals the definition`() throws {
         var generator = Generator(seed: 7)
         var kinds: [String: Int] = [:]
-        for _ in 0..<16_000 {
+        for _ in 0..<32_000 {
             let route = try generator.route()
             let profile = generator.profile()
             let (facts, path) = generator.request()
             let expected = Definition(profile: profile, request: facts, path: path).renewableDecision(of: route)
             let decision = route.decision(for: facts, path: Array(path.utf8), profile: profile, guardsSpellings: false)
-            try #require(decision == expected, "\(route) \(profile) \(facts) \(path)")
+            if case .scopesNeeded(let names, let place) = decision {
+                try #require(.scopesNeeded([], at: place) == expected, "\(route) \(profile) \(facts) \(path)")
+                var wider = facts
+                wider.scopes = (facts.scopes ?? []) + names
+                let enough = Definition(profile: profile, request: wider, path: path).decision(of: route)
+                try #require(enough.isAdmission && !names.isEmpty, "\(names) \(route) \(facts)")
+            } else {
+                try #require(decision == expected, "\(route) \(profile) \(facts) \(path)")
+            }
             kinds[String("\(decision)".prefix { $0 != "(" }), default: 0] += 1
             if case .depends = route.userDecision(for: profile) { kinds["depends", default: 0] += 1 }
         }
         // The generator reaches every kind of decision.
-        for kind in ["admitted", "denied", "signInNeeded", "authenticationNeeded", "passkeyNeeded", "depends"] {
+        let all = [
+            "admitted", "denied", "signInNeeded", "authenticationNeeded", "passkeyNeeded", "scopesNeeded", "depends",
+        ]
+        for kind in all {
             #expect(kinds[kind, default: 0] > 100, "\(kinds)")
         }
     }

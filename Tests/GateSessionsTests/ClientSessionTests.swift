@@ -192,10 +192,19 @@ import Testing
             try await manager.issue(to: "forum", for: ["a"], exchanging: session, gatewayHost: self.host, now: noon)
         }
         let other = try #require(try await exchanged())
+        let third = try await manager.issue(
+            to: "wiki",
+            for: ["a"],
+            exchanging: other,
+            gatewayHost: self.host,
+            now: noon
+        )
+        #expect(third?.session.profile == session.session.profile && third?.grant.ends == session.grant.ends)
         #expect(other.session.profile == session.session.profile && other.grant.ends == session.grant.ends)
         let end = try #require(session.grant.ends)
         #expect(try await manager.clientSession(other.ticket, of: "forum", now: end) == nil)
         try await manager.endClient(session.ticket)
+        #expect(try await manager.clientSession(try #require(third).ticket, of: "wiki", now: noon) == nil)
         #expect(try await manager.clientSession(other.ticket, of: "forum", now: noon) == nil)
         #expect(try await exchanged() == nil)
     }

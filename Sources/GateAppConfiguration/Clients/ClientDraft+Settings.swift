@@ -74,6 +74,7 @@ extension ClientDraft {
                 case .method: key = "method"
                 case .mcpMethod: key = "mcp_method"
                 case .mcpTool: key = "mcp_tool"
+                case .scope: key = "scope"
                 case .network, .time, .authenticated, .passkey: continue
                 }
                 guard let place = entry.place, let mark = reading.mark(of: place) else { continue }

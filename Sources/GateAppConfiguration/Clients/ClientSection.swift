@@ -36,6 +36,8 @@ package struct ClientDraft: Sendable {
     /// What tokens for others than apps may be for.
     package var tokenAudiences: [Located<String>]?
     var tokenSubject: ClientSettings.TokenSubject?
+    /// Whether tokens for others than apps have the email address as their subject.
+    package var usesEmailAsSubject: Bool { self.tokenSubject == .email }
     var backChannelLogoutURI: WebURL?
     var appleApps: [String]?
     var androidApps: [AndroidAppDraft]?
@@ -217,7 +219,7 @@ extension Mapping<ClientDraft> {
             \.exchangeIssuers,
             .list(of: Shape<String>.text.located, named: "a list of issuers"),
             .init(default: .words("none"), example: ["ci"]),
-            "The `issuers` whose tokens the client may exchange for tokens of the gateway, for apps that have them in `machines.issuers`. Needs "
+            "The `issuers` whose tokens the client may exchange for tokens of the gateway, for apps that have them in `machines.exchanged` or `machines.issuers`. Needs "
                 + "`token_exchange` in `grants`. See [clients.md](clients.md#tokens-of-issuers)."
         ),
         Key(

@@ -97,15 +97,27 @@ struct ClientCheck {
         let apps = (self.draft.apps ?? []).filter { app in
             (client.value.audiences ?? []).contains { $0.value == app.name }
         }
+        let describing = (self.draft.issuers ?? []).filter(\.value.describesTokens).map(\.name)
+        let asked = (client.value.exchangeIssuers ?? []).filter { describing.contains($0.value) }
+        if asked.count > 1 {
+            let reason = "is the second issuer of type introspection, and a token does not show which of them to ask"
+            reading.error("\(Scalar.quoted(asked[1].value)) \(reason); make a client for each", at: asked[1].mark)
+        }
+        if let first = client.value.exchangeIssuers?.first, client.value.usesEmailAsSubject {
+            let reason =
+                "'subject: email' gives a machine whose issuer reports the address of a user the user's credentials"
+            reading.warning("\(reason); make a client of its own for 'exchange_issuers'", at: first.mark)
+        }
         // One that the file does not have is reported with the rules.
         let known = Set((self.draft.issuers ?? []).map(\.name))
         for issuer in client.value.exchangeIssuers ?? [] where known.contains(issuer.value) {
             let isAccepted = apps.contains { app in
-                (app.value.machines?.value.issuers ?? []).contains { $0.value == issuer.value }
+                app.value.acceptsTokens
+                    && (app.value.machines?.value.allIssuers ?? []).contains { $0.value == issuer.value }
             }
             guard !isAccepted, (client.value.tokenAudiences ?? []).isEmpty else { continue }
             let shown = Scalar.quoted(issuer.value)
-            let help = "add it to 'machines.issuers' of an app, and the app to 'audiences' of the client"
+            let help = "add it to 'machines.exchanged' of an app, and the app to 'audiences' of the client"
             reading.error("no app would accept what tokens of \(shown) are exchanged for; \(help)", at: issuer.mark)
         }
     }

@@ -56,8 +56,17 @@ struct MachineCheck {
         let issuers = Dictionary((self.draft.issuers ?? []).map { ($0.name, $0.value.issuer ?? "") }) { first, _ in
             first
         }
+        let own = self.draft.gateway?.publicURL.map { "\($0.value)" }
+        for issuer in self.draft.issuers ?? [] {
+            guard let own, let url = issuer.value.issuer, [own, "\(own)/"].contains(url) else { continue }
+            let help = "an app accepts access tokens of the gateway by 'accept: [session, token]'"
+            reading.error(
+                "'\(issuer.name)' is this gateway itself, whose tokens end with the sign-in; \(help)",
+                at: issuer.mark
+            )
+        }
         let lists =
-            (self.draft.apps ?? []).map { ("an app", $0.value.machines?.value.issuers ?? []) }
+            (self.draft.apps ?? []).map { ("an app", $0.value.machines?.value.allIssuers ?? []) }
             + (self.draft.clients ?? []).map { ("a client", $0.value.exchangeIssuers ?? []) }
         for (owner, list) in lists {
             var names: [String: String] = [:]

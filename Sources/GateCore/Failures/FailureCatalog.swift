@@ -38,6 +38,7 @@ extension Failure {
         case policyEmailUnknown
         case policyGroupsUnknown
         case policyFactUnknown
+        case policyScope
         case policyAuthenticationStale
         case providerDenied
         case providerHostedDomain
@@ -630,6 +631,18 @@ extension Failure.Reason {
                     A rule asks for a role, a tenant, the network of the client, the time of the authentication or the \
                     message to an MCP server, and the gateway does not know it; the log names the fact. See \
                     [policy.md](policy.md#what-is-unknown) and [mcp.md](mcp.md#rules).
+                    """
+            )
+        case .policyScope:
+            Entry(
+                "policy.scope",
+                .forbidden,
+                .signIn,
+                page: .accessDenied,
+                documentation: """
+                    The access token lacks a scope that a rule of the app asks for, and with it the user would be admitted. \
+                    `WWW-Authenticate` has `error="insufficient_scope"` and the scopes to ask for at `/oauth2/authorize`. See \
+                    [policy.md](policy.md#scopes).
                     """
             )
         case .policyAuthenticationStale:

@@ -84,6 +84,7 @@ package struct PolicyCases: Sendable {
             question.method = one.draft.method ?? "GET"
             question.client = one.draft.client
             (question.mcpMethod, question.mcpTool) = (one.draft.mcpMethod, one.draft.mcpTool)
+            question.scopes = one.draft.scopes
             question.authenticated = one.draft.authenticated.map { question.time.advanced(by: .zero - $0) }
             question.passkeyUsed = one.draft.passkey.map { question.time.advanced(by: .zero - $0) }
             do throws(Failure) {
@@ -119,6 +120,7 @@ private struct CaseDraft: Sendable {
     var passkey: Duration?
     var mcpMethod: String?
     var mcpTool: String?
+    var scopes: [String]?
     var expect: PolicyWord?
     var rule: String?
 
@@ -243,6 +245,13 @@ extension Mapping<CaseDraft> {
             ),
             Key("mcp_method", \.mcpMethod, .text, .init(), "The method of the message to an MCP server."),
             Key("mcp_tool", \.mcpTool, .text, .init(), "The tool that the message calls."),
+            Key(
+                "scopes",
+                \.scopes,
+                .list(of: .text, named: "a list of scopes"),
+                .init(),
+                "What the access token of a client permits, `[]` for no scope; without it, the request has the user's own session."
+            ),
             Key("expect", \.expect, .oneOf("a decision"), .init(isRequired: true, example: "allowed"), "The decision."),
             Key("rule", \.rule, .text, .init(), "The line of the rule that decides, or its file and line."),
         ],

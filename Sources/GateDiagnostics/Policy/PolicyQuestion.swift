@@ -28,6 +28,8 @@ package struct PolicyQuestion: Sendable {
     package var mcpMethod: String?
     /// The tool that the message calls; nil for none.
     package var mcpTool: String?
+    /// What the access token of the request permits; nil for the user's own session.
+    package var scopes: [String]?
 
     /// A `GET` of an unknown client.
     package init(app: String, profile: Profile?, path: String, time: Instant) {
@@ -67,6 +69,7 @@ package struct PolicyQuestion: Sendable {
         )
         facts.message = self.message
         facts.passkeyUsed = self.passkeyUsed
+        facts.scopes = self.scopes
         let decision = app.route.decision(
             for: facts,
             path: path,

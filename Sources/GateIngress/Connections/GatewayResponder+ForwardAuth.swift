@@ -110,7 +110,7 @@ extension GatewayResponder {
         }
         switch verdict {
         case .needsSession, .needsVerification, .needsMessages: return false
-        case .refused, .endpoint, .respond, .wrongMethod, .signInNeeded, .forwarded: break
+        case .refused, .scopesNeeded, .endpoint, .respond, .wrongMethod, .signInNeeded, .forwarded: break
         }
         let failure = asked.failure(of: verdict)
         let route = RequestPath(runtime: self.runtime, loop: self.loop).route(of: request)
@@ -128,7 +128,7 @@ extension GatewayResponder {
         case .signInNeeded(let route, let step):
             guard asked.use == .status else { return false }
             self.respond(SignInRedirect(runtime: self.runtime).status(for: request, route: route, step: step))
-        case .refused, .wrongMethod, .needsSession, .needsVerification, .needsMessages:
+        case .refused, .scopesNeeded, .wrongMethod, .needsSession, .needsVerification, .needsMessages:
             return false
         }
         return true

@@ -39,8 +39,8 @@ extension GatewayResponder {
 }
 
 extension GatewayResponder {
-    /// Rejects a request.
-    func refuse(_ failure: Failure, _ request: RequestHead) {
+    /// Rejects a request; its access token should have all of the scopes.
+    func refuse(_ failure: Failure, _ request: RequestHead, scopes: [String] = []) {
         let clientKind = self.clientKind
         var context = PageContext()
         if clientKind.wantsPage {
@@ -53,8 +53,12 @@ extension GatewayResponder {
         }
         var response = self.runtime.rendering.response(to: failure, for: clientKind, context: context)
         if failure.reason == .tokenRejected { self.challenge(&response, request, isRejected: true) }
+        let route = RequestPath(runtime: self.runtime, loop: self.loop).route(of: request)
+        if let route, !scopes.isEmpty {
+            let challenge = self.runtime.challenge(on: route, scopes: scopes, to: request)
+            response.head.headerFields[.wwwAuthenticate] = challenge
+        }
         if failure.kind == .forbidden, request.method == .post {
-            let route = RequestPath(runtime: self.runtime, loop: self.loop).route(of: request)
             if route?.maxMCPBody != nil { response = response.asDenial(of: self.messages) }
         }
         self.respond(response)

@@ -146,6 +146,7 @@ extension GatewayResponder {
         case .respond where request.isExtendedConnect, .endpoint where request.isExtendedConnect:
             self.refuseWebSocket()
         case .refused(let failure): self.refuse(failure, request)
+        case .scopesNeeded(let scopes, let failure): self.refuse(failure, request, scopes: scopes)
         case .wrongMethod(let route): self.refuseMethod(of: request, on: route)
         case .respond(let status): self.respond(Response(status))
         case .signInNeeded(let route, let step):
@@ -448,7 +449,7 @@ extension GatewayResponder {
             self.record.decision = .rejected
         case .needsSession(_, let found), .needsVerification(_, _, let found), .needsMessages(let found): route = found
         case .endpoint, .respond: self.record.decision = .endpoint
-        case .refused(let failure):
+        case .refused(let failure), .scopesNeeded(_, let failure):
             route = RequestPath(runtime: self.runtime, loop: self.loop).route(of: request)
             self.record.decision = failure.kind == .forbidden ? .denied : .rejected
         }

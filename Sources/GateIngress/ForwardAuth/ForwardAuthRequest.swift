@@ -104,7 +104,7 @@ struct ForwardAuthRequest {
     /// Why the request may not pass; nil if it may, or if its session has to be looked up first.
     func failure(of verdict: Verdict) -> Failure? {
         switch verdict {
-        case .refused(let failure): return failure
+        case .refused(let failure), .scopesNeeded(_, let failure): return failure
         case .endpoint, .respond:
             return Failure(
                 .forwardAuthURL,

@@ -208,7 +208,7 @@ final class CachedSession {
         case .final(let decision):
             rule = decision.place
             switch decision {
-            case .signInNeeded, .authenticationNeeded, .passkeyNeeded: authorization = .signInNeeded
+            case .signInNeeded, .authenticationNeeded, .passkeyNeeded, .scopesNeeded: authorization = .signInNeeded
             case .denied(let denial):
                 authorization = .refused(denial.failure(of: self.session.profile, app: route.name))
             case .openToAll, .openToNetwork, .admitted:

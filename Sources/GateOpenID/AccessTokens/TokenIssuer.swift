@@ -12,8 +12,10 @@ package final class TokenIssuer: Sendable {
     package struct Verified: Sendable {
         /// The user.
         package let profile: Profile
-        /// From when on it must not be accepted any more; nil if the issuer does not report it.
+        /// From when on it must not be accepted any more, with the leeway of clocks; nil if the issuer does not report it.
         package let expires: Instant?
+        /// When it expires by the clock of the issuer.
+        package let end: Instant?
     }
 
     /// How many tokens may wait to be described: less than what the connections to the issuer let wait.
@@ -202,8 +204,8 @@ package final class TokenIssuer: Sendable {
         var profile = mapped.profile
         // How long ago a user authenticated does not show who brings the token now.
         profile.authTime = nil
-        let expires = claims["exp"]?.numericDate?.advanced(by: self.definition.clockLeeway)
-        return Verified(profile: profile, expires: expires)
+        let end = claims["exp"]?.numericDate
+        return Verified(profile: profile, expires: end?.advanced(by: self.definition.clockLeeway), end: end)
     }
 
     private func rejection(_ rejection: TokenRejection) -> Failure {

@@ -10,7 +10,7 @@ package struct ConsentView {
 
     /// - Parameters:
     ///   - client: The name of the client.
-    ///   - apps: The apps in which the client may act for the user.
+    ///   - apps: The apps in which the client may act for the user, and what it may do there.
     ///   - action: Where the form leads.
     ///   - field: The hidden field of the form.
     ///   - choice: The field with the user's choice, and its values.

@@ -104,7 +104,7 @@ private struct RequestTerms {
                 case .mcpMethod(let names): self.messages += names.map { MCPMessage(method: $0) }
                 case .mcpTool(let tools):
                     self.messages += tools.map { MCPMessage(method: MCPMessage.toolCall, tool: $0) }
-                case .authenticated, .passkey: break
+                case .authenticated, .passkey, .scope: break
                 }
             }
             for rule in route.publicRules {

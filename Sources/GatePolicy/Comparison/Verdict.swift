@@ -16,7 +16,7 @@ package struct Verdict: Sendable, Hashable {
     var grantsAccess: Bool {
         switch self.decision {
         case .authenticationNeeded, .passkeyNeeded: true
-        case .openToAll, .openToNetwork, .admitted, .signInNeeded, .denied, nil:
+        case .openToAll, .openToNetwork, .admitted, .signInNeeded, .scopesNeeded, .denied, nil:
             self.decision?.isAdmission ?? false
         }
     }
@@ -25,7 +25,7 @@ package struct Verdict: Sendable, Hashable {
     var admitsUser: Bool {
         switch self.decision {
         case .admitted, .authenticationNeeded, .passkeyNeeded: true
-        case .openToAll, .openToNetwork, .signInNeeded, .denied, nil: false
+        case .openToAll, .openToNetwork, .signInNeeded, .scopesNeeded, .denied, nil: false
         }
     }
 }
@@ -87,7 +87,8 @@ struct VerdictSource {
                 $0.networks.isEmpty && $0.covers(method: facts.method, path: path.span)
             }?.place
         case .denied(.notAllowed): rules.route.access.entries.first?.place
-        case .openToNetwork, .admitted, .signInNeeded, .authenticationNeeded, .passkeyNeeded, .denied: nil
+        case .openToNetwork, .admitted, .signInNeeded, .authenticationNeeded, .passkeyNeeded, .scopesNeeded, .denied:
+            nil
         }
     }
 }

@@ -7,6 +7,7 @@ internal import GateIssuer
 package import GateOpenID
 internal import GatePolicy
 package import GateProviders
+internal import GateSessions
 package import GateWire
 
 /// A token that a request brings instead of a session.
@@ -108,30 +109,35 @@ extension RuntimeConfiguration {
 
     /// Verifies a token of an issuer that a client exchanges.
     ///
-    /// RFC 8693 §2.1: a JWT is of the issuer that its `iss` names, and any other text of the only one that describes its tokens.
-    ///
     /// - Parameters:
     ///   - token: The token.
-    ///   - client: The client.
-    /// - Returns: The user, and from when on the token must not be accepted any more, if the issuer reports that; nil if the text is not one of an
-    ///   issuer of the client.
+    ///   - issuer: Its issuer, by ``issuer(of:exchangedBy:)``.
+    /// - Returns: The user, and when the token expires, if the issuer reports that.
     /// - Throws: `token.rejected`, or why it could not be verified.
     package func user(
         ofToken token: String,
-        exchangedBy client: ClientSettings
-    ) async throws(Failure) -> (profile: Profile, expires: Instant?)? {
-        guard let issuer = self.issuer(of: token, exchangedBy: client) else { return nil }
+        by issuer: TokenIssuer
+    ) async throws(Failure) -> (profile: Profile, end: Instant?) {
         do throws(Failure) {
             let verified = try await issuer.verify(token)
+            // What results must not live longer than the token, so the clock of the issuer counts.
+            if let end = verified.end, end <= self.clock.now {
+                throw Failure(.tokenRejected, "issuers.\(issuer.id): exp is \(end.seconds), which is over")
+            }
             self.metrics.verified(issuer.id, result: .success(verified))
-            return (verified.profile, verified.expires)
+            return (verified.profile, verified.end)
         } catch {
             self.metrics.verified(issuer.id, result: .failure(error))
             throw error
         }
     }
 
-    private func issuer(of token: String, exchangedBy client: ClientSettings) -> TokenIssuer? {
+    /// The issuer of a text that a client exchanges; nil if it is not a token of one of the client's issuers.
+    ///
+    /// RFC 8693 §2.1: a JWT is of the issuer that its `iss` names, and any other text of the only one that describes its tokens, which must get
+    /// none of the gateway's own.
+    package func issuer(of token: String, exchangedBy client: ClientSettings) -> TokenIssuer? {
+        guard !ServiceToken.isOne(token), !token.hasPrefix(RefreshToken.prefix) else { return nil }
         guard token.utf8.count <= MachineCredential.maxSize, MachineCredential.isToken(token[...]) else { return nil }
         return self.issuer(of: token, among: client.exchangeIssuers.compactMap { self.issuers[$0] })
     }
@@ -196,6 +202,22 @@ extension RuntimeConfiguration {
         return .success(token.profile(issuer: "\(self.publicOrigin)"))
     }
 
+    /// The challenge for a client whose access token does not have all of some scopes.
+    ///
+    /// RFC 6750 §3.1, RFC 9449 §7.1.
+    package func challenge(on route: RuntimeRoute, scopes: [String], to request: RequestHead) -> String {
+        let field = request.message.first(.authorization).map { request.message.text($0.valueRange) }
+        let isBound = field?.lowercased().hasPrefix("dpop ") ?? false
+        let scheme = isBound ? "DPoP \(DPoPProof.algorithmList)" : "Bearer realm=\"gatehouse\""
+        let scope = "scope=\"\(scopes.joined(separator: " "))\""
+        return "\(scheme), error=\"insufficient_scope\", \(scope)\(self.metadataParameter(of: route))"
+    }
+
+    /// RFC 9728 §5.1.
+    private func metadataParameter(of route: RuntimeRoute) -> String {
+        self.resourceMetadata(of: route).map { ", resource_metadata=\"\($0)\"" } ?? ""
+    }
+
     /// The challenges of a route for clients without a session or a valid token.
     ///
     /// RFC 6750 §3, RFC 7617 §2.
@@ -209,12 +231,11 @@ extension RuntimeConfiguration {
         var challenges: [String] = []
         if route.takesBasic, asksForPassword { challenges.append("Basic realm=\"gatehouse\", charset=\"UTF-8\"") }
         if route.takesMachines || route.takesTokens {
-            // RFC 9728 §5.1.
-            let metadata = self.resourceMetadata(of: route).map { ", resource_metadata=\"\($0)\"" } ?? ""
-            challenges.append("Bearer realm=\"gatehouse\"\(isRejected ? ", error=\"invalid_token\"" : "")\(metadata)")
+            let error = isRejected ? ", error=\"invalid_token\"" : ""
+            challenges.append("Bearer realm=\"gatehouse\"\(error)\(self.metadataParameter(of: route))")
         }
         if route.takesTokens, let issuer = self.issuer, issuer.clients.values.contains(where: \.requiresDPoP) {
-            challenges.append("DPoP algs=\"\(DPoPProof.algorithms.joined(separator: " "))\"")
+            challenges.append("DPoP \(DPoPProof.algorithmList)")
         }
         return challenges
     }

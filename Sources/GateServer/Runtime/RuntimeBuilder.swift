@@ -199,12 +199,15 @@ actor RuntimeBuilder {
         _ routes: [RuntimeRoute]
     ) -> Issuer? {
         guard let keys else { return nil }
-        let audiences = routes.filter(\.takesTokens).map { ($0.name, $0.route.audience) }
+        let apps = routes.filter(\.takesTokens)
+        let audiences = apps.map { ($0.name, $0.route.audience) }
+        let scopes = apps.map { ($0.route.audience, $0.route.scopes.map(\.name)) }
         let open = configuration.gateway.clientRegistration.clients
         return Issuer(
             signer: TokenSigner(keys: keys, issuer: "\(configuration.gateway.publicURL)"),
             clients: configuration.clients,
             audiences: Dictionary(audiences) { first, _ in first },
+            appScopes: Dictionary(scopes) { first, _ in first },
             open: open,
             openClient: self.openClient(of: configuration, routes),
             sealer: sealer,

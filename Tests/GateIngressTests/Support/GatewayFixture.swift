@@ -185,6 +185,7 @@ struct GatewayFixture {
     func verdict(_ head: RequestHead, tls: NegotiatedTLS? = nil, lookup: SessionLookup? = nil) -> String {
         switch RequestPath(runtime: self.runtime, loop: self.loop).verdict(for: head, over: tls, lookup: lookup) {
         case .refused(let failure): "refused \(failure.code)"
+        case .scopesNeeded(let scopes, _): "scopes \(scopes.joined(separator: " "))"
         case .wrongMethod(let route): "method of \(route.name)"
         case .endpoint: "endpoint"
         case .respond(let status): "response \(status)"
