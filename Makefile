@@ -37,7 +37,7 @@ APPS_PACKAGES := apache2-bin cadaver chromium curl docker-registry git libapache
 PACKAGING_PACKAGES := debhelper
 PACKAGING_TEST_PACKAGES := crun curl fish glewlwyd iproute2 lintian mandoc mmdebstrap podman podman-compose python3 python3-venv \
 	skopeo umoci yamllint zsh
-BENCH_PACKAGES := nghttp2-client nginx-light openssl python3 util-linux wrk
+BENCH_PACKAGES := hey nghttp2-client nginx-light openssl python3 util-linux wrk
 VENV := .venv
 APPS_VENV := .venv-apps
 PACKAGES_VENV := .venv-packages

@@ -15,8 +15,7 @@ package final class RequestHead: Sendable {
     /// The query, without `?`; nil if there is no `?`.
     package let query: CanonicalQuery?
     /// The requested host.
-    package var authority: RequestAuthority { self.host.authority }
-    private let host: CachedAuthority
+    package let authority: RequestAuthority
     /// How the body ends: never ``BodyFraming/untilClose``.
     package let framing: BodyFraming
     /// 1 for HTTP/1.1, 0 for HTTP/1.0.
@@ -40,7 +39,7 @@ package final class RequestHead: Sendable {
         message: MessageHead,
         line: RequestLine,
         target: RequestTarget,
-        host: CachedAuthority,
+        authority: RequestAuthority,
         framing: BodyFraming,
         keepsAlive: Bool,
         expectsContinue: Bool,
@@ -54,7 +53,7 @@ package final class RequestHead: Sendable {
         self.isAsterisk = target.isAsterisk
         self.path = target.path
         self.query = target.query
-        self.host = host
+        self.authority = authority
         self.framing = framing
         self.minorVersion = line.minorVersion
         self.keepsAlive = keepsAlive
@@ -81,7 +80,7 @@ package final class RequestHead: Sendable {
         self.isAsterisk = other.isAsterisk
         self.path = other.path
         self.query = other.query
-        self.host = other.host
+        self.authority = other.authority
         self.framing = framing
         self.minorVersion = other.minorVersion
         self.keepsAlive = other.keepsAlive

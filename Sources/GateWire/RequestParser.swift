@@ -14,7 +14,7 @@ package struct RequestParser: Sendable {
     /// The number of bytes of an incomplete head that were searched for its end.
     private var searched = 0
     private var skippedEmptyLine = false
-    private var authority: CachedAuthority?
+    private var authority: RequestAuthority?
 
     /// A parser for one connection.
     ///

@@ -46,7 +46,7 @@ struct RequestScan {
     }
 
     /// The checked head over the bytes that ``run(over:)`` parsed.
-    func head(of bytes: ByteBuffer, known: inout CachedAuthority?) throws(WireRejection) -> RequestHead {
+    func head(of bytes: ByteBuffer, known: inout RequestAuthority?) throws(WireRejection) -> RequestHead {
         var message = MessageHead(bytes: bytes, fields: self.fields)
         let singletons = try SingletonFields(of: message)
         if singletons.hasSeveralCookies {
@@ -58,7 +58,7 @@ struct RequestScan {
         let target = try RequestTarget(self.line, in: message, scheme: self.scheme)
         let found = try singletons.authority(of: message, known: known)
         if found !== known { known = found }
-        guard target.agrees(with: found.authority, scheme: self.scheme) else {
+        guard target.agrees(with: found, scheme: self.scheme) else {
             throw .malformed(.requestHostDiffersFromTarget)
         }
         let framing = try singletons.framing(of: message, minorVersion: self.line.minorVersion)
@@ -66,7 +66,7 @@ struct RequestScan {
             message: message,
             line: self.line,
             target: target,
-            host: found,
+            authority: found,
             framing: framing,
             keepsAlive: singletons.keepsAlive(message, minorVersion: self.line.minorVersion),
             expectsContinue: try singletons.expectsContinue(message, minorVersion: self.line.minorVersion),

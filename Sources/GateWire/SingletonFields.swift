@@ -58,12 +58,12 @@ struct SingletonFields {
     /// The `Host` field; `known` is that of an earlier request of the connection.
     ///
     /// RFC 9112 §3.2.
-    func authority(of message: MessageHead, known: CachedAuthority?) throws(WireRejection) -> CachedAuthority {
+    func authority(of message: MessageHead, known: RequestAuthority?) throws(WireRejection) -> RequestAuthority {
         guard let field = self.host else { throw .malformed(.requestNoHost) }
         let raw = message.bytes.readableBytesUInt8Span.extracting(field.valueRange)
         if let known, known.isSpelled(raw) { return known }
-        guard let authority = RequestAuthority(message.text(field.valueRange)) else { throw .malformed(.requestHost) }
-        return CachedAuthority(raw: Array(message.slice(field.valueRange)), authority: authority)
+        guard let authority = RequestAuthority(message.slice(field.valueRange)) else { throw .malformed(.requestHost) }
+        return authority
     }
 
     /// The framing of the body.

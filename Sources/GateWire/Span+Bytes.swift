@@ -10,7 +10,10 @@ extension Span<UInt8> {
     var isToken: Bool { !self.isEmpty && self.indices.allSatisfy { ByteClass.isToken(self[$0]) } }
 
     /// The bytes as text; invalid UTF-8 becomes U+FFFD.
-    var text: String { String(decoding: self.indices.map { self[$0] }, as: UTF8.self) }
+    var text: String { String(decoding: self.copied, as: UTF8.self) }
+
+    /// A copy of the bytes.
+    var copied: [UInt8] { self.indices.map { self[$0] } }
 
     /// The byte at a position, or nil outside.
     func first(_ position: Int) -> UInt8? {

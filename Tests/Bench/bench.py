@@ -13,7 +13,7 @@ measures each target once, in turn, and the figure is the median of the rounds' 
     bench.py --check                             exits 1 if a target is missed
     bench.py --envoy /usr/local/bin/envoy        with Envoy's oauth2 filter as well
 
-Needs Debian's nginx-light, nghttp2-client, openssl and wrk. All listens on 127.0.0.1, at ports that are free, and is
+Needs Debian's hey, nginx-light, nghttp2-client, openssl and wrk. All listens on 127.0.0.1, at ports that are free, and is
 stopped at the end.
 """
 import argparse

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Load by wrk and h2load, and their results."""
+"""Load by wrk, h2load and hey, and their results."""
 
 import json
 import re
@@ -124,6 +124,16 @@ class Generator:
         if failed:
             raise Trouble(f"{place.url}: {failed} requests failed:\n{output[-1500:]}")
         return int(codes[1])
+
+    def hey(self, place, seconds):
+        """Requests by the HTTP/2 client of Go, as many at once as there can be connections; how many there were."""
+        fields = [part for name, value in place.fields.items() for part in ("-H", f"{name}: {value}")]
+        command = [program("hey"), "-h2", "-c", self.connections, "-z", f"{seconds}s", "-disable-redirects", *fields, place.url]
+        _, output = run(command, seconds + 30, self.cpus)
+        codes = {int(code): int(count) for code, count in re.findall(r"\[(\d+)\]\t(\d+) responses", output)}
+        if set(codes) != {200} or "Error distribution" in output:
+            raise Trouble(f"hey failed at {place.url}: {codes}\n{output[-1500:]}")
+        return codes[200]
 
     def latencies(self, place, rate, seconds):
         """Sorted response times in microseconds at a steady rate of requests."""

@@ -23,7 +23,7 @@ package final class HTTP2RequestHeadBuilder {
     private var cookies = ByteBuffer()
     private var hasHost = false
     private var line: RequestLine?
-    private var known: CachedAuthority?
+    private var known: RequestAuthority?
     private static let hostName = Array("host".utf8)
     private static let cookieName = Array("cookie".utf8)
 
@@ -186,7 +186,9 @@ extension HTTP2RequestHeadBuilder {
         let early = self.pseudoValues
         let authority = early.readableBytesUInt8Span.extracting(range)
         guard !authority.isEqual(to: host) else { return }
-        guard let one = RequestAuthority(authority.text), let other = RequestAuthority(host.text), one == other else {
+        guard let one = RequestAuthority(authority.copied), let other = RequestAuthority(host.copied),
+            one.means(other)
+        else {
             throw .rejected(.malformed(.requestHostDiffersFromTarget))
         }
     }
@@ -284,7 +286,7 @@ extension HTTP2RequestHeadBuilder {
             message: message,
             line: line,
             target: target,
-            host: found,
+            authority: found,
             framing: framing,
             keepsAlive: true,
             expectsContinue: try singletons.expectsContinue(message, minorVersion: 1),

@@ -7,7 +7,9 @@ from processes import Skip
 from report import Row, microseconds
 
 TARGETS = {"h1": 1.0, "h1-tls": 1.0, "h2-tls": 0.85}
-NAMES = {"h1": "HTTP/1.1", "h1-tls": "HTTP/1.1 over TLS", "h2-tls": "HTTP/2 over TLS"}
+NAMES = {
+    "h1": "HTTP/1.1", "h1-tls": "HTTP/1.1 over TLS", "h2-tls": "HTTP/2 over TLS", "h2-go": "HTTP/2 over TLS, Go's client"
+}
 
 
 def requests(environment, pid, place, protocol="h1"):
@@ -17,6 +19,8 @@ def requests(environment, pid, place, protocol="h1"):
     def work(length):
         if protocol == "h2-tls":
             return generator.h2load(place, length)
+        if protocol == "h2-go":
+            return generator.hey(place, length)
         return generator.wrk(place, length)["requests"]
 
     def measured():

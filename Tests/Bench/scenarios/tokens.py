@@ -15,8 +15,9 @@ from report import Row, microseconds
 from .protocols import NAMES, requests
 
 REDIRECT, SECRET, VERIFIER = "https://client.example.com/cb", "a secret of the benchmark's client", "v" * 43
-#: What a request with a token may cost, of one with a session.
-MOST = 1.05
+#: What a request with a token may cost, of one with a session. Go's client sends a token once for a connection; that of libnghttp2
+#: never puts one into the table of fields, so that it is decoded for each request.
+MOST = {"h1": 1.05, "h2-go": 1.05, "h2-tls": None}
 
 
 def client():
@@ -57,8 +58,8 @@ def beside_sessions(environment):
     accepting = {"pages": {"accept": ["session", "token"]}}
     with environment.gateway(apps=accepting, clients=client()) as gateway:
         bearer = token(gateway)
-        for protocol in ("h1", "h2-tls"):
-            place = gateway.place(protocol)
+        for protocol, most in MOST.items():
+            place = gateway.place("h2-tls" if protocol == "h2-go" else protocol)
             subjects = {
                 "session": requests(environment, gateway.pid, place, protocol),
                 "token": requests(environment, gateway.pid, replace(place, token=bearer), protocol),
@@ -68,5 +69,5 @@ def beside_sessions(environment):
             yield Row(
                 "tokens", f"{NAMES[protocol]}, CPU for each request with an access token of {len(bearer)} bytes",
                 microseconds(ours.cost), f"with a session {microseconds(beside.cost)}", ratio(ours.costs, beside.costs), "of a session",
-                most=MOST
+                most=most
             )

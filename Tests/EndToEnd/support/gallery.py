@@ -65,6 +65,7 @@ class Gallery:
         }
         self.accounts = self.clients = 0
         apps = {name: self.entry(name, *look) for name, look in APPS.items()}
+        apps["wiki"]["scopes"] = {"wiki.write": "Change and delete pages"}
         apps["pay"]["providers"] = ["partner"]
         apps["pay"]["display"]["listed"] = "everyone"
         apps["secret"] = self.entry("secret", "Secret plans", None, None, None) | {"allow": [{"group": "board", "provider": "staff"}]}
@@ -146,7 +147,7 @@ class Gallery:
         for name, path in (
             ("apps-search", "/oauth2/apps?q=wiki"), ("apps-none", "/oauth2/apps?q=zzz"), ("account", "/oauth2/account"),
             ("failure-denied", "/secret/"), ("failure-closed", "/closed/"), ("failure-down", "/down/"),
-            ("consent", Client(self.gateway, "notes", "com.example.notes:/back").url()), ("device", "/oauth2/device"),
+            ("consent", Client(self.gateway, "notes", "com.example.notes:/back", scope="openid wiki.write").url()), ("device", "/oauth2/device"),
             ("device-unknown", "/oauth2/device?user_code=BCDF-GHJK"),
         ):
             self.go(path)
