@@ -204,7 +204,7 @@ struct AccessCheck {
             self.check(draft, accepted, isAllowing: isAllowing, isInside: isInside, &reading)
         }
         self.checkMessages(draft, &reading)
-        self.checkScopes(draft, &reading)
+        self.checkScopes(draft, isLimit: isAllowing != isNegated, &reading)
         if let path = draft.path { self.checkPaths(path, isDenying: !isAllowing && !isNegated, &reading) }
         return entry
     }
@@ -227,9 +227,16 @@ struct AccessCheck {
         }
     }
 
-    /// Rejects a condition on a scope that the app does not have.
-    private func checkScopes(_ draft: EntryDraft, _ reading: inout DecodingContext) {
+    /// Rejects a condition on a scope that the app does not have, and one by which a scope takes something away.
+    private func checkScopes(_ draft: EntryDraft, isLimit: Bool, _ reading: inout DecodingContext) {
         guard self.subject == "the app", let scope = draft.scope else { return }
+        if !isLimit {
+            let help = "in 'deny' write 'not: { scope: … }', and in 'allow' no 'not'"
+            reading.error(
+                "this 'scope' admits a client that was granted less, and not one with more; \(help)",
+                at: scope.mark
+            )
+        }
         let known = (self.app.value.scopes?.value ?? []).map(\.name)
         for name in scope.value where !known.contains(name) {
             let nearest = reading.nearest(to: name, in: known).map { "did you mean '\($0)'?" }

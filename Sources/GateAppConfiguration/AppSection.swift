@@ -24,7 +24,7 @@ package struct AppDraft: Sendable {
     var providers: Located<[Located<String>]>?
     var accepts: Located<[Located<AcceptedCredential>]>?
     /// What access tokens may permit, by name.
-    var scopes: Located<[Named<String>]>?
+    package var scopes: Located<[Named<String>]>?
     /// Whether it is a server of the Model Context Protocol.
     var mcp: Located<Bool>?
     var mcpMaxBody: Located<Int>?

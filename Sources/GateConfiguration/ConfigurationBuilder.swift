@@ -36,6 +36,7 @@ struct ConfigurationBuilder {
             if let gateway = self.gateway { LoopCheck(gateway, apps: self.draft.apps ?? []).check(&reading) }
             SharedUpstreamCheck(apps: apps, drafts: self.draft.apps ?? []).check(&reading)
             SessionAPICheck(draft: self.draft, publicHost: publicURL.host).check(&reading)
+            ScopeCheck(draft: self.draft).check(&reading)
             CookieStoreCheck(draft: self.draft, publicHost: publicURL.host).check(&reading)
             PermanentEntriesCheck(draft: self.draft).check(&reading)
         }

@@ -18,6 +18,17 @@ enum AuthorizationSteps {
     /// A user may change it, and gets an ID token that has the time of the authentication all the same.
     private static let sinceName = "gatehouse_since"
 
+    /// The name of the parameter with the scopes that the user has read, added by the gateway to what the page of consent seals: a reload
+    /// meanwhile may have given a word of the request another meaning.
+    static let shownName = "gatehouse_scopes"
+
+    /// A request with the scopes that the user reads now.
+    static func shown(_ scopes: [String], in form: Form) -> Form {
+        Form(self.withoutShown(form).fields + [Form.Field(self.shownName, scopes.joined(separator: " "))])
+    }
+
+    private static func withoutShown(_ form: Form) -> Form { Form(form.fields.filter { $0.name != self.shownName }) }
+
     /// How long a user may take to sign in.
     private static let maxSignIn = Duration.seconds(900)
 
@@ -29,7 +40,9 @@ enum AuthorizationSteps {
     }
 
     /// A request without what the gateway has added.
-    static func original(_ form: Form) -> Form { Form(form.fields.filter { $0.name != self.sinceName }) }
+    static func original(_ form: Form) -> Form {
+        Form(self.withoutShown(form).fields.filter { $0.name != self.sinceName })
+    }
 
     /// Whether the session of a user is recent enough for a request.
     static func isRecent(_ session: Session, for request: AuthorizationRequest, _ form: Form, now: Instant) -> Bool {

@@ -89,6 +89,13 @@ extension Endpoints {
             return try step.passkey()
         }
         terms.audiences = permitted
+        // The app would reject the token, and the client would come back for another one.
+        guard self.runtime.accepts(session, at: permitted, now: request.now) else {
+            return try step.signIn(since: request.now)
+        }
+        if let shown = consented?.form[AuthorizationSteps.shownName]?.split(separator: " ").map(String.init) {
+            terms.scopes = terms.scopes.filter(shown.contains)
+        }
         if AuthorizationSteps.needsConsent(asked), consented == nil {
             guard !asked.prompt.none else {
                 return try self.reject(OAuthError(.consentRequired, "the user has to be asked"), to: asked.target)
@@ -129,7 +136,8 @@ extension Endpoints {
         _ session: Session,
         _ request: EndpointRequest
     ) -> Response {
-        let consent = Consent(.client, to: form, of: session, now: request.now)
+        let shown = AuthorizationSteps.shown(asked.terms.scopes, in: form)
+        let consent = Consent(.client, to: shown, of: session, now: request.now)
         let html = self.runtime.rendering.pages.consent(
             ConsentView(
                 client: asked.client.name,

@@ -47,6 +47,16 @@ extension Endpoints {
         let decision = self.runtime.decision(about: session, at: client, from: request.client, now: request.now)
         if case .passkeyNeeded = decision { return Rendering.redirect(to: signIn.passkeyAddress(path)) }
         try self.check(session, at: client, request)
+        guard
+            self.runtime.accepts(
+                session,
+                at: self.runtime.permitted(device.audiences, to: session.profile),
+                now: request.now
+            )
+        else {
+            let again = Form([Form.Field("rd", path.value), .selectAccount]).encoded
+            return Rendering.redirect(to: "\(self.runtime.publicOrigin)/oauth2/sign_in?\(again)")
+        }
         return self.deviceConsent(to: device, code, of: client, session, request)
     }
 
@@ -101,14 +111,18 @@ extension Endpoints {
             )
         }
         let isAllowed = request.form?[Consent.choice.name] == Consent.choice.allow
+        var audiences: [String] = []
         if isAllowed, let device = try await self.runtime.sessions.device(code, now: request.now),
             let client = issuer.clients[device.client]
         {
             try self.check(session, at: client, request)
+            // As the page has shown them: what the user may not enter now must not be granted for later.
+            audiences = self.runtime.permitted(device.audiences, to: session.profile)
         }
         let decided = try await self.runtime.sessions.decideDevice(
             code,
             by: isAllowed ? ticket : nil,
+            for: audiences,
             now: request.now
         )
         guard let decided, let client = issuer.clients[decided.client] else {

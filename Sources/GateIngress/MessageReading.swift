@@ -17,8 +17,8 @@ enum MessageReading {
 
 /// The decision of rules that are about messages.
 enum MessageDecision {
-    /// This one.
-    case decision(Decision)
+    /// This one, about a message; nil if it is about none.
+    case decision(Decision, MCPMessage?)
     /// The body has to be read before.
     case unread
     /// It depends on messages that cannot be read.

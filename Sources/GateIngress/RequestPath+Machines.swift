@@ -95,8 +95,12 @@ extension RequestPath {
                 scopes: [],
                 client
             )
-            guard case .signInNeeded = verdict else { return verdict }
-            let help = "a rule needs a later authentication or a passkey, which no token proves"
+            let help: String
+            switch verdict {
+            case .signInNeeded: help = "a rule needs a later authentication or a passkey, which no token proves"
+            case .scopesNeeded: help = RequestPath.scopeHelp
+            default: return verdict
+            }
             return .refused(Failure(.policyRefused, "\(session.session.profile.user) is not admitted: \(help)"))
         }
     }
@@ -114,6 +118,10 @@ extension RequestPath {
         return request.removing { self.isNotOfPreflight($0, request) }
     }
 
+    /// Why a machine is denied where a client would have to ask its user.
+    static let scopeHelp =
+        "a rule asks for a scope, and no user grants one to a machine; admit it by an entry of its own"
+
     /// Whether `Authorization` of a request is meant for the gateway: the app must not get what opens other apps.
     ///
     /// A service token is hidden on every route, since clients send a password to all paths of a host.
@@ -121,11 +129,22 @@ extension RequestPath {
         let mayBeOurs = self.runtime.issuer != nil || route.takesMachines || self.runtime.hasServiceTokens
         guard mayBeOurs, request.message.first(.authorization) != nil else { return false }
         if self.runtime.issuer != nil, self.hasOwnToken(request) { return true }
+        if !route.route.exchangedIssuers.isEmpty, self.hasTokenOfIssuer(request, route.route.exchangedIssuers) {
+            return true
+        }
         guard route.takesMachines || self.runtime.hasServiceTokens else { return false }
         switch self.machine(of: request, on: route) {
         case .none: return MachineCredential.hasServiceToken(request)
         case .valid, .rejected, .unverified: return true
         }
+    }
+
+    /// Whether a request has a JWT that names one of some issuers, whose tokens are for exchange.
+    private func hasTokenOfIssuer(_ request: RequestHead, _ names: Set<String>) -> Bool {
+        guard case .token(let credential) = MachineCredential.field(of: request, takesBasic: false) else {
+            return false
+        }
+        return self.runtime.hasIssuer(of: credential, among: names)
     }
 
     private func isNotOfPreflight(_ field: FieldLine, _ request: RequestHead) -> Bool {

@@ -11,35 +11,64 @@ internal import NIOCore
 // Rules that depend on the request, and those for the networks of clients.
 extension RequestPath {
     /// The decision of the rules that are left for a user about a request, and about the second path of COPY and MOVE.
+    ///
+    /// - Parameters:
+    ///   - rules: The rules.
+    ///   - request: The request.
+    ///   - route: Its route.
+    ///   - facts: What is known of it, by ``facts(about:under:session:_:_:)``.
+    /// - Returns: The decision; a denial of one path rather than that the client needs more for the other.
     func decision(
         by rules: RequestRules,
         about request: RequestHead,
         on route: RuntimeRoute,
+        _ facts: RequestFacts
+    ) -> Decision {
+        let decision = request.path.withSpan(of: request.message) { path in
+            rules.decision(for: facts, path, guardsSpellings: route.guardsSpellings)
+        }
+        guard decision.mayBeAdmission, let destinations = SpellingCheck.destinations(of: request) else {
+            return decision
+        }
+        var result = decision
+        for path in destinations {
+            // No rule can decide about a path without a single spelling.
+            guard let path else { return .denied(.ambiguousPath) }
+            let other = rules.decision(for: facts, path.span, guardsSpellings: route.guardsSpellings)
+            guard other.mayBeAdmission else { return other }
+            if !other.isAdmission { result = other }
+        }
+        return result
+    }
+
+    /// What rules look at in a request.
+    func facts(
+        about request: RequestHead,
+        under rules: RequestRules,
         session: Session,
-        message: MCPMessage? = nil,
         _ scopes: [String]?,
         _ client: () -> IPAddress?
-    ) -> Decision {
+    ) -> RequestFacts {
         var facts = RequestFacts(
             method: request.method.rawValue,
             client: rules.needsClient ? client() : nil,
             time: self.loop.now,
             authenticated: session.authenticated
         )
-        facts.message = message
         facts.passkeyUsed = session.passkeyUsed
         facts.scopes = scopes
-        let decision = request.path.withSpan(of: request.message) { path in
-            rules.decision(for: facts, path, guardsSpellings: route.guardsSpellings)
+        return facts
+    }
+
+    /// The scopes with which the client of a request would be admitted, those that it has included.
+    func neededScopes(by rules: RequestRules, about request: RequestHead, _ facts: RequestFacts) -> [String] {
+        var needed = facts.scopes ?? []
+        func add(_ path: Span<UInt8>) {
+            needed += rules.missingScopes(for: facts, path).filter { !needed.contains($0) }
         }
-        guard decision.isAdmission, let destinations = SpellingCheck.destinations(of: request) else { return decision }
-        for path in destinations {
-            // No rule can decide about a path without a single spelling.
-            guard let path else { return .denied(.ambiguousPath) }
-            let other = rules.decision(for: facts, path.span, guardsSpellings: route.guardsSpellings)
-            guard other.isAdmission else { return other }
-        }
-        return decision
+        request.path.withSpan(of: request.message) { add($0) }
+        for path in (SpellingCheck.destinations(of: request) ?? []).compactMap(\.self) { add(path.span) }
+        return needed
     }
 
     /// The verdict on a request without a session that the client's network may admit; nil if it does not.
@@ -81,27 +110,33 @@ extension RequestPath {
         by rules: RequestRules,
         about request: RequestHead,
         on route: RuntimeRoute,
-        session: Session,
-        _ scopes: [String]?,
-        _ client: () -> IPAddress?
+        user: String,
+        _ facts: RequestFacts
     ) -> MessageDecision {
         func decision(_ message: MCPMessage?) -> Decision {
-            self.decision(by: rules, about: request, on: route, session: session, message: message, scopes, client)
+            var facts = facts
+            facts.message = message
+            return self.decision(by: rules, about: request, on: route, facts)
         }
         switch self.messages(of: request, on: route) {
         case .read(let body):
-            var decisions = body.messages.map { decision($0) }
-            let denied = decisions.firstIndex { !$0.isAdmission }
-            return .decision(decisions.remove(at: denied ?? 0))
+            var result: (decision: Decision, message: MCPMessage)?
+            for message in body.messages {
+                let decision = decision(message)
+                // A denial rather than that the client needs more for another message.
+                guard decision.mayBeAdmission else { return .decision(decision, message) }
+                if result.map({ $0.decision.isAdmission && !decision.isAdmission }) ?? true {
+                    result = (decision, message)
+                }
+            }
+            return .decision(result?.decision ?? .denied(.notAllowed), result?.message)
         case .unread:
             let early = decision(nil)
-            return early.isIndependentOfFacts ? .decision(early) : .unread
+            return early.isIndependentOfFacts ? .decision(early, nil) : .unread
         case .unreadable(let why):
             let early = decision(nil)
-            guard case .denied = early, !early.isIndependentOfFacts else { return .decision(early) }
-            return .unreadable(
-                Failure(.policyFactUnknown, "\(session.profile.user) may not enter \(route.name): \(why)")
-            )
+            guard case .denied = early, !early.isIndependentOfFacts else { return .decision(early, nil) }
+            return .unreadable(Failure(.policyFactUnknown, "\(user) may not enter \(route.name): \(why)"))
         }
     }
 
@@ -121,6 +156,12 @@ extension RequestPath {
 }
 
 extension Decision {
+    /// Whether it is an admission, or would be one of a client that was granted more.
+    fileprivate var mayBeAdmission: Bool {
+        if case .scopesNeeded = self { return true }
+        return self.isAdmission
+    }
+
     /// Whether no fact that is unknown can change it.
     fileprivate var isIndependentOfFacts: Bool {
         if case .denied(.denyEntry) = self { return true }

@@ -139,6 +139,10 @@ extension RequestPath {
                 scopes: token.token.scopes,
                 client
             )
+            if case .scopesNeeded = verdict, session.session.ends != nil {
+                let detail = "\(session.session.profile.user) is not admitted: \(RequestPath.scopeHelp)"
+                return .refused(Failure(.policyRefused, detail))
+            }
             guard case .signInNeeded(_, let step) = verdict else { return verdict }
             let signIn = "the app needs a sign-in with another provider, or a later one"
             let help = step == .passkey ? RequestPath.passkeyHelp : signIn

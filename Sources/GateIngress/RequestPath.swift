@@ -181,28 +181,31 @@ struct RequestPath {
         case .admitted(let identity):
             return self.verdict(for: request, on: route, admittedAs: identity, isAmbient: isAmbient)
         case .depends(let rules, let identity):
-            let (known, granted) = (session.session, rules.scopes.isEmpty ? nil : scopes)
-            let decided =
-                rules.needsMessage
-                ? self.messageDecision(by: rules, about: request, on: route, session: known, granted, client)
-                : .decision(self.decision(by: rules, about: request, on: route, session: known, granted, client))
+            let user = session.session.profile
+            let granted = rules.scopes.isEmpty ? nil : scopes
+            var facts = self.facts(about: request, under: rules, session: session.session, granted, client)
             let decision: Decision
-            switch decided {
-            case .unread: return .needsMessages(route)
-            case .unreadable(let failure): return .refused(failure)
-            case .decision(let known): decision = known
+            if rules.needsMessage {
+                switch self.messageDecision(by: rules, about: request, on: route, user: user.user, facts) {
+                case .unread: return .needsMessages(route)
+                case .unreadable(let failure): return .refused(failure)
+                case .decision(let known, let message): (decision, facts.message) = (known, message)
+                }
+            } else {
+                decision = self.decision(by: rules, about: request, on: route, facts)
             }
             session.note(rule: decision.place)
             switch decision {
             case .signInNeeded, .authenticationNeeded: return .signInNeeded(route, .signIn)
             case .passkeyNeeded: return .signInNeeded(route, .passkey)
-            case .scopesNeeded(let missing, let place):
-                let detail = "\(known.profile.user) may not enter \(route.name) with this token: the rule"
+            case .scopesNeeded(let place):
+                let needed = self.neededScopes(by: rules, about: request, facts)
                 let rule = place.map { " at \($0)" } ?? ""
-                let names = missing.joined(separator: " ")
-                let wanted = (granted ?? []) + missing
-                return .scopesNeeded(wanted, Failure(.policyScope, "\(detail)\(rule) needs the scope \(names)"))
-            case .denied(let denial): return .refused(denial.failure(of: session.session.profile, app: route.name))
+                let names = needed.joined(separator: " ")
+                let detail =
+                    "\(user.user) may not enter \(route.name) with this token: the rule\(rule) asks for a scope"
+                return .scopesNeeded(needed, Failure(.policyScope, "\(detail), and with \(names) it would be admitted"))
+            case .denied(let denial): return .refused(denial.failure(of: user, app: route.name))
             case .openToAll, .openToNetwork, .admitted:
                 return self.verdict(for: request, on: route, admittedAs: identity, isAmbient: isAmbient)
             }

@@ -84,7 +84,8 @@ package enum ParsedAuthorizationRequest: Sendable {
 
 extension Issuer {
     private static let maxValue = 2048
-    private static let maxScopes = 32
+    /// The scopes of an app, those of OpenID Connect, and some that mean nothing here.
+    private static let maxScopes = 64
     /// The parameters that may have any character; comparing others that are not ASCII may take long.
     private static let freeTexts: Set<String> = ["state", "login_hint", "client_secret", "client_name"]
     private static let maxResources = 8
@@ -208,7 +209,7 @@ extension Issuer {
         }
         if let foreign { throw OAuthError(.invalidRequest, "'\(foreign.name)' has a character that is not ASCII") }
         let long = form.fields.first { field in
-            let isToken = ["_hint", "token", "code"].contains { field.name.hasSuffix($0) }
+            let isToken = ["_hint", "token", "code", "scope"].contains { field.name.hasSuffix($0) }
             return field.value.utf8.count > (isToken ? 4 * self.maxValue : self.maxValue)
         }
         if let long { throw OAuthError(.invalidRequest, "'\(long.name)' is too long") }

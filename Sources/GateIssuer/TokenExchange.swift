@@ -127,7 +127,7 @@ extension Issuer {
             requested: try Issuer.requestedType(in: request, for: target),
             target: target,
             isTargetNamed: isNamed,
-            scopes: try Issuer.scopes(request.form["scope"], of: subject),
+            scopes: try self.scopes(request.form["scope"], of: subject, at: target),
             actor: isOwn ? subject.actor : try Issuer.actor(request.client.id, before: subject.actor)
         )
     }
@@ -171,14 +171,21 @@ extension Issuer {
         return type
     }
 
-    /// The scopes that are named, all of which the subject token has.
-    private static func scopes(_ text: String?, of subject: AccessToken) throws(OAuthError) -> [String] {
-        guard let text else { return subject.scopes }
+    /// The scopes that are named, all of which the subject token has; those of apps that the new token is not for mean nothing in it.
+    private func scopes(
+        _ text: String?,
+        of subject: AccessToken,
+        at target: TokenExchange.Target
+    ) throws(OAuthError) -> [String] {
+        var known = Issuer.scopes
+        if case .apps(let apps) = target { known += apps.flatMap { self.appScopes[$0] ?? [] } }
+        let kept = subject.scopes.filter(known.contains)
+        guard let text else { return kept }
         let named = text.split(separator: " ").map(String.init)
         guard named.allSatisfy({ scope in subject.scopes.contains { isIdentical($0, scope) } }) else {
             throw OAuthError(.invalidScope, "'scope' has a word that the subject token does not have")
         }
-        return subject.scopes.filter(named.contains)
+        return kept.filter(named.contains)
     }
 
     /// The claim about who acts, with who did before.

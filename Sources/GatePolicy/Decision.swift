@@ -16,8 +16,8 @@ package enum Decision: Sendable, Hashable {
     case authenticationNeeded(at: RulePlace?)
     /// The user must use a passkey, since the rule there asks for one.
     case passkeyNeeded(at: RulePlace?)
-    /// The user must grant the client these scopes, since the rule there asks for one.
-    indirect case scopesNeeded([String], at: RulePlace?)
+    /// The user must grant the client more, since the rule there asks for a scope; ``RequestRules/missingScopes(for:_:)`` names them.
+    case scopesNeeded(at: RulePlace?)
     /// The user is signed in and may not access the app.
     case denied(Denial)
 
@@ -41,7 +41,7 @@ extension Decision {
     package var place: RulePlace? {
         switch self {
         case .admitted(let place), .openToNetwork(let place), .authenticationNeeded(let place),
-            .passkeyNeeded(let place), .scopesNeeded(_, let place), .denied(.emailNotAuthoritative(let place)),
+            .passkeyNeeded(let place), .scopesNeeded(let place), .denied(.emailNotAuthoritative(let place)),
             .denied(.denyEntry(let place)),
             .denied(.unknown(_, let place)):
             place
@@ -168,7 +168,8 @@ extension Route {
     ///
     /// For requests that are admitted without a user. An entry with entries inside it counts as if those matched.
     package func deniesEveryUser(method: String, _ path: Span<UInt8>, guardsSpellings: Bool) -> Bool {
-        let entries = self.denied.filter(\.isAboutRequestsOnly)
+        // A preflight has no token; the request after it is decided by its own.
+        let entries = self.denied.filter { $0.isAboutRequestsOnly && !$0.asksForScope }
         guard !entries.isEmpty else { return false }
         guard let views = PathView.all(of: path, guardsSpellings: guardsSpellings, folds: true) else { return true }
         let facts = RequestFacts(method: method, client: nil, time: Instant(seconds: 0), authenticated: nil)

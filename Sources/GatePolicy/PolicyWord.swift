@@ -35,7 +35,7 @@ extension Decision {
             "the app needs a new sign-in, with a provider that it accepts or for a group that was not kept"
         case .authenticationNeeded: "the rule asks for a more recent authentication"
         case .passkeyNeeded: "the rule asks for a passkey"
-        case .scopesNeeded(let names, _): "the access token lacks \(names.map { "'\($0)'" }.joined(separator: ", "))"
+        case .scopesNeeded: "the rule asks for a scope that the access token lacks"
         case .denied(.notAllowed): "no entry of 'allow' matches"
         case .denied(.emailNotAuthoritative): "'allow' asks for a provider that is the authority for the email address"
         case .denied(.denyEntry): "an entry of 'deny' matches"

@@ -133,11 +133,10 @@ extension RequestRules {
         }
         var renewed = request
         renewed.scopes = nil
-        if let scopes = request.scopes, !self.scopes.isEmpty {
+        if request.scopes != nil, !self.scopes.isEmpty {
             let later = self.decided(for: renewed, path, as: spelling)
             if later.isAdmission {
-                let missing = self.missing(scopes, for: request, path, as: spelling)
-                return .scopesNeeded(missing, at: decision.place ?? later.place)
+                return .scopesNeeded(at: decision.place ?? later.place)
             }
         }
         if self.needsPasskey {
@@ -154,20 +153,22 @@ extension RequestRules {
         return decision
     }
 
-    /// The scopes that a request lacks which all scopes of the rules would admit: one if that is enough.
-    private func missing(
-        _ granted: [String],
-        for request: RequestFacts,
-        _ path: Span<UInt8>,
-        as spelling: PathPattern.Spelling
-    ) -> [String] {
-        let missing = self.scopes.filter { name in !granted.contains { isIdentical($0, name) } }
-        let one = missing.first { name in
-            var wider = request
-            wider.scopes = granted + [name]
-            return self.decided(for: wider, path, as: spelling).isAdmission
+    /// The scopes that a request lacks, with which it would be admitted: none of them can be left out.
+    ///
+    /// - Parameters:
+    ///   - request: A request about which the decision is ``Decision/scopesNeeded(at:)``.
+    ///   - path: The canonical path.
+    /// - Returns: The scopes, in the order in which the rules name them; none for any other request.
+    package func missingScopes(for request: RequestFacts, _ path: Span<UInt8>) -> [String] {
+        let granted = request.scopes ?? []
+        var missing = self.scopes.filter { name in !granted.contains { isIdentical($0, name) } }
+        var wider = request
+        for name in missing.reversed() {
+            let fewer = missing.filter { !isIdentical($0, name) }
+            wider.scopes = granted + fewer
+            if self.decided(for: wider, path, as: .canonical).isAdmission { missing = fewer }
         }
-        return one.map { [$0] } ?? missing
+        return missing
     }
 
     private func decided(for request: RequestFacts, _ path: Span<UInt8>, as spelling: PathPattern.Spelling) -> Decision
@@ -223,6 +224,16 @@ extension RequestCondition {
 }
 
 extension AccessEntry {
+    /// Whether it, or an entry inside of it, asks for a scope.
+    var asksForScope: Bool {
+        self.withNested.contains { entry in
+            entry.request.contains { condition in
+                guard case .scope = condition else { return false }
+                return true
+            }
+        }
+    }
+
     /// Whether the entry's own patterns cover a path; entries inside it are left aside.
     fileprivate func mayApply(to path: [UInt8]) -> Bool {
         self.request.allSatisfy { condition in

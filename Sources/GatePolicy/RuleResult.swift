@@ -23,6 +23,12 @@ package struct RuleResult: Sendable, Hashable {
 }
 
 extension Route {
+    /// The scopes with which a request of a client would be admitted; see ``RequestRules/missingScopes(for:_:)``.
+    package func missingScopes(for request: RequestFacts, path: [UInt8], profile: Profile?) -> [String] {
+        guard case .depends(let rules) = self.userDecision(for: profile) else { return [] }
+        return rules.missingScopes(for: request, path.span)
+    }
+
     /// What each rule has to do with a request, in the order in which they count.
     ///
     /// - Parameters:

@@ -26,7 +26,7 @@ package struct DeviceAuthorization: Sendable, Hashable {
     /// The scopes, in the order of the request.
     package let scopes: [String]
     /// The audiences that access tokens may have.
-    package let audiences: [String]
+    package fileprivate(set) var audiences: [String]
     /// When it expires.
     package let expires: Instant
     /// The id that the device code has.
@@ -141,16 +141,19 @@ extension SessionManager {
     /// - Parameters:
     ///   - code: The code that the user has typed.
     ///   - ticket: The ticket of the user's session at the gateway's host; nil to reject the sign-in.
+    ///   - audiences: The apps that the user has agreed to; nil for all that the client asked for.
     ///   - now: The time.
     /// - Returns: The sign-in; nil if it was decided before, or has expired.
     /// - Throws: If the store is unavailable.
     package func decideDevice(
         _ code: UserCode,
         by ticket: Ticket?,
+        for audiences: [String]? = nil,
         now: Instant
     ) async throws(Failure) -> DeviceAuthorization? {
         guard let found = try await self.found(code, now: now), found.device.isPending else { return nil }
         var device = found.device
+        if let audiences { device.audiences = device.audiences.filter(audiences.contains) }
         device.state = ticket.map(DeviceAuthorization.State.confirmed) ?? .rejected
         guard try await self.store.replace(found.entry, by: self.entry(device, code), at: now) else { return nil }
         return device

@@ -34,6 +34,11 @@ extension RuntimeConfiguration {
         self.routes.first { isIdentical($0.route.audience, audience) }
     }
 
+    /// Whether all apps of some audiences accept a session by its age and use.
+    package func accepts(_ session: Session, at audiences: [String], now: Instant) -> Bool {
+        audiences.allSatisfy { self.route(withAudience: $0)?.isCurrent(session, now: now) ?? true }
+    }
+
     /// What a client may do for a user, in words for the user: the apps, and what each scope permits in them.
     package func permissions(of audiences: [String], _ scopes: [String]) -> [String] {
         audiences.compactMap { self.route(withAudience: $0) }.flatMap { route in

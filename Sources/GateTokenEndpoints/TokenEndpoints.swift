@@ -193,8 +193,13 @@ extension TokenEndpoints {
         try self.check(current, of: request.client, own)
         try TokenEndpoints.checkKey(of: current, request)
         let named = try self.issuer.audiences(namedIn: request, grantedTo: current.grant)
-        guard !self.runtime.permitted(named, to: current.session.profile).isEmpty else {
+        let permitted = self.runtime.permitted(named, to: current.session.profile)
+        guard !permitted.isEmpty else {
             throw OAuthError(.invalidTarget, "the user may enter none of the apps that the token would be for")
+        }
+        guard permitted.contains(where: { self.runtime.accepts(current.session, at: [$0], now: own.now) }) else {
+            let reason = "the sign-in is older, or was unused for longer, than the apps accept"
+            throw OAuthError(.invalidGrant, "\(reason): the user has to sign in again")
         }
         switch try await sessions.rotate(token, of: request.client.id, now: own.now) {
         case .none: throw ended

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateCore
+internal import GatePolicy
 
 /// The difference of two configurations for a terminal.
 struct PolicyDifferenceReport {
@@ -80,9 +81,10 @@ struct PolicyDifferenceReport {
         let request = change["request"] ?? .null
         let client = request["client"].map { " from \(self.text($0))" } ?? ""
         let time = request["time"].map { " at \(self.text($0))" } ?? ""
+        let token = request["scopes"]?.array.map { RequestSample.text(ofToken: $0.map { self.text($0) }) } ?? ""
         let more = self.count(change, "requests") - 1
         let rest = more > 0 ? " and \(more) more" : ""
-        return "\(self.text(request["method"])) \(self.text(request["path"]))\(client)\(time)\(rest)"
+        return "\(self.text(request["method"])) \(self.text(request["path"]))\(token)\(client)\(time)\(rest)"
     }
 
     private func list(_ names: JSON?) -> String {

@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from support.browser import Browser
 from support.gateway import Gateway, oidc
 from support.machines import API, EC, RSA, Issuer
 from support.oauth_client import Client, claims
@@ -41,7 +42,7 @@ def configured(folder, provider_server, app, issuer):
     apps = {
         "wiki": {"path": "/", "machines": {"issuers": ["ci", "legacy"]}, **token},
         # Its users have to exchange their tokens before.
-        "ledger": {"host": "ledger.localhost", "machines": {"exchanged": ["ci"]}, **token, "deny": [{"group": "interns"}]},
+        "ledger": {"host": "ledger.localhost", "machines": {"exchanged": ["ci"]}, **token, "deny": [{"group": "interns", "provider": "ci"}]},
         # Its users are those of the provider: no token of an issuer gets in, by whatever way.
         "staff": {"host": "staff.localhost", **token},
     }
@@ -302,12 +303,18 @@ def test_a_chain_of_three_clients_ends_with_the_first(gateway, issuer):
     assert found.call(third, host=ledger).status == 401
 
 
-def test_an_app_may_take_exchanged_tokens_only(gateway, issuer):
+def test_an_app_may_take_exchanged_tokens_only(gateway, issuer, app):
     """So what the client demands, such as a bound key, holds for all users of the issuer."""
     found, raw = client(gateway), issuer.token()
     ledger = f"ledger.localhost:{gateway.port}"
     assert found.call(raw).status == 200
     assert found.call(raw, host=ledger).status == 401
+    # Beside a session the app gets neither.
+    browser = Browser(gateway)
+    assert browser.sign_in("mock", "/x").status == 200 and browser.visit(f"http://{ledger}/x").status == 200
+    fields = [("Cookie", f"gatehouse={browser.ticket('ledger.localhost')}"), ("Authorization", f"Bearer {raw}")]
+    sent = received(app, request(gateway.port, "/x", host=ledger, fields=fields))
+    assert sent.get("x-forwarded-provider") == "mock" and sent.get("authorization") is None
     assert found.call(exchange(found, raw, audience="ledger").json["access_token"], host=ledger).status == 200
 
 

@@ -160,7 +160,7 @@ def shown_on_the_page(command):
 
 def test_the_page_shows_what_diff_prints(tmp_path):
     """Twelve users and one who is excepted; the file of the page against the same without the entry about `/admin/**`."""
-    new, _ = blocks("docs/policy.md", "yaml")
+    new, *_ = blocks("docs/policy.md", "yaml")
     old, count = re.subn(r"^    deny:\n      - path: /admin.*\n.*\n", "", new, flags=re.M)
     assert count == 1
     (tmp_path / "new.yaml").write_text(new)

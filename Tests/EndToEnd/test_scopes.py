@@ -2,6 +2,7 @@
 """Scopes of apps: what a client may do for a user only after it has asked for it (RFC 6749 §3.3, RFC 6750 §3.1)."""
 
 import json
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
@@ -35,11 +36,13 @@ def gateway(tmp_path_factory, provider_server, app):
         "notes":
             {
                 "path": "/notes", **common, "scopes": {"notes.write": "Change <all> notes", "notes.share": "Share notes"}, "machines":
-                    {"service_tokens": ["bot"]}, "deny": [{"method": ["POST", "DELETE"], **write},
-                                                          {"path": "/notes/share/**", "not": {"scope": ["notes.share"]}}]
+                    {"service_tokens": ["bot"]}, "origins": ["https://spa.example.com"], "deny": [
+                        {"method": ["POST", "DELETE"], **write}, {"path": "/notes/share/**", "not": {"scope": ["notes.share"]}},
+                        {"path": "/notes/never/**"}
+                    ]
             },
         "tools": {"path": "/tools", "upstream": app.address, "allow": "signed_in", "mcp": True, "scopes": {"run": "Run tools"},
-                  "deny": [{"mcp_tool": "run", "not": {"scope": "run"}}]},
+                  "deny": [{"mcp_tool": "run", "not": {"scope": "run"}}, {"mcp_tool": "never"}]},
         "wiki": {"path": "/", **common},
     }
     grants = ["authorization_code", "refresh_token", "token_exchange", "device_code"]
@@ -110,7 +113,59 @@ def test_the_session_of_the_user_is_not_limited(gateway, browser):
 
 def test_a_token_of_a_machine_has_no_scope(gateway):
     assert send(gateway, BOT, "GET").status == 200
-    assert send(gateway, BOT).status == 403
+    response = send(gateway, BOT)
+    # No user can grant it more.
+    assert response.status == 403 and response.json["error"] == "policy.refused" and response.get("www-authenticate") is None
+
+
+def test_only_what_helps_is_asked_for(gateway, browser):
+    token = tokens(gateway, browser, "openid")["access_token"]
+    response = send(gateway, token, "POST", "/notes/share/1")
+    assert 'scope="openid notes.write notes.share"' in response.get("www-authenticate")
+    moved = send(gateway, token, "MOVE", "/notes/x", fields=[("Destination", "/notes/share/x")])
+    assert 'scope="openid notes.share"' in moved.get("www-authenticate")
+    never = send(gateway, token, "MOVE", "/notes/share/x", fields=[("Destination", "/notes/never/x")])
+    assert never.status == 403 and never.json["error"] == "policy.denied" and never.get("www-authenticate") is None
+
+
+def test_an_exchange_for_another_app_or_a_cloud_leaves_the_scopes_of_this_one_out(gateway, browser):
+    wide = tokens(gateway, browser, "openid notes.write run")["access_token"]
+    client = Client(gateway, "notes", URI)
+
+    def exchanged(audience):
+        found = client.token(grant_type=EXCHANGE, subject_token=wide, subject_token_type=ACCESS, audience=audience)
+        return found.json["scope"], claims(found.json["access_token"])["scope"]
+
+    assert exchanged("tools") == ("openid run", "openid run")
+    assert exchanged("wiki") == ("openid", "openid")
+
+
+def test_what_the_user_has_read_is_what_the_client_gets(tmp_path, provider_server, app):
+    """A reload between the page and the click gives a word of the request a meaning."""
+    common = {"upstream": app.address, "allow": "signed_in", "accept": ["session", "token"]}
+    apps = {"notes": {"path": "/", **common, "scopes": {"read": "Read notes"}}}
+    gateway = Gateway(tmp_path, {"mock": oidc(provider_server.realm("mock").issuer)}, apps)
+    gateway.configuration["clients"] = {
+        "notes": {"type": "native", "redirect_uris": [URI], "allow": "signed_in", "audiences": ["notes"]}
+    }
+    with gateway:
+        browser = Browser(gateway)
+        assert browser.sign_in("mock", "/x").status == 200
+        client = Client(gateway, "notes", URI, scope="read wipe")
+        page = browser.visit(client.url(gatehouse_scopes="read wipe"), stop=client.arrives)
+        gateway.configuration["apps"]["notes"]["scopes"]["wipe"] = "Delete all notes"
+        gateway.write()
+        gateway.reload()
+        eventually(lambda: "reloaded" in gateway.log, "the new file is in force")
+        page = browser.submit(page, stop=client.arrives)
+        code = dict(parse_qsl(urlsplit(page.next).query))["code"]
+        assert client.redeem(code).json["scope"] == "read"
+
+
+def test_a_preflight_needs_no_scope(gateway):
+    fields = [("Origin", "https://spa.example.com"), ("Access-Control-Request-Method", "POST")]
+    response = request(gateway.port, "/notes/x", method="OPTIONS", host=gateway.host, fields=fields)
+    assert response.status == 200
 
 
 def test_a_refresh_keeps_the_scopes(gateway, browser):
@@ -164,6 +219,14 @@ def test_a_tool_that_needs_a_scope_is_denied_with_a_message_of_json_rpc(gateway,
     assert call(tokens(gateway, browser, "run")["access_token"]).status == 200
 
 
+def test_a_batch_with_a_message_that_is_denied_anyway_asks_for_no_scope(gateway, browser):
+    messages = [{"jsonrpc": "2.0", "id": i, "method": "tools/call", "params": {"name": tool}} for i, tool in enumerate(("run", "never"))]
+    token = tokens(gateway, browser, "")["access_token"]
+    for batch in (messages, messages[::-1]):
+        response = send(gateway, token, path="/tools/mcp", fields=[("Content-Type", "application/json")], body=json.dumps(batch).encode())
+        assert response.status == 403 and response.get("www-authenticate") is None
+
+
 def test_the_access_log_has_the_decision_and_the_rule(gateway, browser):
     token = tokens(gateway, browser, "")["access_token"]
     assert send(gateway, token, "DELETE", "/notes/logged").status == 403
@@ -181,7 +244,27 @@ def test_policy_explain_takes_the_scopes_of_a_token(gateway, tmp_path, options, 
     result = run("policy", "explain", "notes", "--config", gateway.path, *asked)
     assert json.loads(result.stdout)["decision"] == word, result.stdout + result.stderr
     if word == "denied":
-        assert json.loads(result.stdout)["reason"] == "the access token lacks 'notes.write'"
+        assert json.loads(result.stdout)["reason"] == "the rule asks for a scope that the access token lacks: notes.write"
+
+
+def test_policy_explain_knows_that_a_machine_has_no_scope(gateway, tmp_path):
+    profile = tmp_path / "bot.json"
+    profile.write_text('{"user": "token:bot"}')
+    asked = ["--as", profile, "--path", "/notes/x", "--method", "POST", "--json"]
+    result = run("policy", "explain", "notes", "--config", gateway.path, *asked)
+    assert json.loads(result.stdout)["decision"] == "denied"
+
+
+def test_policy_diff_compares_what_tokens_may(gateway, tmp_path):
+    """A rule that is gone gives every client what it had to ask for."""
+    new = tmp_path / "new.yaml"
+    changed = json.loads(gateway.path.read_text())
+    changed["apps"]["notes"]["deny"] = changed["apps"]["notes"]["deny"][1:]
+    new.write_text(json.dumps(changed))
+    users = tmp_path / "users.jsonl"
+    users.write_text('{"user": "mock:1"}\n')
+    result = run("policy", "diff", new, "--with", gateway.path, "--users", users)
+    assert result.returncode == 1 and "by a token without scopes" in result.stdout, result.stdout + result.stderr
 
 
 def test_policy_test_takes_the_scopes_of_a_token(gateway, tmp_path):

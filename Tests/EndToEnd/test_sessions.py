@@ -115,7 +115,7 @@ def test_a_session_expires(column, seconds, own_gateway):
 
 
 def test_the_idle_time_out_of_an_app_holds_for_access_tokens_too(own_gateway):
-    """A client that refreshes would keep a user in the app for as long as sessions last."""
+    """Once idle for longer, the client has to ask the user to sign in again; the browser is led to a sign-in when it does."""
     token = {"allow": "signed_in", "accept": ["session", "token"]}
     own_gateway.configuration["apps"]["brief"] = {**own_gateway.configuration["apps"]["echo"], **token, "path": "/brief", "idle_timeout": "15m"}
     own_gateway.configuration["apps"]["echo"] |= token
@@ -137,7 +137,12 @@ def test_the_idle_time_out_of_an_app_holds_for_access_tokens_too(own_gateway):
         response = client.call(token, "/brief/x")
         assert response.status == 401 and 'error="invalid_token"' in response.get("www-authenticate")
         assert client.call(token).status == 200
-    again = client.sign_in(browser, prompt="login")
+    narrow = client.refresh(client.refresh(found["refresh_token"]).json["refresh_token"], resource=f"{own_gateway.origin}/brief")
+    assert (narrow.status, narrow.json["error"]) == (400, "invalid_grant")
+    silent = client.authorize(browser, prompt="none")
+    assert silent["error"] == "login_required"
+    # Without `prompt`, as clients ask.
+    again = client.sign_in(browser)
     assert client.call(again["access_token"], "/brief/x").status == 200
 
 

@@ -139,7 +139,7 @@ struct IssuerFixture {
             (["resource": gate], .invalidTarget), (["id_token_hint": "x.y.z"], .invalidRequest),
             (["state": String(repeating: "s", count: 2049)], .invalidRequest),
             (["nonce": String(repeating: "n", count: 2049)], .invalidRequest),
-            (["scope": String(repeating: "x ", count: 33)], .invalidScope),
+            (["scope": String(repeating: "x ", count: 65)], .invalidScope),
         ] as [([String: String?], OAuthError.Code)]
     )
     func `each wrong parameter has its error`(changes: [String: String?], code: OAuthError.Code) {

@@ -175,7 +175,7 @@ private struct Definition {
         renewed.scopes = nil
         let wider = Definition(profile: self.profile, request: renewed, path: self.path)
         if case .admitted(let place) = wider.decision(of: route) {
-            return .scopesNeeded([], at: decision.place ?? place)
+            return .scopesNeeded(at: decision.place ?? place)
         }
         for (usesPasskey, authenticates) in [(true, false), (false, true), (true, true)] {
             var renewed = wider.request
@@ -200,14 +200,15 @@ private struct Definition {
             let (facts, path) = generator.request()
             let expected = Definition(profile: profile, request: facts, path: path).renewableDecision(of: route)
             let decision = route.decision(for: facts, path: Array(path.utf8), profile: profile, guardsSpellings: false)
-            if case .scopesNeeded(let names, let place) = decision {
-                try #require(.scopesNeeded([], at: place) == expected, "\(route) \(profile) \(facts) \(path)")
-                var wider = facts
-                wider.scopes = (facts.scopes ?? []) + names
-                let enough = Definition(profile: profile, request: wider, path: path).decision(of: route)
-                try #require(enough.isAdmission && !names.isEmpty, "\(names) \(route) \(facts)")
-            } else {
-                try #require(decision == expected, "\(route) \(profile) \(facts) \(path)")
+            try #require(decision == expected, "\(route) \(profile) \(facts) \(path)")
+            if case .scopesNeeded = decision {
+                let names = route.missingScopes(for: facts, path: Array(path.utf8), profile: profile)
+                func isAdmitted(_ names: [String]) -> Bool {
+                    var wider = facts
+                    wider.scopes = (facts.scopes ?? []) + names
+                    return Definition(profile: profile, request: wider, path: path).decision(of: route).isAdmission
+                }
+                try #require(isAdmitted(names) && !names.isEmpty, "\(names) \(route) \(facts)")
             }
             kinds[String("\(decision)".prefix { $0 != "(" }), default: 0] += 1
             if case .depends = route.userDecision(for: profile) { kinds["depends", default: 0] += 1 }

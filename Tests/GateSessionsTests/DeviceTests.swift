@@ -91,6 +91,21 @@ private struct Fixture {
         #expect(try await fixture.redeem(code) == "redeemed")
     }
 
+    @Test func `the client gets what the user has agreed to only`() async throws {
+        let fixture = try await Fixture()
+        let code = try await fixture.begin()
+        let asked = try #require(try await fixture.sessions.device(code.userCode, now: noon)).audiences
+        #expect(!asked.isEmpty)
+        let decided = try await fixture.sessions.decideDevice(
+            code.userCode,
+            by: fixture.ticket,
+            for: ["https://other.example.com"],
+            now: noon
+        )
+        #expect(decided?.audiences == [])
+        #expect(try await fixture.sessions.device(code.userCode, now: noon)?.audiences == [])
+    }
+
     @Test func `a decision is final`() async throws {
         let fixture = try await Fixture()
         let code = try await fixture.begin()

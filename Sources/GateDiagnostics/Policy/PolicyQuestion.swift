@@ -4,6 +4,7 @@ internal import GateAppConfiguration
 package import GateConfiguration
 package import GateCore
 internal import GatePolicy
+internal import GateProviders
 internal import GateWire
 
 /// A request of a user to an app, about which the rules are asked without a gateway.
@@ -28,7 +29,7 @@ package struct PolicyQuestion: Sendable {
     package var mcpMethod: String?
     /// The tool that the message calls; nil for none.
     package var mcpTool: String?
-    /// What the access token of the request permits; nil for the user's own session.
+    /// What the access token of the request permits; nil for the user's own session, and for a machine, whose token permits none.
     package var scopes: [String]?
 
     /// A `GET` of an unknown client.
@@ -69,7 +70,11 @@ package struct PolicyQuestion: Sendable {
         )
         facts.message = self.message
         facts.passkeyUsed = self.passkeyUsed
-        facts.scopes = self.scopes
+        let isMachine = self.profile.map { profile in
+            profile.provider == Profile.serviceTokenProvider
+                || configuration.issuers.contains { $0.id == profile.provider }
+        }
+        facts.scopes = self.scopes ?? (isMachine ?? false ? [] : nil)
         let decision = app.route.decision(
             for: facts,
             path: path,
@@ -77,7 +82,11 @@ package struct PolicyQuestion: Sendable {
             guardsSpellings: app.traffic.strictness.pathSpelling == .any
         )
         let results = app.route.results(for: facts, path: path, profile: self.profile)
-        return PolicyResponse(question: self, decision: decision, results: results)
+        var response = PolicyResponse(question: self, decision: decision, results: results)
+        if case .scopesNeeded = decision {
+            response.missing = app.route.missingScopes(for: facts, path: path, profile: self.profile)
+        }
+        return response
     }
 
     /// The message to an MCP server: the one that is asked about, or what a request without a body is.

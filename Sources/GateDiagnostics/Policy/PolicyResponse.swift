@@ -9,6 +9,8 @@ package struct PolicyResponse: Sendable {
     /// The decision.
     package let decision: Decision
     private let results: [RuleResult]
+    /// The scopes that the access token lacks.
+    var missing: [String] = []
 
     init(question: PolicyQuestion, decision: Decision, results: [RuleResult]) {
         self.question = question
@@ -19,7 +21,10 @@ package struct PolicyResponse: Sendable {
     /// The decision in the words of the access log.
     package var word: PolicyWord { PolicyWord(self.decision) }
 
-    private var reason: String { self.decision.reason(hasSession: self.question.profile != nil) }
+    private var reason: String {
+        let reason = self.decision.reason(hasSession: self.question.profile != nil)
+        return self.missing.isEmpty ? reason : "\(reason): \(self.missing.joined(separator: " "))"
+    }
 
     /// The explanation for a terminal.
     ///

@@ -145,6 +145,7 @@ extension PolicyDifference.Row {
     fileprivate var json: JSON {
         var request: [String: JSON] = ["method": .string(self.request.method), "path": .string(self.request.path)]
         request["client"] = self.request.client.map { .string($0.text) }
+        request["scopes"] = self.request.scopes.map { .array($0.map(JSON.string)) }
         request["time"] = self.request.time.map { .string($0.timestamp) }
         return [
             "change": .string(self.change.rawValue), "anonymous": .bool(self.isAnonymous),
@@ -156,11 +157,17 @@ extension PolicyDifference.Row {
 }
 
 extension RequestSample {
+    /// What a token permits, in words that follow a request.
+    package static func text(ofToken scopes: [String]) -> String {
+        scopes.isEmpty ? " by a token without scopes" : " by a token for \(scopes.joined(separator: " "))"
+    }
+
     /// The request in words: `GET /admin/x from 10.0.0.0 at 2026-11-23T10:00:00Z`.
     package var text: String {
         let client = self.client.map { " from \($0.text)" } ?? ""
         let message = self.message.map { " with \($0)" } ?? ""
-        return "\(self.method) \(self.path)\(message)\(client)\(self.time.map { " at \($0.timestamp)" } ?? "")"
+        let scopes = self.scopes.map { RequestSample.text(ofToken: $0) } ?? ""
+        return "\(self.method) \(self.path)\(message)\(scopes)\(client)\(self.time.map { " at \($0.timestamp)" } ?? "")"
     }
 }
 

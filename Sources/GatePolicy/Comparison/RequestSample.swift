@@ -16,11 +16,13 @@ package struct RequestSample: Sendable, Hashable {
     package let time: Instant?
     /// The message to an MCP server; nil where no rule asks for it.
     package let message: MCPMessage?
+    /// What the access token of the request permits; nil for the user's own session.
+    package let scopes: [String]?
 }
 
 /// The requests on which the decisions of two versions of an app's rules are compared.
 ///
-/// One for the path of the app, and for each path pattern, method, network, time window and MCP message that one of the versions names one
+/// One for the path of the app, and for each path pattern, method, network, time window, MCP message and scope that one of the versions names one
 /// that it covers and one that it does not; all of these combined.
 struct RequestSamples: Sendable {
     /// The maximum number of requests; beyond it, only those that differ from the first one in two respects at most.
@@ -54,7 +56,8 @@ struct RequestSamples: Sendable {
         let clients = terms.sampleClients
         let moments = times.samples(for: terms.windows)
         let messages = terms.sampleMessages
-        let sizes = [paths.count, methods.count, clients.count, moments.count, messages.count]
+        let scopes = terms.sampleScopes
+        let sizes = [paths.count, methods.count, clients.count, moments.count, messages.count, scopes.count]
         let isLimited = further.count >= Self.maxPaths || sizes.dropFirst().contains { $0 > Self.maxOthers }
         let bounded = [sizes[0]] + sizes.dropFirst().map { min($0, Self.maxOthers) }
         let combinations = bounded.reduce(1, *)
@@ -76,7 +79,8 @@ struct RequestSamples: Sendable {
                     method: methods[at[1]],
                     client: clients[at[2]],
                     time: moments[at[3]],
-                    message: messages[at[4]]
+                    message: messages[at[4]],
+                    scopes: scopes[at[5]]
                 )
             )
         }
@@ -92,6 +96,7 @@ private struct RequestTerms {
     private var networks: [CIDRRange] = []
     private(set) var windows: [TimeWindow] = []
     private var messages: [MCPMessage] = []
+    private var scopes: [String] = []
 
     init(of routes: [Route]) {
         for route in routes {
@@ -104,7 +109,8 @@ private struct RequestTerms {
                 case .mcpMethod(let names): self.messages += names.map { MCPMessage(method: $0) }
                 case .mcpTool(let tools):
                     self.messages += tools.map { MCPMessage(method: MCPMessage.toolCall, tool: $0) }
-                case .authenticated, .passkey, .scope: break
+                case .scope(let names): self.scopes += names
+                case .authenticated, .passkey: break
                 }
             }
             for rule in route.publicRules {
@@ -118,6 +124,7 @@ private struct RequestTerms {
         self.networks = self.networks.unique
         self.windows = self.windows.unique
         self.messages = self.messages.unique
+        self.scopes = self.scopes.unique
     }
 
     /// For each pattern a path that it covers, below all prefixes.
@@ -148,6 +155,12 @@ private struct RequestTerms {
     var sampleMessages: [MCPMessage?] {
         guard !self.messages.isEmpty else { return [nil] }
         return [MCPMessage(method: MCPMessage.toolCall, tool: "another tool")] + self.messages
+    }
+
+    /// The user's own session, a token without scopes, and one with each that rules name; only the session if they name none.
+    var sampleScopes: [[String]?] {
+        guard !self.scopes.isEmpty else { return [nil] }
+        return [nil, []] + self.scopes.map { [$0] }
     }
 
     /// A client of no network that rules name, and one of each.

@@ -65,6 +65,7 @@ struct VerdictSource {
             authenticated: self.authenticated.map { time.advanced(by: $0.since(self.now)) }
         )
         facts.message = sample.message
+        facts.scopes = sample.scopes
         let path = Array(text.utf8)
         let decision = rules.route.decision(
             for: facts,

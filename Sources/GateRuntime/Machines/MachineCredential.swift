@@ -142,6 +142,12 @@ extension RuntimeConfiguration {
         return self.issuer(of: token, among: client.exchangeIssuers.compactMap { self.issuers[$0] })
     }
 
+    /// Whether a text is a JWT that names one of some issuers; it is not verified.
+    package func hasIssuer(of credential: MachineCredential, among names: Set<String>) -> Bool {
+        guard TokenIssuer.claimedIssuer(of: credential.text) != nil else { return false }
+        return self.issuer(of: credential.text, among: names.compactMap { self.issuers[$0] }) != nil
+    }
+
     private func issuer(of token: String, among accepted: [TokenIssuer]) -> TokenIssuer? {
         if let issuer = TokenIssuer.claimedIssuer(of: token) {
             return accepted.first { isIdentical($0.settings.provider.issuer ?? "", issuer) }
