@@ -28,6 +28,7 @@ UNSAFE = {
     "Sources/GateRuntime/Rendering/Gzip.swift": "calls zlib",
     "Sources/GateMail/SMTPTransport.swift": "hands a message and a login to the C part over libcurl",
     "Sources/GateYAML/YAMLEventReader.swift": "reads libyaml's events, which are C structures",
+    "Sources/GateWire/RequestID.swift": "writes the field line of an id as six words at once",
     "Sources/GateCore/RandomBytes.swift": "calls getentropy, so that random bytes cost one system call",
     "Sources/GateCore/PrivateFile.swift": "calls open, fstat and fchmod, so that a file is never readable by others",
     "Sources/GateHTTP/HTTP2/HTTP2Callbacks.swift": "is called by libnghttp2 with pointers to frames and to our objects",

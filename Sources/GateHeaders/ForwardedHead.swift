@@ -9,7 +9,7 @@ package import NIOCore
 /// Writes the heads that go to apps and back to browsers, from checked lines and lines of ours.
 package struct ForwardedHead {
     /// How requests arrive, as the app sees it in the forwarded headers.
-    package struct Downstream {
+    package final class Downstream {
         let peer: IPAddress?
         let peerText: String
         let isSecure: Bool
@@ -40,7 +40,7 @@ package struct ForwardedHead {
         }
 
         /// The lines for requests to an authority over this connection; nil if they depend on the request itself.
-        fileprivate mutating func lines(for authority: String) -> ByteBuffer? {
+        fileprivate func lines(for authority: String) -> ByteBuffer? {
             guard !self.isTrusted, !self.sendsForwarded else { return nil }
             if let known, known.authority == authority { return known.lines }
             var lines = ByteBuffer()
@@ -71,7 +71,7 @@ package struct ForwardedHead {
     package static func request(
         _ head: RequestHead,
         authority: String,
-        downstream: inout Downstream,
+        downstream: Downstream,
         identity: ByteBuffer?,
         changes: RequestChanges? = nil,
         requestID: RequestID,
@@ -302,9 +302,7 @@ package struct ForwardedHead {
     }
 
     private static func write(_ requestID: RequestID, to writer: inout HeadWriter) {
-        writer.buffer.writeLiteral("X-Request-Id: ")
-        requestID.write(to: &writer.buffer)
-        writer.buffer.writeLiteral("\r\n")
+        requestID.writeLine(to: &writer.buffer)
     }
 
     /// An address as a node of `Forwarded`; IPv6 in brackets and quotes.

@@ -228,6 +228,21 @@ def test_rapid_reset_ends_the_connection(client, app, others):
     assert len(app.requests) - before <= 260
 
 
+def test_h_11_resets_of_streams_that_have_ended_are_not_a_flood(client, app):
+    """The client of Go resets a stream now and then whose response has just ended; no work ends with that."""
+    for number in range(1, 1001, 2):
+        assert client.exchange(number, get()).status == 200
+        client.send(frame(http2.RST_STREAM, 0, number, struct.pack(">I", http2.CANCEL)))
+    assert client.exchange(1001, get()).status == 200
+    assert not client.goaways
+
+
+def test_h_11_resets_of_one_stream_that_has_ended_again_and_again_end_the_connection(client, others):
+    client.exchange(1, get())
+    client.send(frame(http2.RST_STREAM, 0, 1, struct.pack(">I", http2.CANCEL)) * 3000)
+    calmed(client)
+
+
 @pytest.mark.parametrize("trigger", ["window", "length", "value", "refused"])
 def test_made_you_reset_ends_the_connection(trigger, client, app, others):
     """H-12 CVE-2025-8671: streams that the gateway resets count like those that the client resets."""

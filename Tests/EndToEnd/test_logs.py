@@ -89,6 +89,33 @@ def documented_access_keys():
     return {re.match(r"\| `(\w+)`", line).group(1) for line in text.splitlines() if line.startswith("| `")}
 
 
+def test_requests_of_one_connection_have_their_own_hosts_and_clients(start):
+    """What a connection's lines have in common is kept between them."""
+    gateway = start()
+
+    def ask(wire, path, host, *fields):
+        lines = "".join(f"{line}\r\n" for line in (f"GET {path} HTTP/1.1", f"Host: {host}", *fields, ""))
+        wire.send(lines.encode())
+        return wire.response("GET").status
+
+    with Wire(gateway.port) as wire:
+        hosts = ["a.localhost", "b.localhost", "A.localhost:80", gateway.host, "a.localhost"]
+        for number, host in enumerate(hosts):
+            ask(wire, f"/kept/{number}", host)
+        # A proxy that is not trusted names no client.
+        ask(wire, "/kept/named", "a.localhost", "X-Forwarded-For: 192.0.2.7")
+        gateway.configuration["logs"]["users"] = "hash"
+        gateway.write()
+        gateway.reload()
+        audit = lambda: [line["message"] for line in gateway.lines("audit")]
+        eventually(lambda: any("reloaded" in message for message in audit()), "the new file is in force")
+        ask(wire, "/kept/after", "b.localhost")
+    shown = [gateway.access(f"/kept/{number}")["host"] for number in range(len(hosts))]
+    assert shown == ["a.localhost", "b.localhost", "a.localhost", "gate.localhost", "a.localhost"]
+    assert {gateway.access(f"/kept/{name}")["client"] for name in (0, 1, "named", "after")} == {"127.0.0.1"}
+    assert gateway.access("/kept/after")["host"] == "b.localhost"
+
+
 def test_every_stream_is_json_with_the_documented_keys(start):
     gateway = start(query="mask")
     browser = Browser(gateway)

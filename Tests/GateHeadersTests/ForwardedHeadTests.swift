@@ -18,7 +18,7 @@ import Testing
         hidesAuthorization: Bool = false,
         identity: String? = nil
     ) throws -> [String] {
-        var downstream = ForwardedHead.Downstream(
+        let downstream = ForwardedHead.Downstream(
             peer: IPAddress("192.0.2.1"),
             peerText: "192.0.2.1",
             isSecure: true,
@@ -30,7 +30,7 @@ import Testing
         let bytes = ForwardedHead.request(
             head,
             authority: HeadFixture.gate,
-            downstream: &downstream,
+            downstream: downstream,
             identity: identity.map { ByteBuffer(string: $0) },
             requestID: ForwardedHead.requestID(of: head, downstream: downstream, fresh: own),
             hidesAuthorization: hidesAuthorization,

@@ -98,9 +98,7 @@ enum HTTP2Callbacks {
                 connection.dataReceived(header.length - min(padding, header.length), endsStream: header.endsStream)
             }
             if header.endsStream { unsafe stream(session, header.stream_id)?.requestEnded() }
-        case .reset where unsafe stream(session, header.stream_id)?.isResponseSent ?? false:
-            // A client that has the response may stop sending; that does not count as a flood.
-            break
+        case .reset: connection.resetReceived(header.stream_id, unsafe stream(session, header.stream_id))
         default:
             connection.frameReceived(kind, isAcknowledgement: kind == .ping && header.isAcknowledgement)
         }

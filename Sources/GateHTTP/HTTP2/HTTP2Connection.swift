@@ -397,13 +397,23 @@ extension HTTP2Connection {
     /// Handles another complete frame.
     func frameReceived(_ kind: HTTP2FrameType, isAcknowledgement: Bool) {
         switch kind {
-        case .reset:
-            self.countReset()
         case .ping where isAcknowledgement:
             self.nameLastStream()
-        case .data, .headers, .priority, .settings, .pushPromise, .ping, .goAway, .windowUpdate, .continuation,
+        case .data, .headers, .priority, .reset, .settings, .pushPromise, .ping, .goAway, .windowUpdate, .continuation,
             .other:
             break
+        }
+    }
+
+    /// Counts a reset by the client, unless it ends no work: a client that has the response may stop sending, and the client of Go resets
+    /// one in a hundred streams that have just ended.
+    func resetReceived(_ id: Int32, _ stream: HTTP2Stream?) {
+        if let stream {
+            if !stream.isResponseSent { self.countReset() }
+        } else if self.closedEarly.contains(id) {
+            self.countReset()
+        } else if !self.flood.spend(2, at: self.arrived) {
+            self.terminate(.enhanceYourCalm)
         }
     }
 

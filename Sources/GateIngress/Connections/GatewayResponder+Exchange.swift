@@ -27,7 +27,6 @@ extension GatewayResponder {
             self.runtime.log.webSocketIsOff(app: route.name, requestID: self.requestID.text)
         }
         self.downstream.sendsForwarded = route.sendsForwarded
-        if self.loop.access != nil { self.record.forwarded = .now() }
         let path = RequestPath(runtime: self.runtime, loop: self.loop)
         let exchange = UpstreamExchange(
             delegate: self,
@@ -117,12 +116,12 @@ extension GatewayResponder: UpstreamExchangeDelegate {
     /// The id of the request: a trusted proxy's, or a new one, made when it is first needed.
     var requestID: RequestID {
         if let givenID { return givenID }
-        let loop = self.loop
         let id =
-            self.request.map {
-                ForwardedHead.requestID(of: $0, downstream: self.downstream, fresh: loop.freshRequestID())
+            if self.downstream.isTrusted, let request {
+                ForwardedHead.requestID(of: request, downstream: self.downstream, fresh: self.loop.freshRequestID())
+            } else {
+                self.loop.freshRequestID()
             }
-            ?? loop.freshRequestID()
         self.givenID = id
         return id
     }
@@ -161,7 +160,7 @@ extension GatewayResponder: UpstreamExchangeDelegate {
         return ForwardedHead.request(
             request,
             authority: route.authority(of: request),
-            downstream: &self.downstream,
+            downstream: self.downstream,
             identity: identity,
             changes: route.requestChanges,
             requestID: self.requestID,

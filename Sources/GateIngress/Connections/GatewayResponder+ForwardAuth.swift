@@ -91,7 +91,7 @@ extension GatewayResponder {
 
     /// Rejects a request for a decision in which no original request was found.
     func refuseQuestion(_ failure: Failure, use: ForwardAuthRequest.Use = .response) {
-        self.record.decision = .rejected
+        self.record?.decision = .rejected
         self.isAtEndpoint = true
         let response = self.runtime.rendering.response(to: failure, for: self.clientKind)
         self.respond(ForwardAuthRequest.rendered(response, for: use))

@@ -60,8 +60,8 @@ final class GatewayResponder: Responder {
     var hasLookedUp = false
     /// The spans of the request; nil while tracing is off.
     var trace: RequestTrace?
-    /// For the access line; stays empty if those are off.
-    var record = AccessRecord()
+    /// For the access line; nil if those are off.
+    var record: AccessRecord?
 
     init(loop: LoopState, peer: IPAddress?, peerText: String, isTrustedPeer: Bool = false, tls: NegotiatedTLS?) {
         self.loop = loop
@@ -90,7 +90,7 @@ extension GatewayResponder {
         self.isAtEndpoint = false
         self.hasLookedUp = false
         self.givenID = nil
-        if self.loop.access != nil { self.record = AccessRecord() }
+        if self.loop.access != nil { self.beginRecord() }
         self.began = connection.arrived
         self.loop.advance(to: connection.arrived)
         self.loop.inFlight += 1
@@ -196,7 +196,7 @@ extension GatewayResponder {
     }
 
     func receive(_ body: ByteBuffer) {
-        self.record.bytesIn += body.readableBytes
+        self.record?.bytesIn += body.readableBytes
         if let exchange {
             exchange.send(body)
             return
@@ -260,9 +260,9 @@ extension GatewayResponder {
         }
         if let shown = response.rejection { self.remember(shown, status: response.head.status.code) }
         if let access = self.loop.access, self.connection == nil {
-            self.record = AccessRecord()
+            self.beginRecord()
             self.began = .now()
-            self.record.decision = .rejected
+            self.record?.decision = .rejected
             self.note(response)
             self.write(response.head.status.code, to: access, at: .now())
         }
@@ -435,59 +435,69 @@ extension GatewayResponder {
 
 // MARK: The access line
 extension GatewayResponder {
+    func beginRecord() {
+        guard let record else {
+            self.record = AccessRecord()
+            return
+        }
+        record.reset()
+    }
+
     func note(_ verdict: Verdict, on request: RequestHead) {
+        guard let record else { return }
         var route: RuntimeRoute?
         switch verdict {
         case .forwarded(let found, let identity):
             route = found
-            self.record.decision = identity == nil ? .open : .allowed
+            record.decision = identity == nil ? .open : .allowed
         case .signInNeeded(let found, _):
             route = found
-            self.record.decision = .signIn
+            record.decision = .signIn
         case .wrongMethod(let found):
             route = found
-            self.record.decision = .rejected
+            record.decision = .rejected
         case .needsSession(_, let found), .needsVerification(_, _, let found), .needsMessages(let found): route = found
-        case .endpoint, .respond: self.record.decision = .endpoint
+        case .endpoint, .respond: record.decision = .endpoint
         case .refused(let failure), .scopesNeeded(_, let failure):
             route = RequestPath(runtime: self.runtime, loop: self.loop).route(of: request)
-            self.record.decision = failure.kind == .forbidden ? .denied : .rejected
+            record.decision = failure.kind == .forbidden ? .denied : .rejected
         }
         let session = self.loop.found.take()
         if let rule = self.loop.networkRule.take() {
-            self.record.rule = rule
-            self.record.subject = AccessSubject(app: route?.name, route: route?.route.path, user: NetworkIdentity.user)
-        } else if let session, self.record.subject?.user == nil {
-            self.record.subject = session.subject(on: route)
-            self.record.rule = session.rule
-        } else if self.record.subject == nil, let route {
-            self.record.subject = AccessSubject(app: route.name, route: route.route.path)
+            record.rule = rule
+            record.subject = AccessSubject(app: route?.name, route: route?.route.path, user: NetworkIdentity.user)
+        } else if let session, record.subject?.user == nil {
+            record.subject = session.subject(on: route)
+            record.rule = session.rule
+        } else if record.subject == nil, let route {
+            record.subject = AccessSubject(app: route.name, route: route.route.path)
         }
     }
 
     func note(_ response: Response) {
-        self.record.bytesOut = response.bodySize
+        guard let record else { return }
+        record.bytesOut = response.bodySize
         guard let rejection = response.rejection, let incident = rejection.incident else { return }
-        self.record.code = rejection.reason.entry.code
-        self.record.incident = incident
-        if self.record.decision == .allowed { self.record.decision = .rejected }
+        record.code = rejection.reason.entry.code
+        record.incident = incident
+        if record.decision == .allowed { record.decision = .rejected }
     }
 
     func write(_ status: Int, to access: AccessLog, at now: NIODeadline) {
-        guard access.takes(self.record, status: status) else { return }
-        // The next request begins with a new one, so this one is moved, which costs less than a copy.
-        var record = AccessRecord()
-        swap(&record, &self.record)
+        // The log may have been switched on during the request.
+        let record = self.record ?? AccessRecord()
         if let exchange {
-            record.responded = exchange.responded
+            (record.forwarded, record.responded) = (exchange.forwarded, exchange.responded)
             record.bytesOut = max(record.bytesOut, exchange.bytesOut)
         }
+        guard access.takes(record, status: status) else { return }
         access.write(
             record,
             of: self.request,
             id: self.requestID,
             trace: self.trace?.context.trace,
             client: self.clientText,
+            isOfConnection: !self.downstream.isTrusted && self.request?.isHTTP2 == false,
             status: status,
             began: self.began,
             ended: now

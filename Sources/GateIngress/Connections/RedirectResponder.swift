@@ -81,7 +81,7 @@ final class RedirectResponder: Responder {
         id: RequestID
     ) {
         guard let access = self.loop.access else { return }
-        var record = AccessRecord()
+        let record = AccessRecord()
         record.decision = decision
         record.bytesOut = response.bodySize
         record.code = response.rejection?.reason.entry.code

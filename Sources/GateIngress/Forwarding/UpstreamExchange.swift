@@ -59,7 +59,9 @@ final class UpstreamExchange: UpstreamSink {
     /// The position of the target that was asked last.
     private var target = 0
     /// When it was asked.
-    private var asked = NIODeadline.now()
+    private var asked = NIODeadline.distantPast
+    /// When the request was given to the app's first target: for the access line.
+    private(set) var forwarded: NIODeadline?
     private var waiting: [ByteBuffer] = []
     private var trailers: ByteBuffer?
     private var isRequestComplete = false
@@ -126,6 +128,7 @@ extension UpstreamExchange {
             )
         }
         self.asked = .now()
+        self.forwarded = self.asked
         self.trace?.beginUpstream(at: self.asked)
         self.target = self.upstream.lease(to: self, key: self.delegate.sessionKey(for: self))
     }
@@ -258,7 +261,6 @@ extension UpstreamExchange {
         guard !self.isOver else { return }
         self.hasResponded = true
         self.count(head)
-        if self.loop.access != nil { self.responded = .now() }
         if let opening, head.status == 101 { return self.openTunnel(head, opening.offer) }
         if self.request.isExtendedConnect, (200...299).contains(head.status) {
             let place = "\(self.route.name) at \(self.targetText)"
@@ -288,6 +290,7 @@ extension UpstreamExchange {
     /// Counts a response and how long its head took.
     private func count(_ head: ResponseHead) {
         let now = NIODeadline.now()
+        self.responded = now
         self.loop.telemetry.counters(of: self.route).target(self.target).responded(
             head.status,
             nanoseconds: (now - self.asked).nanoseconds,

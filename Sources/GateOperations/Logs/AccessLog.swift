@@ -33,8 +33,10 @@ package struct AccessLogSettings: Sendable {
     package func shown(_ user: String) -> String { self.hash?(user) ?? user }
 }
 
-/// What is collected about a request for its access line.
-package struct AccessRecord {
+/// What is collected about a request for its access line; confined to the event loop of the request.
+///
+/// A class that serves one request after the other: as a structure it would be copied for each line.
+package final class AccessRecord {
     /// The user and the app.
     package var subject: AccessSubject?
     /// What was decided.
@@ -54,8 +56,17 @@ package struct AccessRecord {
     /// When the head of the upstream's response had arrived.
     package var responded: NIODeadline?
 
+    /// The client IP and the host of a connection's requests, as bytes for lines.
+    fileprivate var peer: (authority: RequestAuthority, bytes: [UInt8], mark: UInt64)?
+
     /// Nothing is known yet.
     package init() {}
+
+    /// Forgets the request, but not the connection.
+    package func reset() {
+        (self.subject, self.decision, self.rule, self.code, self.incident) = (nil, nil, nil, nil, nil)
+        (self.bytesIn, self.bytesOut, self.forwarded, self.responded) = (0, 0, nil, nil)
+    }
 }
 
 /// Writes the access lines of one event loop; confined to that loop.
@@ -77,9 +88,13 @@ package final class AccessLog {
     private static let client = LogKey("client")
     private static let host = LogKey("host")
     private static let method = LogKey("method")
+    private static let get = LogFact("method", "GET")
+    private static let post = LogFact("method", "POST")
     private static let path = LogKey("path")
     private static let query = LogKey("query")
-    private static let httpVersion = LogKey("protocol")
+    private static let http2 = LogFact("protocol", "HTTP/2")
+    private static let http11 = LogFact("protocol", "HTTP/1.1")
+    private static let http10 = LogFact("protocol", "HTTP/1.0")
     private static let status = LogKey("status")
     private static let bytesIn = LogKey("bytes_in")
     private static let bytesOut = LogKey("bytes_out")
@@ -90,6 +105,8 @@ package final class AccessLog {
     private static let route = LogKey("route")
     private static let user = LogKey("user")
     private static let provider = LogKey("provider")
+    private static let allowed = LogFact("decision", AccessDecision.allowed.rawValue)
+    private static let open = LogFact("decision", AccessDecision.open.rawValue)
     private static let decision = LogKey("decision")
     private static let rule = LogKey("rule")
     private static let ruleFile = LogKey("rule_file")
@@ -105,7 +122,7 @@ package final class AccessLog {
     }
 
     /// Whether a request is written: all that failed, and the sample of the others.
-    package func takes(_ record: borrowing AccessRecord, status: Int) -> Bool {
+    package func takes(_ record: AccessRecord, status: Int) -> Bool {
         guard self.settings.sample < 1, status < 400 else { return true }
         guard record.decision != .denied, record.decision != .rejected else { return true }
         self.random ^= self.random << 13
@@ -122,15 +139,17 @@ package final class AccessLog {
     ///   - id: The id of the request.
     ///   - trace: The trace of the request; nil for that of its `traceparent`, while tracing is off.
     ///   - client: The client IP.
+    ///   - isOfConnection: Whether all requests of the connection have this client, since no proxy names another one.
     ///   - status: The status of the response; 499 if the client did not wait for it.
     ///   - began: When the request arrived.
     ///   - ended: When the response had been given to the connection.
     package func write(
-        _ record: borrowing AccessRecord,
+        _ record: AccessRecord,
         of request: RequestHead?,
         id: RequestID,
         trace: TraceID?,
         client: String,
+        isOfConnection: Bool = false,
         status: Int,
         began: NIODeadline,
         ended: NIODeadline
@@ -139,8 +158,17 @@ package final class AccessLog {
         self.line.begin(&self.time, AccessLog.opening, isExact: true, at: ended)
         self.line.add(AccessLog.request, id)
         if let trace = trace ?? request?.message.traceParent?.trace { self.line.add(AccessLog.trace, "\(trace)") }
-        self.line.add(AccessLog.client, client)
-        if let request { self.add(request) }
+        if let request {
+            if isOfConnection {
+                self.addPeer(client, of: request, record)
+            } else {
+                self.line.add(AccessLog.client, client)
+                self.line.add(AccessLog.host, request.authority.host)
+            }
+            self.add(request)
+        } else {
+            self.line.add(AccessLog.client, client)
+        }
         self.line.add(AccessLog.status, status)
         self.line.add(AccessLog.bytesIn, record.bytesIn)
         self.line.add(AccessLog.bytesOut, record.bytesOut)
@@ -152,7 +180,12 @@ package final class AccessLog {
             }
         }
         if let subject = record.subject { self.line.add(self.values(of: subject)) }
-        if let decision = record.decision { self.line.add(AccessLog.decision, decision.rawValue) }
+        switch record.decision {
+        case .allowed?: self.line.add(AccessLog.allowed)
+        case .open?: self.line.add(AccessLog.open)
+        case let decision?: self.line.add(AccessLog.decision, decision.rawValue)
+        case nil: break
+        }
         if let rule = record.rule {
             self.line.add(AccessLog.rule, rule.line)
             if let file = rule.includedFile { self.line.add(AccessLog.ruleFile, file) }
@@ -161,6 +194,19 @@ package final class AccessLog {
         if let incident = record.incident { self.line.add(AccessLog.incident, incident) }
         self.line.end()
         self.settings.writer.append(self.line, to: .access, severity: 6)
+    }
+
+    /// Adds the client IP and the host, which are mostly those of the request before on the connection.
+    private func addPeer(_ client: String, of request: RequestHead, _ record: AccessRecord) {
+        if let peer = record.peer, peer.authority === request.authority, peer.mark == self.mark {
+            return self.line.add(peer.bytes)
+        }
+        var line = LogLine(self.settings.format)
+        line.add(AccessLog.client, client)
+        line.add(AccessLog.host, request.authority.host)
+        let bytes = line.values
+        record.peer = (request.authority, bytes, self.mark)
+        self.line.add(bytes)
     }
 
     private func values(of subject: AccessSubject) -> [UInt8] {
@@ -175,8 +221,11 @@ package final class AccessLog {
     }
 
     private func add(_ request: RequestHead) {
-        self.line.add(AccessLog.host, request.authority.host)
-        self.line.add(AccessLog.method, request.method.rawValue)
+        switch request.method {
+        case .get: self.line.add(AccessLog.get)
+        case .post: self.line.add(AccessLog.post)
+        default: self.line.add(AccessLog.method, request.method.rawValue)
+        }
         if request.isAsterisk {
             self.line.add(AccessLog.path, "*")
         } else {
@@ -185,7 +234,11 @@ package final class AccessLog {
         if self.settings.query == .mask, let query = request.queryText {
             self.line.add(AccessLog.query, AccessLog.names(of: query))
         }
-        self.line.add(AccessLog.httpVersion, request.httpVersion)
+        if request.isHTTP2 {
+            self.line.add(AccessLog.http2)
+        } else {
+            self.line.add(request.minorVersion == 1 ? AccessLog.http11 : AccessLog.http10)
+        }
     }
 
     /// The names of a query's parameters; a part without `=` may be a value, so only its place is shown.

@@ -17,6 +17,18 @@ package struct LogKey: Sendable {
     }
 }
 
+/// A name with a value that is always the same, as bytes in both formats.
+package struct LogFact: Sendable {
+    fileprivate let text: ShortBytes
+    fileprivate let json: ShortBytes
+
+    /// A name of letters and `_`, and a word that needs no quoting in text.
+    package init(_ name: String, _ value: String) {
+        self.text = ShortBytes(" \(name)=\(value)")
+        self.json = ShortBytes(",\"\(name)\":\"\(value)\"")
+    }
+}
+
 /// Bytes that are mostly few enough to be written as some words, which costs less than a loop.
 private struct ShortBytes: Sendable {
     static let maxWords = 3
@@ -162,16 +174,25 @@ package struct LogOpening: Sendable {
 
     /// Adds the id of a request.
     package mutating func add(_ key: LogKey, _ id: RequestID) {
-        guard case .own(let high, let low) = id else { return self.add(key, id.text) }
+        guard case .own(let digits) = id else { return self.add(key, id.text) }
         guard self.begins(key) else { return }
-        let digits = RequestID.digits(high, low)
         if self.isJSON { self.put(UInt8(ascii: "\"")) }
-        for index in digits.indices { self.put(digits[index].byteSwapped, length: 8) }
+        self.put(digits.prefix.first.byteSwapped, length: 8)
+        self.put(digits.prefix.last.byteSwapped, length: 8)
+        self.put(digits.rest.first.byteSwapped, length: 8)
+        self.put(digits.rest.last.byteSwapped, length: 8)
         if self.isJSON { self.put(UInt8(ascii: "\"")) }
     }
 
+    /// Adds a name with a value that is always the same.
+    package mutating func add(_ fact: borrowing LogFact) {
+        guard self.count < LogLine.maxBytes else { return }
+        self.reserve(0)
+        if self.isJSON { self.put(fact.json) } else { self.put(fact.text) }
+    }
+
     /// Adds values that ``values`` has returned.
-    mutating func add(_ values: [UInt8]) {
+    package mutating func add(_ values: [UInt8]) {
         guard self.count < LogLine.maxBytes else { return }
         self.copy(values.span)
     }
@@ -189,13 +210,16 @@ package struct LogOpening: Sendable {
 
     /// Adds a time in milliseconds, with three decimals.
     package mutating func add(_ key: LogKey, milliseconds time: TimeAmount) {
-        let microseconds = max(0, Int(time.nanoseconds / 1000))
-        let decimals = LogLine.decimals(of: microseconds % 1000) << 8 | UInt64(UInt8(ascii: "."))
+        let microseconds = UInt64(max(0, time.nanoseconds)) / 1000
+        let milliseconds = microseconds / 1000
+        let decimals = LogLine.decimals(of: microseconds - 1000 * milliseconds) << 8 | UInt64(UInt8(ascii: "."))
         guard self.begins(key) else { return }
-        if let whole = LogLine.digits(of: microseconds / 1000), whole.length <= 4 {
+        if milliseconds < 10 {
+            self.put((0x30 + milliseconds) | decimals << 8, length: 5)
+        } else if let whole = LogLine.digits(of: Int(milliseconds)), whole.length <= 4 {
             self.put(whole.word | decimals << UInt64(8 * whole.length), length: whole.length + 4)
         } else {
-            self.put(microseconds / 1000)
+            self.put(Int(milliseconds))
             self.put(decimals, length: 4)
         }
     }
@@ -257,7 +281,7 @@ extension LogLine {
 
     /// Writes the last three digits of a number; only where the margin is known to be there.
     private mutating func put(decimals number: Int) {
-        self.put(LogLine.decimals(of: number), length: 3)
+        self.put(LogLine.decimals(of: UInt64(number)), length: 3)
     }
 
     /// Writes a number; only where the margin is known to be there.
@@ -278,10 +302,13 @@ extension LogLine {
         return (word, length)
     }
 
-    /// The last three digits of a number in a word, the first in the lowest byte.
-    private static func decimals(of number: Int) -> UInt64 {
-        let (tens, ones) = (UInt64(number / 10 % 10), UInt64(number % 10))
-        return 0x30 + UInt64(number / 100 % 10) | (0x30 + tens) << 8 | (0x30 + ones) << 16
+    /// The last three digits of a number below 1000 in a word, the first in the lowest byte.
+    private static func decimals(of number: UInt64) -> UInt64 {
+        // Products in place of divisions, exact for so small numbers.
+        let hundreds = (number &* 1311) >> 17
+        let rest = number &- 100 &* hundreds
+        let tens = (rest &* 205) >> 11
+        return (hundreds | tens << 8 | (rest &- 10 &* tens) << 16) &+ 0x30_3030
     }
 
     private mutating func copy(_ text: String) { self.copy(text.utf8Span.span) }

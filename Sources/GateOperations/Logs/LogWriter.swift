@@ -71,6 +71,8 @@ package final class LogWriter: Sendable {
     private struct State {
         var queues = LogStream.allCases.map { _ in Queue() }
         var activity = Activity.none
+        /// Whether the writer has been told to begin in a moment, and has not yet.
+        var isDue = false
         /// Whether only the beginning of the last line could be written.
         var isIncomplete = false
         var format: LogFormat
@@ -83,6 +85,9 @@ package final class LogWriter: Sendable {
 
     /// How long access lines are collected, so that the thread is not woken for each of them.
     private static let delay = DispatchTimeInterval.milliseconds(50)
+    /// How many bytes of access lines are collected at most: more would leave the caches of the processor before they are written, and
+    /// take new memory each time.
+    private static let enough = 131_072
     /// The maximum storage of a stream that is kept for further lines.
     private static let maxSpare = 1 << 20
     /// How much is written at once.
@@ -143,12 +148,12 @@ package final class LogWriter: Sendable {
 
     private func append(length size: Int, to stream: LogStream, severity: UInt32, _ copy: (inout ByteBuffer) -> Void) {
         let isAccess = stream == .access
-        let (isTaken, before) = self.state.withLock { state -> (Bool, Activity) in
+        let step = self.state.withLock { state -> Step in
             let index = stream.index
             guard state.queues[index].lines < self.limits.lines, state.queues[index].bytes + size <= self.limits.bytes
             else {
                 state.queues[index].unreported += 1
-                return (false, state.activity)
+                return .dropped
             }
             copy(&state.queues[index].pending)
             state.queues[index].entries.append(UInt32(truncatingIfNeeded: size) << 3 | severity)
@@ -156,16 +161,37 @@ package final class LogWriter: Sendable {
             state.queues[index].bytes += size
             // The gauge of access lines is set where they are written: it costs more than the line.
             if !isAccess { self.counters[index].pending.record(state.queues[index].lines) }
-            let before = state.activity
-            if before != .writing { state.activity = isAccess ? .delayed : .writing }
-            return (true, before)
+            guard state.activity != .writing else { return .taken }
+            guard isAccess, state.queues[index].bytes < LogWriter.enough else {
+                state.activity = .writing
+                return .writes
+            }
+            state.activity = .delayed
+            defer { state.isDue = true }
+            return state.isDue ? .taken : .waits
         }
-        guard isTaken else { return self.count(.queueFull, 1, of: stream) }
-        if !isAccess, before != .writing {
-            self.thread.async { self.writePending() }
-        } else if before == .none {
-            self.thread.asyncAfter(deadline: .now() + LogWriter.delay) { self.writePending() }
+        switch step {
+        case .dropped: self.count(.queueFull, 1, of: stream)
+        case .taken: break
+        case .writes: self.thread.async { self.writePending() }
+        case .waits:
+            self.thread.asyncAfter(deadline: .now() + LogWriter.delay) {
+                self.state.withLock { $0.isDue = false }
+                self.writePending()
+            }
         }
+    }
+
+    /// What follows from a line.
+    private enum Step {
+        /// It does not fit.
+        case dropped
+        /// It is written with others.
+        case taken
+        /// The writer begins at once.
+        case writes
+        /// The writer begins in a moment.
+        case waits
     }
 
     /// Opens a file again, after everything that waits is written to the old one.

@@ -22,11 +22,11 @@ import Testing
     /// The lines that the wiki gets for a request.
     private func forwarded(_ start: String, _ lines: String = "", on gateway: GatewayFixture) throws -> [String] {
         let peer = IPAddress("192.0.2.1")
-        var downstream = ForwardedHead.Downstream(peer: peer, peerText: "192.0.2.1", isSecure: true, isTrusted: false)
+        let downstream = ForwardedHead.Downstream(peer: peer, peerText: "192.0.2.1", isSecure: true, isTrusted: false)
         let bytes = ForwardedHead.request(
             try gateway.head(start, GatewayFixture.gate, lines),
             authority: GatewayFixture.gate,
-            downstream: &downstream,
+            downstream: downstream,
             identity: ByteBuffer(string: "X-Forwarded-User: staff:ada\r\n"),
             changes: try gateway.route("wiki").requestChanges,
             requestID: .own(1, 2),

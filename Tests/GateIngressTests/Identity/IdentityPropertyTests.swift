@@ -276,7 +276,7 @@ private enum ManagedNames {
             on route: RuntimeRoute,
             _ identity: ByteBuffer?
         ) -> ByteBuffer {
-            var downstream = ForwardedHead.Downstream(
+            let downstream = ForwardedHead.Downstream(
                 peer: IPAddress("192.0.2.1"),
                 peerText: "192.0.2.1",
                 isSecure: true,
@@ -286,7 +286,7 @@ private enum ManagedNames {
             return ForwardedHead.request(
                 head,
                 authority: route.authority(of: head),
-                downstream: &downstream,
+                downstream: downstream,
                 identity: identity,
                 changes: route.requestChanges,
                 requestID: .given("the-id"),

@@ -148,6 +148,30 @@ import Testing
         line.add(LogKey("request"), id)
         #expect(String(buffer: line.bytes) == ",\"request\":\"\(digits)\"")
         #expect(id.text == digits)
+        var head = ByteBuffer()
+        id.writeLine(to: &head)
+        #expect(String(buffer: head) == "X-Request-Id: \(digits)\r\n")
+    }
+
+    @Test(arguments: [0, 1, 9, 10, 99, 1234, 9999, 10_000, 9_999_999, 123_456_789] as [Int64])
+    func `a time has milliseconds with three decimals`(milliseconds: Int64) {
+        for microseconds in 0..<1000 as Range<Int64> {
+            var line = LogLine(.text)
+            line.add(LogKey("t"), milliseconds: .microseconds(milliseconds * 1000 + microseconds))
+            let decimals = String("\(1000 + microseconds)".dropFirst())
+            #expect(String(buffer: line.bytes) == " t=\(milliseconds).\(decimals)")
+        }
+    }
+
+    @Test(arguments: [("a", "b"), ("decision", "allowed"), ("name_of_a_key_that_is_long", "and_its_value_is_as_well")])
+    func `a name with a value that is always the same is written as any other`(name: String, value: String) {
+        for format in LogFormat.allCases {
+            var one = LogLine(format)
+            var other = LogLine(format)
+            one.add(LogFact(name, value))
+            other.add(LogKey(name), value)
+            #expect(String(buffer: one.bytes) == String(buffer: other.bytes))
+        }
     }
 
     @Test func `an emptied line has nothing of the one before`() {
