@@ -71,7 +71,7 @@ package final class LogWriter: Sendable {
     private struct State {
         var queues = LogStream.allCases.map { _ in Queue() }
         var activity = Activity.none
-        /// Whether the writer has been told to begin in a moment, and has not yet.
+        /// Whether the writer will begin in a moment by a timer that is set already.
         var isDue = false
         /// Whether only the beginning of the last line could be written.
         var isIncomplete = false
