@@ -116,6 +116,36 @@ def test_requests_of_one_connection_have_their_own_hosts_and_clients(start):
     assert gateway.access("/kept/after")["host"] == "b.localhost"
 
 
+def test_a_log_that_is_switched_off_and_on_names_no_other_user(start):
+    """The line of a request that began while the log was off has nothing of the request before on its connection."""
+    gateway = start()
+    browser = Browser(gateway)
+    assert browser.sign_in("mock", "/x").status == 200
+
+    def reload(destination):
+        before = len(gateway.lines("audit"))
+        gateway.configuration["logs"]["access"] = destination
+        gateway.write()
+        gateway.reload()
+        eventually(lambda: any("reloaded" in line["message"] for line in gateway.lines("audit")[before:]), "reloaded")
+
+    access = gateway.configuration["logs"]["access"]
+    with Wire(gateway.port) as wire:
+        wire.send(f"GET /mine HTTP/1.1\r\nHost: {gateway.host}\r\nCookie: gatehouse={browser.ticket()}\r\n\r\n".encode())
+        assert wire.response("GET").status == 200
+        assert gateway.access("/mine")["user"].startswith("mock:")
+        reload("off")
+        # A body that is still to come keeps the request open.
+        head = f"POST /public/open HTTP/1.1\r\nHost: {gateway.host}\r\nContent-Length: 2\r\n\r\na"
+        wire.send(head.encode())
+        eventually(lambda: gateway.metric("gatehouse_requests_in_flight") >= 1, "the request is in progress")
+        reload(access)
+        wire.send(b"b")
+        assert wire.response("POST").status == 200
+    line = gateway.access("/public/open")
+    assert "user" not in line and "rule" not in line and line["status"] == 200
+
+
 def test_every_stream_is_json_with_the_documented_keys(start):
     gateway = start(query="mask")
     browser = Browser(gateway)

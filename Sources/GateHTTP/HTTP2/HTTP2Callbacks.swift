@@ -98,7 +98,7 @@ enum HTTP2Callbacks {
                 connection.dataReceived(header.length - min(padding, header.length), endsStream: header.endsStream)
             }
             if header.endsStream { unsafe stream(session, header.stream_id)?.requestEnded() }
-        case .reset: connection.resetReceived(header.stream_id, unsafe stream(session, header.stream_id))
+        case .reset: connection.resetReceived(unsafe stream(session, header.stream_id))
         default:
             connection.frameReceived(kind, isAcknowledgement: kind == .ping && header.isAcknowledgement)
         }
@@ -141,6 +141,7 @@ enum HTTP2Callbacks {
         case .goAway: connection.goAwaySent()
         case .data where header.endsStream, .headers where header.endsStream:
             unsafe stream(session, header.stream_id)?.responseSent()
+            connection.responseSent()
         default: break
         }
         return 0

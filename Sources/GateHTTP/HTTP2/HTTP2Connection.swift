@@ -407,15 +407,17 @@ extension HTTP2Connection {
 
     /// Counts a reset by the client, unless it ends no work: a client that has the response may stop sending, and the client of Go resets
     /// one in a hundred streams that have just ended.
-    func resetReceived(_ id: Int32, _ stream: HTTP2Stream?) {
+    func resetReceived(_ stream: HTTP2Stream?) {
         if let stream {
             if !stream.isResponseSent { self.countReset() }
-        } else if self.closedEarly.contains(id) {
-            self.countReset()
         } else if !self.flood.spend(2, at: self.arrived) {
+            // One that the gateway has reset was counted then.
             self.terminate(.enhanceYourCalm)
         }
     }
+
+    /// Credits a complete response, since the client may reset its stream afterwards.
+    func responseSent() { self.flood.earn(1) }
 
     /// Counts a reset that we sent; a response that is complete before its request is not an error.
     func resetSent(isNoError: Bool) {

@@ -90,7 +90,8 @@ extension GatewayResponder {
         self.isAtEndpoint = false
         self.hasLookedUp = false
         self.givenID = nil
-        if self.loop.access != nil { self.beginRecord() }
+        // One of before must not be taken for that of this request if a reload switches the log on meanwhile.
+        if self.loop.access != nil { self.beginRecord() } else { self.record = nil }
         self.began = connection.arrived
         self.loop.advance(to: connection.arrived)
         self.loop.inFlight += 1
@@ -444,6 +445,8 @@ extension GatewayResponder {
     }
 
     func note(_ verdict: Verdict, on request: RequestHead) {
+        // Taken in any case, since they must not be found by a later request.
+        let (session, networkRule) = (self.loop.found.take(), self.loop.networkRule.take())
         guard let record else { return }
         var route: RuntimeRoute?
         switch verdict {
@@ -462,8 +465,7 @@ extension GatewayResponder {
             route = RequestPath(runtime: self.runtime, loop: self.loop).route(of: request)
             record.decision = failure.kind == .forbidden ? .denied : .rejected
         }
-        let session = self.loop.found.take()
-        if let rule = self.loop.networkRule.take() {
+        if let rule = networkRule {
             record.rule = rule
             record.subject = AccessSubject(app: route?.name, route: route?.route.path, user: NetworkIdentity.user)
         } else if let session, record.subject?.user == nil {
@@ -497,7 +499,7 @@ extension GatewayResponder {
             id: self.requestID,
             trace: self.trace?.context.trace,
             client: self.clientText,
-            isOfConnection: !self.downstream.isTrusted && self.request?.isHTTP2 == false,
+            isOfConnection: !self.downstream.isTrusted && self.forwardAuth == nil && self.request?.isHTTP2 == false,
             status: status,
             began: self.began,
             ended: now

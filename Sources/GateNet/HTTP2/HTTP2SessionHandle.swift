@@ -94,6 +94,9 @@ package enum HTTP2CloseCode: UInt32, Sendable {
         unsafe nghttp2_option_set_no_auto_window_update(made, 1)
         unsafe nghttp2_option_set_max_outbound_ack(made, 256)
         unsafe nghttp2_option_set_no_closed_streams(made, 1)
+        // libnghttp2 counts resets of streams that have ended as well, which clients such as that of Go send under load: a thousand at
+        // once and 33 in a second are too few. `FloodLimiter` counts those that end work.
+        unsafe nghttp2_option_set_stream_reset_rate_limit(made, 4000, 1000)
         return unsafe made
     }()
 }
