@@ -57,7 +57,10 @@ package final class AccessRecord {
     package var responded: NIODeadline?
 
     /// The client IP and the host of a connection's requests, as bytes for lines.
-    fileprivate var peer: (authority: RequestAuthority, bytes: [UInt8], mark: UInt64)?
+    fileprivate var peer: [UInt8] = []
+    /// The host that it is of, and the mark of the log that has made it.
+    fileprivate var peerAuthority: RequestAuthority?
+    fileprivate var peerMark: UInt64 = 0
 
     /// Nothing is known yet.
     package init() {}
@@ -179,7 +182,10 @@ package final class AccessLog {
                 self.line.add(AccessLog.upstream, milliseconds: responded - forwarded)
             }
         }
-        if let subject = record.subject { self.line.add(self.values(of: subject)) }
+        if let subject = record.subject {
+            if subject.values.mark != self.mark { subject.values = (self.values(of: subject), self.mark) }
+            self.line.add(subject.values.bytes)
+        }
         switch record.decision {
         case .allowed?: self.line.add(AccessLog.allowed)
         case .open?: self.line.add(AccessLog.open)
@@ -198,26 +204,24 @@ package final class AccessLog {
 
     /// Adds the client IP and the host, which are mostly those of the request before on the connection.
     private func addPeer(_ client: String, of request: RequestHead, _ record: AccessRecord) {
-        if let peer = record.peer, peer.authority === request.authority, peer.mark == self.mark {
-            return self.line.add(peer.bytes)
+        guard record.peerAuthority !== request.authority || record.peerMark != self.mark else {
+            return self.line.add(record.peer)
         }
         var line = LogLine(self.settings.format)
         line.add(AccessLog.client, client)
         line.add(AccessLog.host, request.authority.host)
         let bytes = line.values
-        record.peer = (request.authority, bytes, self.mark)
+        (record.peer, record.peerAuthority, record.peerMark) = (bytes, request.authority, self.mark)
         self.line.add(bytes)
     }
 
     private func values(of subject: AccessSubject) -> [UInt8] {
-        guard subject.values.mark != self.mark else { return subject.values.bytes }
         var line = LogLine(self.settings.format)
         if let app = subject.app { line.add(AccessLog.app, app) }
         if let route = subject.route { line.add(AccessLog.route, route) }
         if let user = subject.user { line.add(AccessLog.user, self.shown(user)) }
         if let provider = subject.provider { line.add(AccessLog.provider, provider) }
-        subject.values = (line.values, self.mark)
-        return subject.values.bytes
+        return line.values
     }
 
     private func add(_ request: RequestHead) {
