@@ -272,8 +272,7 @@ extension AppDraft {
         if let size = self.mcpMaxBody, !self.isMCP {
             reading.error("'mcp_max_body' is for apps with 'mcp: true'; write that or remove it", at: size.mark)
         }
-        self.checkExchanged(&reading)
-        self.checkScopes(&reading)
+        self.checkTokens(&reading)
         self.checkHosts(&reading)
         self.checkPublicRules(&reading)
         self.checkTraffic(written, &reading)
@@ -285,19 +284,20 @@ extension AppDraft {
     /// Whether it accepts access tokens of the gateway.
     package var acceptsTokens: Bool { self.isMCP || self.accepts?.value.contains { $0.value == .token } ?? false }
 
-    private func checkExchanged(_ reading: inout DecodingContext) {
-        guard let first = self.machines?.value.exchanged?.first, !self.acceptsTokens else { return }
-        let help = "write 'accept: [session, token]', or remove this"
-        reading.error("'exchanged' is about access tokens, which the app does not accept; \(help)", at: first.mark)
-    }
-
-    private func checkScopes(_ reading: inout DecodingContext) {
-        guard let scopes = self.scopes else { return }
+    /// Rejects what is about access tokens where the app accepts none.
+    private func checkTokens(_ reading: inout DecodingContext) {
         let limit = 32
-        if scopes.value.count > limit { reading.error("'scopes' has more than \(limit) entries", at: scopes.mark) }
+        if let scopes = self.scopes, scopes.value.count > limit {
+            reading.error("'scopes' has more than \(limit) entries", at: scopes.mark)
+        }
         guard !self.acceptsTokens else { return }
-        let help = "write 'accept: [session, token]', or remove this"
-        reading.error("'scopes' are those of access tokens, which the app does not accept; \(help)", at: scopes.mark)
+        let help = "which the app does not accept; write 'accept: [session, token]', or remove this"
+        if let first = self.machines?.value.exchanged?.first {
+            reading.error("'exchanged' is about access tokens, \(help)", at: first.mark)
+        }
+        if let scopes = self.scopes {
+            reading.error("'scopes' are those of access tokens, \(help)", at: scopes.mark)
+        }
     }
 
     private func checkHosts(_ reading: inout DecodingContext) {

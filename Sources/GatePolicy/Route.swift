@@ -70,8 +70,9 @@ package enum GroupShare: String, Sendable, Hashable, CaseIterable {
 extension Route {
     /// Whether a user comes from where the app accepts users: a provider, an issuer, or a service token of its own.
     package func accepts(_ profile: Profile) -> Bool {
-        let sources = [self.providers, self.issuers, self.exchangedIssuers]
-        for index in sources.indices where sources[index].contains(profile.provider) { return true }
+        let provider = profile.provider
+        if self.providers.contains(provider) || self.issuers.contains(provider) { return true }
+        if self.exchangedIssuers.contains(provider) { return true }
         guard isIdentical(profile.provider, Profile.serviceTokenProvider) else { return false }
         return self.serviceTokens.contains(profile.subject)
     }
