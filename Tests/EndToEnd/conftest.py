@@ -5,6 +5,7 @@ import pytest
 
 from support.browser import Browser
 from support.gateway import PROGRAM, Gateway, oidc
+from support.machines import Issuer
 from support.processes import certificate, free_port
 from support.provider import ProviderServer
 from support.slow import BriefTunnel, SlowReader
@@ -110,6 +111,14 @@ def app():
     upstream = Upstream()
     yield upstream
     upstream.close()
+
+
+@pytest.fixture(scope="module")
+def issuer():
+    """An issuer of tokens for machines."""
+    issuer = Issuer()
+    yield issuer
+    issuer.server.shutdown()
 
 
 @pytest.fixture(scope="session")

@@ -30,13 +30,6 @@ def app():
         yield app
 
 
-@pytest.fixture(scope="module")
-def issuer():
-    issuer = Issuer()
-    yield issuer
-    issuer.server.shutdown()
-
-
 def configured(folder, provider_server, app, issuer):
     token = {"upstream": app.address, "accept": ["session", "token"], "allow": "signed_in"}
     apps = {

@@ -37,13 +37,6 @@ def app():
 
 
 @pytest.fixture(scope="module")
-def issuer():
-    issuer = Issuer()
-    yield issuer
-    issuer.server.shutdown()
-
-
-@pytest.fixture(scope="module")
 def gateway(tmp_path_factory, provider_server, app, issuer):
     def entry(path, machines, **more):
         return {"path": path, "upstream": app.address, "allow": "signed_in", "machines": machines, **more}
