@@ -171,6 +171,12 @@ def test_a_text_that_is_not_a_token_is_rejected(gateway, text):
     assert error(exchange(client(gateway), text)) == (400, "invalid_request")
 
 
+def test_a_token_larger_than_a_request_may_be_is_not_read(gateway, issuer):
+    before = len(issuer.calls)
+    assert exchange(client(gateway), "a" * 16_384, ACCESS).status == 413
+    assert len(issuer.calls) == before
+
+
 def test_a_token_of_an_issuer_that_the_client_does_not_list_is_rejected(gateway, issuer):
     foreign = Issuer()
     try:
