@@ -87,6 +87,22 @@ package final class SQLiteStore: SessionStore {
         }
     }
 
+    /// Records the use of an id, adds a record and reads an entry in one transaction.
+    package func insert(
+        _ record: SessionRecord,
+        spending id: [UInt8],
+        until: Instant,
+        reading kind: StoreEntry.Kind,
+        _ key: [UInt8],
+        at now: Instant
+    ) async throws(Failure) -> StoreInsertion {
+        try await self.write { database in
+            guard try SQLiteStore.spend(id, until: until, in: database) else { return .spent }
+            try SQLiteStore.add(record, to: database)
+            return .addedReading(try SQLiteStore.entry(kind, key, at: now, in: database))
+        }
+    }
+
     /// Records a use, which is written within seconds in a batch.
     package func noteUse(_ key: [UInt8], at instant: Instant) {
         self.lastSeen.note(key, at: instant)

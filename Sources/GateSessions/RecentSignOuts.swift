@@ -6,8 +6,8 @@ internal import GateCore
 ///
 /// A sign-out notes its labels before it looks for sessions, and a sign-in looks for them after its session is in the
 /// store: so either the sign-out finds the session, or the sign-in finds the sign-out. A sign-in whose callback arrives
-/// after the sign-out is a new one and is not concerned. A sign-in reads one entry of the store; only while there are
-/// recent sign-outs, one more for each of its labels.
+/// after the sign-out is a new one and is not concerned. A sign-in reads one entry of the store, in the step that
+/// adds its session where the store can do both; only while there are recent sign-outs, one more for each of its labels.
 struct RecentSignOuts: Sendable {
     /// How long a sign-out is remembered: longer than a gateway works at a callback.
     static let lifetime = Duration.seconds(300)
@@ -37,10 +37,23 @@ struct RecentSignOuts: Sendable {
     /// - Parameters:
     ///   - session: The session.
     ///   - began: When the callback arrived; nil for no check.
+    ///   - insertion: How the session was added.
     ///   - store: Where the session is.
     /// - Throws: `signin.signed_out`, or the failure of the store.
-    func check(_ session: Session, began: Int64?, in store: any SessionStore) async throws(Failure) {
-        guard let began, try await self.time(at: RecentSignOuts.latest, in: store) != nil else { return }
+    func check(
+        _ session: Session,
+        began: Int64?,
+        after insertion: StoreInsertion,
+        in store: any SessionStore
+    ) async throws(Failure) {
+        guard let began else { return }
+        let latest: StoreEntry?
+        if case .addedReading(let entry) = insertion {
+            latest = entry
+        } else {
+            latest = try await store.entry(.signOut, RecentSignOuts.latest, at: self.clock.now)
+        }
+        guard latest != nil else { return }
         let end = self.clock.milliseconds + RecentSignOuts.clockLeeway
         for label in session.labels {
             guard let time = try await self.time(at: RecentSignOuts.key(of: label), in: store) else { continue }
@@ -59,5 +72,6 @@ struct RecentSignOuts: Sendable {
     }
 
     private static func key(of label: SessionLabel) -> [UInt8] { digest("sign-out/label", label.hash) }
-    private static let latest = digest("sign-out", "latest".utf8)
+    /// The key of the entry that is there while any sign-out is remembered.
+    static let latest = digest("sign-out", "latest".utf8)
 }

@@ -112,9 +112,17 @@ package struct SessionManager: Sendable {
             return issued
         }
         let fresh = try self.sealed(self.session(after: signIn, host: host, now: now))
-        guard try await self.store.insert(fresh.record, spending: once.hash, until: once.expiry) else { return nil }
+        let insertion = try await self.store.insert(
+            fresh.record,
+            spending: once.hash,
+            until: once.expiry,
+            reading: .signOut,
+            RecentSignOuts.latest,
+            at: self.signOuts.clock.now
+        )
+        guard insertion != .spent else { return nil }
         do throws(Failure) {
-            try await self.signOuts.check(fresh.issued.session, began: signIn.began, in: self.store)
+            try await self.signOuts.check(fresh.issued.session, began: signIn.began, after: insertion, in: self.store)
         } catch {
             try await self.endFamily(fresh.record.family)
             throw error

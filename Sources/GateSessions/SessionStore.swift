@@ -286,6 +286,28 @@ package protocol SessionStore: Sendable {
     /// Records the use of an id and adds a record, atomically; false, without a record, if the id was used before.
     func insert(_ record: SessionRecord, spending id: [UInt8], until: Instant) async throws(Failure) -> Bool
 
+    /// Records the use of an id and adds a record, like ``insert(_:spending:until:)``; a store that can read an entry in the
+    /// same step does so, which saves each sign-in a call.
+    ///
+    /// - Parameters:
+    ///   - record: The record.
+    ///   - id: The single-use id.
+    ///   - until: How long the id is kept.
+    ///   - kind: The kind of the entry.
+    ///   - key: The key of the entry.
+    ///   - now: The time; an entry that has expired does not count.
+    /// - Returns: What happened. An entry that was read is as old as the record or newer: whoever writes it later finds the
+    ///   record.
+    /// - Throws: If the store is unavailable; then the record may be in it nevertheless.
+    func insert(
+        _ record: SessionRecord,
+        spending id: [UInt8],
+        until: Instant,
+        reading kind: StoreEntry.Kind,
+        _ key: [UInt8],
+        at now: Instant
+    ) async throws(Failure) -> StoreInsertion
+
     /// The number of live sessions, without expired ones that are not removed yet.
     func count(at now: Instant, within lifetimes: SessionLifetimes) async throws(Failure) -> Int
 
@@ -299,6 +321,16 @@ package protocol SessionStore: Sendable {
 
     /// Closes the store; afterwards every call throws.
     func close() async
+}
+
+/// The result of adding a record that spends a single-use id.
+package enum StoreInsertion: Sendable, Equatable {
+    /// The id was used before, so there is no record.
+    case spent
+    /// The record was added; the entry still has to be read.
+    case added
+    /// The record was added, and the entry was read; nil if it does not exist or has expired.
+    case addedReading(StoreEntry?)
 }
 
 /// What is wrong with the file of a store that is in use.
@@ -348,6 +380,18 @@ extension SessionStore {
             if let entry = try await self.entry(kind, key, at: now) { found.append(entry) }
         }
         return found
+    }
+
+    /// Leaves the entry to the caller.
+    package func insert(
+        _ record: SessionRecord,
+        spending id: [UInt8],
+        until: Instant,
+        reading kind: StoreEntry.Kind,
+        _ key: [UInt8],
+        at now: Instant
+    ) async throws(Failure) -> StoreInsertion {
+        try await self.insert(record, spending: id, until: until) ? .added : .spent
     }
 
     /// A store of a single gateway has no others to notify.

@@ -100,6 +100,37 @@ func record(_ number: UInt8, family: UInt8 = 0, sealed: [UInt8]? = nil) -> Sessi
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `an entry that is read with an insertion is the one that is there`(kind: StoreKind) async throws {
+        let open = try await OpenStore(kind)
+        let store = open.store
+        let entry = StoreEntry(kind: .signOut, key: record(101).key, value: [1], expires: noon.plus(60))
+        let old = StoreEntry(kind: .signOut, key: record(102).key, value: [2], expires: noon.plus(-60))
+        try await store.put([entry, old])
+        // Of the stores, SQLite alone reads it in the same transaction, before which no sign-out can come.
+        func expected(_ entry: StoreEntry?) -> StoreInsertion { kind == .sqlite ? .addedReading(entry) : .added }
+        let keys: [(UInt8, [UInt8], StoreEntry?)] = [
+            (1, entry.key, entry), (2, old.key, nil), (3, record(103).key, nil),
+        ]
+        for (number, key, found) in keys {
+            let id = [number]
+            let until = noon.plus(600)
+            let inserted = try await store.insert(
+                record(number),
+                spending: id,
+                until: until,
+                reading: .signOut,
+                key,
+                at: noon
+            )
+            #expect(inserted == expected(found))
+            #expect(try await store.record(for: record(number).key) == record(number))
+            let again = try await store.insert(record(9), spending: id, until: until, reading: .signOut, key, at: noon)
+            #expect(again == .spent)
+            #expect(try await open.store.record(for: record(9).key) == nil)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `a session that cannot be inserted spends no id`(kind: StoreKind) async throws {
         let store = try await OpenStore(kind)
         try await store.store.insert(record(1))

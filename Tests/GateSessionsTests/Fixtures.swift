@@ -41,6 +41,8 @@ final class ScriptedStore: SessionStore {
         var spent: Set<[UInt8]> = []
         var entries: [StoreEntry.Kind: [[UInt8]: StoreEntry]] = [:]
         var entriesFail = false
+        /// Whether an entry is read in the step that inserts a record.
+        var readsWithInsertion = false
         var locks: [[UInt8]: (owner: [UInt8], end: Instant)] = [:]
         /// How many families are removed at once, and the maximum so far.
         var removals = (now: 0, most: 0)
@@ -130,6 +132,21 @@ final class ScriptedStore: SessionStore {
         guard try await self.spend(id, until: until) else { return false }
         try await self.insert(record)
         return true
+    }
+
+    func insert(
+        _ record: SessionRecord,
+        spending id: [UInt8],
+        until: Instant,
+        reading kind: StoreEntry.Kind,
+        _ key: [UInt8],
+        at now: Instant
+    ) async throws(Failure) -> StoreInsertion {
+        guard try await self.insert(record, spending: id, until: until) else { return .spent }
+        return self.state.withLock { state in
+            guard state.readsWithInsertion else { return .added }
+            return .addedReading(state.entries[kind]?[key].flatMap { now < $0.expires ? $0 : nil })
+        }
     }
 
     func replace(

@@ -78,8 +78,12 @@ import Testing
         }
     }
 
-    @Test(arguments: SignOut.allCases)
-    func `a sign-out ends a sign-in whose callback arrived a millisecond before`(kind: SignOut) async throws {
+    @Test(arguments: SignOut.allCases, [false, true])
+    func `a sign-out ends a sign-in whose callback arrived a millisecond before`(
+        kind: SignOut,
+        readsWithInsertion: Bool
+    ) async throws {
+        self.store.state.withLock { $0.readsWithInsertion = readsWithInsertion }
         let signIn = self.signIn("ada", "s1")
         self.clock.advance(byMilliseconds: 1)
         try await self.signOut(kind)
@@ -87,8 +91,12 @@ import Testing
         #expect(try await self.isSignedOut(signIn))
     }
 
-    @Test(arguments: SignOut.allCases)
-    func `a sign-in whose callback arrives afterwards is a new one`(kind: SignOut) async throws {
+    @Test(arguments: SignOut.allCases, [false, true])
+    func `a sign-in whose callback arrives afterwards is a new one`(
+        kind: SignOut,
+        readsWithInsertion: Bool
+    ) async throws {
+        self.store.state.withLock { $0.readsWithInsertion = readsWithInsertion }
         try await self.signOut(kind)
         #expect(try await !self.isSignedOut(self.signIn("ada", "s1")))
     }
@@ -128,6 +136,12 @@ import Testing
             try await self.signOut(.everywhere)
             self.clock.advance(by: RecentSignOuts.lifetime.components.seconds)
         }
+    }
+
+    @Test func `a store that reads with the insertion is not asked again without a recent sign-out`() async throws {
+        self.store.state.withLock { $0.readsWithInsertion = true }
+        _ = try await self.issue(self.signIn("ada", "s1"))
+        #expect(self.store.state.withLock { $0.entryReads[.signOut] } == nil)
     }
 
     @Test func `if the sign-outs cannot be read there is no session`() async throws {

@@ -208,6 +208,19 @@ extension MeteredStore {
         }
     }
 
+    func insert(
+        _ record: SessionRecord,
+        spending id: [UInt8],
+        until: Instant,
+        reading kind: StoreEntry.Kind,
+        _ key: [UInt8],
+        at now: Instant
+    ) async throws(Failure) -> StoreInsertion {
+        try await self.metered(.insert) { () throws(Failure) in
+            try await self.store.insert(record, spending: id, until: until, reading: kind, key, at: now)
+        }
+    }
+
     func count(at now: Instant, within lifetimes: SessionLifetimes) async throws(Failure) -> Int {
         try await self.metered(.count) { () throws(Failure) in try await self.store.count(at: now, within: lifetimes) }
     }
