@@ -110,9 +110,11 @@ package final class PrometheusRegistry: MetricsFactory {
         hasOverflow: Bool = true,
         make: (SeriesKey) -> Value
     ) -> Value {
-        self.families.withLock { families in
+        let values = dimensions.map(\.1)
+        return self.families.withLock { families in
+            // Most are known, and asked for with each event: the text of the labels is made for new ones only.
+            if let known = families[name]?.series[values] as? Value { return known }
             var key = SeriesKey(name, dimensions)
-            if let known = families[name]?.series[key.values] as? Value { return known }
             if families[name, default: Family()].series.count >= limit {
                 guard hasOverflow else { return make(key) }
                 key = SeriesKey(name, dimensions.map { ($0.0, PrometheusRegistry.overflow) })
