@@ -228,6 +228,12 @@ class Gateway:
     def database(self):
         return self.folder / "sessions.db"
 
+    def empty_log(self):
+        """Removes what is in the access log, if there is one."""
+        log = self.folder / "access.log"
+        if log.exists():
+            os.truncate(log, 0)
+
     def accepts(self, configuration):
         file = self.folder / "attempt.yaml"
         file.write_text(json.dumps(configuration))
