@@ -51,18 +51,18 @@ package struct Response: Sendable {
 
     /// The encoded response; without the body for `HEAD`, and without a shared body.
     func encoded(closes: Bool, forHead: Bool, date: DateLine, into buffer: ByteBuffer) -> ByteBuffer {
-        var writer = HeadWriter(into: buffer)
         let status = self.head.status.code
-        writer.writeStatusLine(status)
-        for field in self.head.headerFields {
-            writer.buffer.writeString("\(field.name.canonicalName): \(field.value)\r\n")
+        var bytes = HeadWriter.head(into: buffer) { writer in
+            writer.writeStatusLine(status)
+            for field in self.head.headerFields {
+                writer.write("\(field.name.canonicalName): \(field.value)\r\n")
+            }
+            if self.head.headerFields[.date] == nil { writer.write(date.now) }
+            if status != 204, status != 304 {
+                writer.writeLine("Content-Length", String(self.bodySize))
+            }
+            if closes { writer.writeLiteral("Connection: close\r\n") }
         }
-        if self.head.headerFields[.date] == nil { writer.buffer.writeImmutableBuffer(date.now) }
-        if status != 204, status != 304 {
-            writer.writeLine("Content-Length", String(self.bodySize))
-        }
-        if closes { writer.buffer.writeStaticString("Connection: close\r\n") }
-        var bytes = writer.finish()
         if !forHead, status != 204, status != 304 { bytes.writeBytes(self.body) }
         return bytes
     }

@@ -11,12 +11,13 @@ package enum CheckResponse {
     package static func send(_ response: Response, over connection: any DownstreamExchange) {
         let body = self.body(of: response)
         let closes = connection.mustClose
-        var writer = HeadWriter(into: connection.freshBuffer(capacity: 256))
-        writer.writeStatusLine(200)
-        writer.writeLine("Content-Type", "application/grpc")
-        writer.writeFraming(.length(Int64(body.count)))
-        if closes { writer.writeLine("Connection", "close") }
-        connection.start(writer.finish(), framing: .length(Int64(body.count)), closes: closes)
+        let head = HeadWriter.head(into: connection.freshBuffer(capacity: 256)) { writer in
+            writer.writeStatusLine(200)
+            writer.writeLine("Content-Type", "application/grpc")
+            writer.writeFraming(.length(Int64(body.count)))
+            if closes { writer.writeLine("Connection", "close") }
+        }
+        connection.start(head, framing: .length(Int64(body.count)), closes: closes)
         connection.write(ByteBuffer(bytes: body))
         connection.end(trailers: ByteBuffer(string: "grpc-status: 0\r\n\r\n"))
     }

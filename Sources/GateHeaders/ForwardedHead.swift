@@ -80,33 +80,33 @@ package struct ForwardedHead {
         hidesAuthorization: Bool,
         into buffer: consuming ByteBuffer
     ) -> ByteBuffer {
-        var writer = HeadWriter(into: buffer)
-        writer.writeRequestLine(of: head, droppingPrefix: changes?.prefixLength ?? 0)
-        writer.writeLine("Host", changes?.host ?? authority)
         let options = head.message.connectionOptions()
-        if let changes {
-            self.copyLines(of: head, removing: options, changes, hidesAuthorization, to: &writer)
-        } else {
-            writer.copyLines(of: head.message) { field in
-                guard !hidesAuthorization || field.name != .authorization else { return false }
-                return self.isKept(field, of: head.message, removing: options)
+        return HeadWriter.head(into: buffer) { writer in
+            writer.writeRequestLine(of: head, droppingPrefix: changes?.prefixLength ?? 0)
+            writer.writeLine("Host", changes?.host ?? authority)
+            if let changes {
+                self.copyLines(of: head, removing: options, changes, hidesAuthorization, to: &writer)
+            } else {
+                writer.copyLines(of: head.message) { field in
+                    guard !hidesAuthorization || field.name != .authorization else { return false }
+                    return self.isKept(field, of: head.message, removing: options)
+                }
             }
+            if changes?.keepsCookies ?? true { self.writeCookies(of: head, to: &writer) }
+            if let edits = changes?.edits { writer.write(edits.lines) }
+            if let lines = downstream.lines(for: authority) {
+                writer.write(lines)
+            } else {
+                self.writeForwarded(downstream, of: head, authority: authority, to: &writer)
+            }
+            requestID.writeLine(to: &writer)
+            if let traceParent, changes?.edits?.takesAway("traceparent") != true {
+                writer.writeLine("traceparent", traceParent)
+            }
+            if endsConnection { writer.writeLiteral("Connection: close\r\n") }
+            writer.writeFraming(ofRequest: head)
+            if let identity { writer.write(identity) }
         }
-        if changes?.keepsCookies ?? true { self.writeCookies(of: head, to: &writer) }
-        if let edits = changes?.edits { writer.buffer.writeImmutableBuffer(edits.lines) }
-        if let lines = downstream.lines(for: authority) {
-            writer.buffer.writeImmutableBuffer(lines)
-        } else {
-            self.writeForwarded(downstream, of: head, authority: authority, to: &writer)
-        }
-        self.write(requestID, to: &writer)
-        if let traceParent, changes?.edits?.takesAway("traceparent") != true {
-            writer.writeLine("traceparent", traceParent)
-        }
-        if endsConnection { writer.buffer.writeLiteral("Connection: close\r\n") }
-        writer.writeFraming(ofRequest: head)
-        if let identity { writer.buffer.writeImmutableBuffer(identity) }
-        return writer.finish()
     }
 
     /// The client's lines, as the app wants them.
@@ -169,66 +169,56 @@ package struct ForwardedHead {
         date: DateLine,
         into buffer: consuming ByteBuffer
     ) -> ByteBuffer {
-        var writer = HeadWriter(into: buffer)
-        writer.writeStatusLine(head.status)
         let options = head.message.connectionOptions()
         let edits = changes?.edits
         // With HTTP/2, the frame that carries the head shows that nothing follows; a length would be one the app did not send.
-        var keepsLength =
+        let hasNoBody =
             request.method.isHead || head.status == 304
             || (request.isHTTP2 && framing == .none && head.status != 204)
-        let hasNoBody = keepsLength
-        var hasID = false
-        var hasDate = false
-        var storing = ResponseChanges.Storing()
-        writer.copyLines(of: head.message) { field in
-            if let edits, edits.takesAway(field, of: head.message) { return false }
-            switch field.name {
-            case .contentLength:
-                defer { keepsLength = false }
-                return keepsLength
-            case .managed: return false
-            case .setCookie:
-                return changes?.locations?.mapsCookies != true && !self.isOurs(field, of: head.message)
-            case .other where options.isEmpty: return true
-            case .date:
-                hasDate = true
-                return true
-            case .xRequestID:
-                hasID = !self.isNamed(field, of: head.message, in: options)
-                return hasID
-            case .contentType:
-                storing.note(type: field, of: head.message)
-                return true
-            case .caching:
-                storing.isSettled = true
-                return true
-            case .location, .contentLocation, .refresh:
-                return changes?.value(of: field, in: head.message, on: request.authority.host) == nil
-            default: return !field.name.isHopByHop && !self.isNamed(field, of: head.message, in: options)
+        return HeadWriter.head(into: buffer) { writer in
+            writer.writeStatusLine(head.status)
+            var keepsLength = hasNoBody
+            var hasID = false
+            var hasDate = false
+            var storing = ResponseChanges.Storing()
+            writer.copyLines(of: head.message) { field in
+                if let edits, edits.takesAway(field, of: head.message) { return false }
+                switch field.name {
+                case .contentLength:
+                    defer { keepsLength = false }
+                    return keepsLength
+                case .managed: return false
+                case .setCookie:
+                    return changes?.locations?.mapsCookies != true && !self.isOurs(field, of: head.message)
+                case .other where options.isEmpty: return true
+                case .date:
+                    hasDate = true
+                    return true
+                case .xRequestID:
+                    hasID = !self.isNamed(field, of: head.message, in: options)
+                    return hasID
+                case .contentType:
+                    storing.note(type: field, of: head.message)
+                    return true
+                case .caching:
+                    storing.isSettled = true
+                    return true
+                case .location, .contentLocation, .refresh:
+                    return changes?.value(of: field, in: head.message, on: request.authority.host) == nil
+                default: return !field.name.isHopByHop && !self.isNamed(field, of: head.message, in: options)
+                }
             }
+            if !hasDate, edits?.takesAway("date") != true { writer.write(date.now) }
+            if !hasID { requestID.writeLine(to: &writer) }
+            if let changes { changes.write(head, storing, on: request.authority.host, to: &writer) }
+            if let edits { writer.write(edits.lines) }
+            if framing == .none, !hasNoBody, head.status != 204, head.status >= 200 {
+                writer.writeLine("Content-Length", "0")
+            } else {
+                writer.writeFraming(framing)
+            }
+            if closes { writer.writeLiteral("Connection: close\r\n") }
         }
-        if !hasDate, edits?.takesAway("date") != true { writer.buffer.writeImmutableBuffer(date.now) }
-        if !hasID { self.write(requestID, to: &writer) }
-        if let changes { changes.write(head, storing, on: request.authority.host, to: &writer) }
-        if let edits { writer.buffer.writeImmutableBuffer(edits.lines) }
-        return self.finish(&writer, head, hasNoBody: hasNoBody, framing: framing, closes: closes)
-    }
-
-    private static func finish(
-        _ writer: inout HeadWriter,
-        _ head: ResponseHead,
-        hasNoBody keepsLength: Bool,
-        framing: BodyFraming,
-        closes: Bool
-    ) -> ByteBuffer {
-        if framing == .none, !keepsLength, head.status != 204, head.status >= 200 {
-            writer.writeLine("Content-Length", "0")
-        } else {
-            writer.writeFraming(framing)
-        }
-        if closes { writer.buffer.writeLiteral("Connection: close\r\n") }
-        return writer.finish()
     }
 
     private static func isKept(_ field: FieldLine, of message: MessageHead, removing options: Set<String>) -> Bool {
@@ -264,11 +254,11 @@ package struct ForwardedHead {
         let sent = head.message
         let bytes = sent.bytes.readableBytesUInt8Span.extracting(field.valueRange)
         CookieHeader.forEachForeign(in: bytes) { range in
-            writer.buffer.writeLiteral(isFirst ? "Cookie: " : "; ")
+            writer.writeLiteral(isFirst ? "Cookie: " : "; ")
             writer.copy((range.lowerBound + offset)..<(range.upperBound + offset), of: sent)
             isFirst = false
         }
-        if !isFirst { writer.buffer.writeLiteral("\r\n") }
+        if !isFirst { writer.writeLiteral("\r\n") }
     }
 
     private static func writeForwarded(
@@ -291,7 +281,7 @@ package struct ForwardedHead {
         writer.writeLine("X-Forwarded-For", addresses)
         writer.writeLine("X-Forwarded-Proto", scheme)
         writer.writeLine("X-Forwarded-Host", authority)
-        writer.buffer.writeString(downstream.marker)
+        writer.write(downstream.marker)
         guard downstream.sendsForwarded else { return }
         let nodes = addresses.split(separator: ",").map { self.node($0.trimmingOptionalSpace()) }
         let last = "host=\"\(authority)\";proto=\(scheme)"
@@ -299,10 +289,6 @@ package struct ForwardedHead {
             $0.offset == nodes.count - 1 ? "for=\($0.element);\(last)" : "for=\($0.element)"
         }
         writer.writeLine("Forwarded", elements.joined(separator: ", "))
-    }
-
-    private static func write(_ requestID: RequestID, to writer: inout HeadWriter) {
-        requestID.writeLine(to: &writer.buffer)
     }
 
     /// An address as a node of `Forwarded`; IPv6 in brackets and quotes.
@@ -395,12 +381,12 @@ extension ForwardedHead {
         let message = head.message
         let options = message.connectionOptions()
         guard !options.contains("link"), edits?.takesAway("link") != true else { return nil }
-        var writer = HeadWriter(into: buffer)
-        writer.writeStatusLine(103)
-        let empty = writer.buffer.readableBytes
-        writer.copyLines(of: message) { $0.name == .other && message.spells($0.nameRange, "link") }
-        guard writer.buffer.readableBytes > empty else { return nil }
-        return writer.finish()
+        func isLink(_ field: FieldLine) -> Bool { field.name == .other && message.spells(field.nameRange, "link") }
+        guard message.fields.contains(where: isLink) else { return nil }
+        return HeadWriter.head(into: buffer) { writer in
+            writer.writeStatusLine(103)
+            writer.copyLines(of: message, where: isLink)
+        }
     }
 
     /// The client IP as far as it is trusted: the last that trusted proxies report and that is not one of theirs.

@@ -53,10 +53,10 @@ package struct AppIdentity: Sendable {
     ///   - authority: The host and port under which browsers reach the app.
     /// - Returns: The parts.
     fileprivate func signedParts(of request: RequestHead, authority: String) -> [(name: String, value: [UInt8])] {
-        var writer = HeadWriter(into: ByteBuffer())
-        writer.writeRequestLine(of: request, droppingPrefix: self.prefixLength)
-        let line = Array(writer.buffer.readableBytesView)
-        let target = line.split(separator: UInt8(ascii: " "), maxSplits: 2)[1]
+        let head = HeadWriter.head(into: ByteBuffer()) {
+            $0.writeRequestLine(of: request, droppingPrefix: self.prefixLength)
+        }
+        let target = Array(head.readableBytesView).split(separator: UInt8(ascii: " "), maxSplits: 2)[1]
         let path = target.prefix { $0 != UInt8(ascii: "?") }
         // RFC 9421 §2.2.7: without a query the value is a question mark alone.
         let query = path.count == target.count ? ArraySlice("?".utf8) : target[path.endIndex...]

@@ -52,7 +52,7 @@ package final class ResponseChanges: Sendable {
     ///   - writer: The writer of the new head.
     func write(_ head: ResponseHead, _ storing: Storing, on host: String, to writer: inout HeadWriter) {
         if self.protectsHTML, storing.isHTML, !storing.isSettled, self.edits?.takesAway("cache-control") != true {
-            writer.buffer.writeLiteral("Cache-Control: private, no-cache\r\n")
+            writer.writeLiteral("Cache-Control: private, no-cache\r\n")
         }
         guard self.locations != nil else { return }
         for field in head.message.fields where self.edits?.takesAway(field, of: head.message) != true {

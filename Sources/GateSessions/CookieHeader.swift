@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateCore
+
 /// The `Cookie` field of a request, parsed as bytes.
 ///
 /// Pairs are split at `;`, only spaces and tabs around a pair are dropped, and names are compared byte by byte. There
@@ -20,7 +22,7 @@ package struct CookieHeader: Sendable {
 
     /// The one cookie of a name.
     package func lookup(_ name: String) -> CookieLookup<ArraySlice<UInt8>> {
-        switch CookieScan(wanted: Array(name.utf8)).find(in: self.bytes.span) {
+        switch CookieScan(wanted: name).find(in: self.bytes.span) {
         case .absent: .absent
         case .repeated: .repeated
         case .value(let range): .value(self.bytes[range])
@@ -44,10 +46,7 @@ extension CookieHeader {
     package static func forEachForeign(in field: Span<UInt8>, _ body: (Range<Int>) -> Void) {
         var start = 0
         while start < field.count {
-            var end = start
-            while end < field.count, field[end] != UInt8(ascii: ";") {
-                end += 1
-            }
+            let end = field.position(of: UInt8(ascii: ";"), from: start)
             var first = start
             while first < end, field[first] == 0x20 || field[first] == 0x09 {
                 first += 1
@@ -71,10 +70,10 @@ package enum CookieLookup<Value: Sendable & Equatable>: Sendable, Equatable {
 
 /// Finds one cookie in a field without copying, for the hot path.
 package struct CookieScan: Sendable {
-    private let wanted: [UInt8]
+    private let wanted: String
 
     /// A scan for the cookie of this name.
-    package init(wanted: [UInt8]) {
+    package init(wanted: String) {
         self.wanted = wanted
     }
 
@@ -83,10 +82,7 @@ package struct CookieScan: Sendable {
         var found = CookieLookup<Range<Int>>.absent
         var start = 0
         while start < field.count {
-            var end = start
-            while end < field.count, field[end] != UInt8(ascii: ";") {
-                end += 1
-            }
+            let end = field.position(of: UInt8(ascii: ";"), from: start)
             if let value = self.value(in: field, from: start, to: end) {
                 guard case .absent = found else { return .repeated }
                 found = .value(value)
@@ -105,11 +101,9 @@ package struct CookieScan: Sendable {
         while end > start, field[end - 1] == 0x20 || field[end - 1] == 0x09 {
             end -= 1
         }
-        let mark = start + self.wanted.count
+        let mark = start + self.wanted.utf8.count
         guard mark < end, field[mark] == UInt8(ascii: "=") else { return nil }
-        for offset in 0..<self.wanted.count where field[start + offset] != self.wanted[offset] {
-            return nil
-        }
+        guard field.extracting(start..<mark).starts(with: self.wanted) else { return nil }
         return (mark + 1)..<end
     }
 }

@@ -9,6 +9,9 @@ package struct CookieKey: Sendable, Hashable {
     package init?(_ text: Span<UInt8>) {
         guard text.count == Ticket.textCount || text.count == Ticket.untaggedTextCount else { return nil }
         func word(_ start: Int) -> UInt64 {
+            guard start + 8 > text.count else {
+                return unsafe UInt64(bigEndian: text.bytes.unsafeLoadUnaligned(fromByteOffset: start, as: UInt64.self))
+            }
             var value: UInt64 = 0
             guard start < text.count else { return 0 }
             for index in start..<min(start + 8, text.count) {
@@ -60,7 +63,7 @@ package struct SessionCookieScan: Sendable {
     ///   - name: The name.
     ///   - isWhole: Whether it is a whole session, which may be in pieces.
     package init(name: String, isWhole: Bool) {
-        self.ticket = CookieScan(wanted: Array(name.utf8))
+        self.ticket = CookieScan(wanted: name)
         self.whole = isWhole ? SplitCookie(name: name) : nil
     }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateCore
+
 /// Finds the cookie that holds a whole session: one cookie, or several pieces of a long value.
 ///
 /// A value is accepted in one form only: no piece is missing, doubled or superfluous, and each but the last is as long as
@@ -25,8 +27,7 @@ package struct SplitCookie: Sendable {
         var pieces = [Range<Int>?](repeating: nil, count: SplitCookie.maxPieces)
         var start = 0
         while start < field.count {
-            var end = start
-            while end < field.count, field[end] != UInt8(ascii: ";") { end += 1 }
+            let end = field.position(of: UInt8(ascii: ";"), from: start)
             switch self.piece(in: field, from: start, to: end) {
             case .foreign: break
             case .malformed: return nil

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import NIOCore
+internal import NIOCore
 
 /// A path in its canonical spelling.
 ///
@@ -18,9 +18,7 @@ package enum CanonicalPath: Sendable {
 
     /// The path as it is forwarded, without a prefix of `length` bytes of the matched spelling.
     package func text(in message: MessageHead, droppingPrefix length: Int) -> String {
-        var buffer = ByteBuffer()
-        self.write(of: message, droppingPrefix: length, to: &buffer)
-        return String(buffer: buffer)
+        self.withForwarded(of: message, droppingPrefix: length) { $0.text }
     }
 
     /// Calls `body` with the matched spelling, for routes and rules.
@@ -39,28 +37,34 @@ package enum CanonicalPath: Sendable {
         }
     }
 
-    /// Appends the path to a buffer as it is forwarded, without a prefix of whole segments; the rest is at least `/`.
+    /// Calls `body` with the path as it is forwarded, without a prefix of whole segments; the rest is at least `/`.
     ///
     /// - Parameters:
     ///   - message: The head of the request.
     ///   - length: The number of bytes of the prefix in the matched spelling.
-    ///   - buffer: The buffer.
-    package func write(of message: MessageHead, droppingPrefix length: Int = 0, to buffer: inout ByteBuffer) {
+    ///   - body: What is done with the bytes.
+    /// - Returns: What `body` returns.
+    package func withForwarded<Value>(
+        of message: MessageHead,
+        droppingPrefix length: Int = 0,
+        _ body: (Span<UInt8>) -> Value
+    ) -> Value {
         switch self {
         case .received(let range):
             let rest = range.dropFirst(length)
-            if rest.isEmpty { buffer.writeLiteral("/") }
-            buffer.writeBytes(message.bytes.readableBytesSpan.extracting(rest))
+            guard !rest.isEmpty else { return body(CanonicalPath.slash.span) }
+            return body(message.bytes.readableBytesUInt8Span.extracting(rest))
         case .rewritten(let bytes):
-            CanonicalPath.write(bytes.dropFirst(length), to: &buffer)
+            return CanonicalPath.with(bytes.dropFirst(length), body)
         case .spelled(let bytes, let matched):
-            CanonicalPath.write(CanonicalPath.rest(of: bytes, afterPrefix: length, of: matched), to: &buffer)
+            return CanonicalPath.with(CanonicalPath.rest(of: bytes, afterPrefix: length, of: matched), body)
         }
     }
 
-    private static func write(_ rest: ArraySlice<UInt8>, to buffer: inout ByteBuffer) {
-        if rest.isEmpty { buffer.writeLiteral("/") }
-        buffer.writeBytes(rest)
+    private static let slash = [UInt8(ascii: "/")]
+
+    private static func with<Value>(_ rest: ArraySlice<UInt8>, _ body: (Span<UInt8>) -> Value) -> Value {
+        rest.isEmpty ? body(self.slash.span) : body(rest.span)
     }
 
     /// The forwarded spelling without as many segments as a prefix of the matched spelling has.

@@ -28,11 +28,11 @@ package enum CanonicalQuery: Sendable {
         }
     }
 
-    /// Appends the query to a buffer.
-    func write(of message: MessageHead, to buffer: inout ByteBuffer) {
+    /// Calls `body` with the query.
+    func withSpan(of message: MessageHead, _ body: (Span<UInt8>) -> Void) {
         switch self {
-        case .received(let range): buffer.writeBytes(message.bytes.readableBytesSpan.extracting(range))
-        case .rewritten(let bytes): buffer.writeBytes(bytes)
+        case .received(let range): body(message.bytes.readableBytesUInt8Span.extracting(range))
+        case .rewritten(let bytes): body(bytes.span)
         }
     }
 }

@@ -3,40 +3,69 @@
 package import NIOCore
 
 /// Writes heads from checked field lines; adjacent lines that are kept are copied at once.
-package struct HeadWriter: Sendable {
-    /// The head so far.
-    package var buffer: ByteBuffer
+///
+/// A head has some twenty short pieces. They go to memory that is claimed once: a `ByteBuffer` checks its storage for each
+/// piece, which costs several times what copying the piece does.
+@safe package struct HeadWriter: ~Copyable {
+    private let memory: UnsafeMutableRawBufferPointer
+    /// The length so far; where it exceeds the memory, the rest is only counted.
+    private var count = 0
 
-    /// Starts a head in a buffer of sufficient capacity.
-    package init(into buffer: consuming ByteBuffer) {
-        self.buffer = buffer
+    private init(into memory: UnsafeMutableRawBufferPointer) {
+        unsafe self.memory = memory
     }
 
+    /// Appends a head to a buffer of sufficient capacity.
+    ///
+    /// - Parameters:
+    ///   - buffer: The buffer. A head that its capacity does not suffice for is written once more, into a larger one.
+    ///   - write: Writes the lines, the same ones if it is called again.
+    /// - Returns: The buffer with the lines and the empty line that ends them.
+    package static func head(into buffer: consuming ByteBuffer, _ write: (inout HeadWriter) -> Void) -> ByteBuffer {
+        var buffer = buffer
+        var needed = max(buffer.writableBytes, 256)
+        while true {
+            var count = 0
+            let written = unsafe buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: needed) { memory in
+                var writer = unsafe HeadWriter(into: memory)
+                write(&writer)
+                writer.writeLiteral("\r\n")
+                count = writer.count
+                return count <= memory.count ? count : 0
+            }
+            guard written < count else { return buffer }
+            needed = count
+        }
+    }
+}
+
+// MARK: Lines
+extension HeadWriter {
     /// Writes the request line with the canonical path, without a prefix of whole segments.
     ///
     /// RFC 9112 §3.
     package mutating func writeRequestLine(of head: RequestHead, droppingPrefix length: Int = 0) {
-        self.buffer.writeString(head.method.rawValue)
+        self.write(head.method.rawValue)
         if head.isAsterisk {
-            self.buffer.writeLiteral(" *")
+            self.writeLiteral(" *")
         } else {
-            self.buffer.writeLiteral(" ")
-            head.path.write(of: head.message, droppingPrefix: length, to: &self.buffer)
+            self.writeLiteral(" ")
+            head.path.withForwarded(of: head.message, droppingPrefix: length) { unsafe self.write($0.bytes) }
             if let query = head.query {
-                self.buffer.writeLiteral("?")
-                query.write(of: head.message, to: &self.buffer)
+                self.writeLiteral("?")
+                query.withSpan(of: head.message) { unsafe self.write($0.bytes) }
             }
         }
-        self.buffer.writeLiteral(" HTTP/1.1\r\n")
+        self.writeLiteral(" HTTP/1.1\r\n")
     }
 
     /// Writes the status line with the registered reason phrase.
     package mutating func writeStatusLine(_ status: Int) {
         guard status != 200 else {
-            self.buffer.writeLiteral("HTTP/1.1 200 OK\r\n")
+            self.writeLiteral("HTTP/1.1 200 OK\r\n")
             return
         }
-        self.buffer.writeString("HTTP/1.1 \(status) \(reasonPhrase(status))\r\n")
+        self.write("HTTP/1.1 \(status) \(reasonPhrase(status))\r\n")
     }
 
     /// Copies the field lines of a head for which `isKept` returns true.
@@ -56,7 +85,10 @@ package struct HeadWriter: Sendable {
 
     /// Writes one field line with a trusted or checked name and value.
     package mutating func writeLine(_ name: StaticString, _ value: String) {
-        self.buffer.writeFieldLine(name, value)
+        self.writeLiteral(name)
+        self.writeLiteral(": ")
+        self.write(value)
+        self.writeLiteral("\r\n")
     }
 
     /// Writes the one framing line of a message.
@@ -64,7 +96,7 @@ package struct HeadWriter: Sendable {
         switch framing {
         case .none, .untilClose: break
         case .length(let length): self.writeLine("Content-Length", String(length))
-        case .chunked: self.buffer.writeLiteral("Transfer-Encoding: chunked\r\n")
+        case .chunked: self.writeLiteral("Transfer-Encoding: chunked\r\n")
         }
     }
 
@@ -76,22 +108,46 @@ package struct HeadWriter: Sendable {
             self.writeFraming(head.framing)
             return
         }
-        self.buffer.writeLiteral("Content-Length: 0\r\n")
+        self.writeLiteral("Content-Length: 0\r\n")
+    }
+}
+
+// MARK: Pieces
+extension HeadWriter {
+    /// Writes whole lines of ours.
+    package mutating func writeLiteral(_ text: StaticString) {
+        unsafe self.append(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
-    /// Ends the head and returns it; afterwards the writer is empty.
-    ///
-    /// Not `consuming`: a copy of the writer could remain, and the write would copy all bytes.
-    package mutating func finish() -> ByteBuffer {
-        self.buffer.writeLiteral("\r\n")
-        defer { self.buffer = ByteBuffer() }
-        return self.buffer
+    /// Writes trusted or checked text.
+    package mutating func write(_ text: String) {
+        var text = text
+        text.withUTF8 { unsafe self.append(UnsafeRawBufferPointer($0)) }
+    }
+
+    /// Writes trusted or checked bytes.
+    package mutating func write(_ bytes: RawSpan) {
+        unsafe bytes.withUnsafeBytes { unsafe self.append($0) }
+    }
+
+    /// Writes whole lines that are bytes already.
+    package mutating func write(_ lines: ByteBuffer) {
+        self.write(lines.readableBytesSpan)
     }
 
     /// Copies checked bytes of a head.
     package mutating func copy(_ range: Range<Int>, of message: MessageHead) {
         guard !range.isEmpty else { return }
-        self.buffer.writeBytes(message.bytes.readableBytesSpan.extracting(range))
+        self.write(message.bytes.readableBytesSpan.extracting(range))
+    }
+
+    private mutating func append(_ bytes: UnsafeRawBufferPointer) {
+        let end = self.count + bytes.count
+        if unsafe end <= self.memory.count, let source = bytes.baseAddress, let target = unsafe self.memory.baseAddress
+        {
+            unsafe (target + self.count).copyMemory(from: source, byteCount: bytes.count)
+        }
+        self.count = end
     }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import NIOCore
+internal import NIOCore
 
 /// The id of a request, in logs, for the app and for the client.
 package enum RequestID: Sendable, Hashable {
@@ -16,32 +16,25 @@ package enum RequestID: Sendable, Hashable {
 
     /// The id as text.
     package var text: String {
-        var buffer = ByteBuffer()
-        self.write(to: &buffer)
-        return String(buffer: buffer)
-    }
-
-    /// Appends the field line with the id to a head.
-    package func writeLine(to buffer: inout ByteBuffer) {
-        guard case .own(let digits) = self else {
-            buffer.writeLiteral("X-Request-Id: ")
-            self.write(to: &buffer)
-            return buffer.writeLiteral("\r\n")
-        }
-        digits.writeLine(to: &buffer)
-    }
-
-    /// Appends the id to a head.
-    package func write(to buffer: inout ByteBuffer) {
         switch self {
-        case .given(let text): buffer.writeString(text)
+        case .given(let text): return text
         case .own(let digits):
+            var buffer = ByteBuffer()
             buffer.writeMultipleIntegers(
                 digits.prefix.first,
                 digits.prefix.last,
                 digits.rest.first,
                 digits.rest.last
             )
+            return String(buffer: buffer)
+        }
+    }
+
+    /// Appends the field line with the id to a head.
+    package func writeLine(to head: inout HeadWriter) {
+        switch self {
+        case .given(let text): head.writeLine("X-Request-Id", text)
+        case .own(let digits): digits.writeLine(to: &head)
         }
     }
 }
@@ -80,8 +73,8 @@ package struct RequestDigits: Sendable, Hashable {
         (self.prefix, self.rest) = (prefix, rest)
     }
 
-    /// Appends the field line to a head: 48 bytes at once, since each part would be checked against the capacity.
-    fileprivate func writeLine(to buffer: inout ByteBuffer) {
+    /// Appends the field line to a head: 48 bytes at once.
+    fileprivate func writeLine(to head: inout HeadWriter) {
         let (one, two) = (self.prefix.first.byteSwapped, self.prefix.last.byteSwapped)
         let (three, four) = (self.rest.first.byteSwapped, self.rest.last.byteSwapped)
         // "X-Request-Id: ", the digits and the line break, with the first byte in the lowest of each word: the machines that Swift runs on are
@@ -90,7 +83,7 @@ package struct RequestDigits: Sendable, Hashable {
             0x7365_7571_6552_2D58, 0x203A_6449_2D74 | one << 48, one >> 16 | two << 48, two >> 16 | three << 48,
             three >> 16 | four << 48, four >> 16 | 0x0A0D << 48,
         ]
-        unsafe buffer.writeBytes(words.span.bytes)
+        unsafe head.write(words.span.bytes)
     }
 }
 

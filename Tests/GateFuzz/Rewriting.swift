@@ -41,12 +41,12 @@ enum Rewriting {
     }
 
     private static func written(_ head: RequestHead) -> ByteBuffer {
-        var writer = HeadWriter(into: ByteBuffer())
-        writer.writeRequestLine(of: head)
-        writer.writeLine("Host", head.authority.text)
-        writer.copyLines(of: head.message, where: self.isKept)
-        writer.writeFraming(ofRequest: head)
-        return writer.finish()
+        HeadWriter.head(into: ByteBuffer()) { writer in
+            writer.writeRequestLine(of: head)
+            writer.writeLine("Host", head.authority.text)
+            writer.copyLines(of: head.message, where: self.isKept)
+            writer.writeFraming(ofRequest: head)
+        }
     }
 
     static func isKept(_ field: FieldLine) -> Bool {

@@ -7,8 +7,8 @@ import Testing
 @testable import GateWire
 
 @Suite struct HeadWriterTests {
-    private static func text(_ writer: consuming HeadWriter) -> String {
-        String(decoding: writer.finish().readableBytesView, as: UTF8.self)
+    private static func text(_ write: (inout HeadWriter) -> Void) -> String {
+        String(buffer: HeadWriter.head(into: ByteBuffer(), write))
     }
 
     @Test(arguments: [
@@ -17,9 +17,8 @@ import Testing
         ("GET /? HTTP/1.1", "GET /? HTTP/1.1"), ("GET /%7ea HTTP/1.1", "GET /~a HTTP/1.1"),
     ])
     func `the path that was matched is the path that is written`(_ received: String, _ written: String) throws {
-        var writer = HeadWriter(into: ByteBuffer())
-        writer.writeRequestLine(of: try accepted("\(received)\r\nHost: a\r\n\r\n"))
-        #expect(Self.text(writer) == "\(written)\r\n\r\n")
+        let head = try accepted("\(received)\r\nHost: a\r\n\r\n")
+        #expect(Self.text { $0.writeRequestLine(of: head) } == "\(written)\r\n\r\n")
     }
 
     @Test(arguments: [
@@ -30,24 +29,19 @@ import Testing
         _ received: String,
         _ written: String
     ) throws {
-        var writer = HeadWriter(into: ByteBuffer())
-        writer.writeRequestLine(of: try accepted("GET \(received) HTTP/1.1\r\nHost: a\r\n\r\n"), droppingPrefix: 5)
-        #expect(Self.text(writer) == "GET \(written) HTTP/1.1\r\n\r\n")
+        let head = try accepted("GET \(received) HTTP/1.1\r\nHost: a\r\n\r\n")
+        #expect(Self.text { $0.writeRequestLine(of: head, droppingPrefix: 5) } == "GET \(written) HTTP/1.1\r\n\r\n")
     }
 
     @Test func `kept lines are copied byte by byte, others are left out`() throws {
         let head = try accepted(
             "GET / HTTP/1.1\r\nHost: a\r\nA:  1 \r\nB: 2\r\nX-Forwarded-User: evil\r\nc: 3\r\nX-Real-Ip: x\r\nD:\r\n\r\n"
         )
-        var writer = HeadWriter(into: ByteBuffer())
-        writer.copyLines(of: head.message) { $0.name == .other }
-        #expect(Self.text(writer) == "A:  1 \r\nB: 2\r\nc: 3\r\nD:\r\n\r\n")
-        var none = HeadWriter(into: ByteBuffer())
-        none.copyLines(of: head.message) { _ in false }
-        #expect(Self.text(none) == "\r\n")
-        var all = HeadWriter(into: ByteBuffer())
-        all.copyLines(of: head.message) { _ in true }
-        #expect(Self.text(all).hasPrefix("Host: a\r\nA:  1 \r\n"))
+        let others = Self.text { $0.copyLines(of: head.message) { $0.name == .other } }
+        #expect(others == "A:  1 \r\nB: 2\r\nc: 3\r\nD:\r\n\r\n")
+        #expect(Self.text { $0.copyLines(of: head.message) { _ in false } } == "\r\n")
+        let all = Self.text { $0.copyLines(of: head.message) { _ in true } }
+        #expect(all.hasPrefix("Host: a\r\nA:  1 \r\n"))
     }
 
     @Test func `a head from the middle of a buffer is copied`() throws {
@@ -57,10 +51,11 @@ import Testing
         )
         _ = try parser.head(from: &buffer)
         let head = try #require(try parser.head(from: &buffer))
-        var writer = HeadWriter(into: ByteBuffer())
-        writer.writeRequestLine(of: head)
-        writer.copyLines(of: head.message) { _ in true }
-        #expect(Self.text(writer) == "GET /2/ HTTP/1.1\r\nHost: a\r\nA: b\r\n\r\n")
+        let written = Self.text { writer in
+            writer.writeRequestLine(of: head)
+            writer.copyLines(of: head.message) { _ in true }
+        }
+        #expect(written == "GET /2/ HTTP/1.1\r\nHost: a\r\nA: b\r\n\r\n")
     }
 
     @Test(arguments: [
@@ -68,17 +63,29 @@ import Testing
         (.chunked, "Transfer-Encoding: chunked\r\n"),
     ])
     func `a message gets at most one framing line`(_ framing: BodyFraming, _ line: String) {
-        var writer = HeadWriter(into: ByteBuffer())
-        writer.writeFraming(framing)
-        #expect(Self.text(writer) == "\(line)\r\n")
+        #expect(Self.text { $0.writeFraming(framing) } == "\(line)\r\n")
     }
 
     @Test func `S-63 Y-12 the reason phrase is the registered one, or empty`() {
-        var writer = HeadWriter(into: ByteBuffer())
-        writer.writeStatusLine(200)
-        writer.writeStatusLine(404)
-        writer.writeStatusLine(299)
-        #expect(Self.text(writer) == "HTTP/1.1 200 OK\r\nHTTP/1.1 404 Not Found\r\nHTTP/1.1 299 \r\n\r\n")
+        let lines = Self.text { writer in
+            for status in [200, 404, 299] { writer.writeStatusLine(status) }
+        }
+        #expect(lines == "HTTP/1.1 200 OK\r\nHTTP/1.1 404 Not Found\r\nHTTP/1.1 299 \r\n\r\n")
+    }
+
+    @Test(arguments: [0, 1, 100, 235, 236, 237, 255, 256, 257, 1000, 70_000])
+    func `a head is complete, whatever the capacity of its buffer`(length: Int) {
+        let value = String(repeating: "v", count: length)
+        for capacity in [0, 16, 256, 512, 4096] {
+            var buffer = ByteBufferAllocator().buffer(capacity: capacity)
+            buffer.writeString("before ")
+            let head = HeadWriter.head(into: buffer) { writer in
+                writer.writeLine("A", value)
+                writer.write("B: \(value)\r\n")
+                writer.writeLiteral("C: end\r\n")
+            }
+            #expect(String(buffer: head) == "before A: \(value)\r\nB: \(value)\r\nC: end\r\n\r\n")
+        }
     }
 
     @Test func `a rejection has no received text`() {

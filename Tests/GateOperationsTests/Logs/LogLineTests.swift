@@ -148,9 +148,8 @@ import Testing
         line.add(LogKey("request"), id)
         #expect(String(buffer: line.bytes) == ",\"request\":\"\(digits)\"")
         #expect(id.text == digits)
-        var head = ByteBuffer()
-        id.writeLine(to: &head)
-        #expect(String(buffer: head) == "X-Request-Id: \(digits)\r\n")
+        let head = HeadWriter.head(into: ByteBuffer()) { id.writeLine(to: &$0) }
+        #expect(String(buffer: head) == "X-Request-Id: \(digits)\r\n\r\n")
     }
 
     @Test(arguments: [0, 1, 9, 10, 99, 1234, 9999, 10_000, 9_999_999, 123_456_789] as [Int64])
