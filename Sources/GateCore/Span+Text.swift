@@ -5,8 +5,7 @@ internal import Glibc
 extension Span<UInt8> {
     /// Whether the bytes begin with those of a text.
     package func starts(with text: String) -> Bool {
-        var text = text
-        return text.withUTF8 { wanted in
+        unsafe text.utf8Span.span.withUnsafeBufferPointer { wanted in
             guard wanted.count <= self.count, let start = wanted.baseAddress else { return wanted.isEmpty }
             return unsafe self.withUnsafeBufferPointer { bytes in
                 guard let own = bytes.baseAddress else { return wanted.isEmpty }
@@ -20,7 +19,7 @@ extension Span<UInt8> {
         self.count == text.utf8.count && self.starts(with: text)
     }
 
-    /// The position of a byte at or after another position; the end if there is none.
+    /// The position of a byte at or after another position; the end if the byte does not occur.
     ///
     /// It costs a fraction of a loop over the bytes, which counts for cookies: they are the longest part of most requests.
     package func position(of byte: UInt8, from start: Int = 0) -> Int {

@@ -358,7 +358,7 @@ extension RequestPath {
 
     /// A number for the session cookie of a request, the same in every process; 0 if absent.
     func sessionKey(of request: RequestHead) -> UInt64 {
-        guard self.runtime.sessions.keepsSessions else {
+        guard self.runtime.keepsSessions else {
             // A cookie that is a session changes every minute; its family does not.
             return self.browserSession(of: request).map { max(1, StableHash.seed(of: $0.session.family)) } ?? 0
         }

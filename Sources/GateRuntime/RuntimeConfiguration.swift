@@ -40,6 +40,8 @@ package final class RuntimeConfiguration: Sendable {
     package let providers: [RuntimeProvider]
     /// The sessions.
     package let sessions: SessionManager
+    /// Whether a store keeps them, as ``SessionManager/keepsSessions``; asked for with each request.
+    package let keepsSessions: Bool
     /// The passkeys of the users; nil if they are off.
     package let passkeys: Passkeys?
     /// The accounts that users have connected; nil if that is off.
@@ -176,10 +178,11 @@ package final class RuntimeConfiguration: Sendable {
             routes: routes
         )
         self.domains = domains
+        self.keepsSessions = parts.sessions.keepsSessions
         self.keepsCookies = parts.keepsCookies
         self.sessionScan = SessionCookieScan(
             name: GatewayCookie.session(at: parts.publicOrigin).name,
-            isWhole: !parts.sessions.keepsSessions
+            isWhole: !self.keepsSessions
         )
     }
 

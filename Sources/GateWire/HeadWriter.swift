@@ -121,8 +121,7 @@ extension HeadWriter {
 
     /// Writes trusted or checked text.
     package mutating func write(_ text: String) {
-        var text = text
-        text.withUTF8 { unsafe self.append(UnsafeRawBufferPointer($0)) }
+        unsafe self.write(text.utf8Span.span.bytes)
     }
 
     /// Writes trusted or checked bytes.

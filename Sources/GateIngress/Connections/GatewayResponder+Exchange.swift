@@ -37,7 +37,8 @@ extension GatewayResponder {
             route: route,
             identity: identity,
             opening: opening,
-            renewal: identity == nil ? nil : SessionRenewal(of: request, runtime: self.runtime, loop: self.loop),
+            renewal: identity == nil || path.runtime.keepsSessions
+                ? nil : SessionRenewal(of: request, runtime: self.runtime, loop: self.loop),
             trace: self.trace
         )
         self.exchange = exchange

@@ -24,9 +24,9 @@ struct SessionRenewal {
     private let runtime: RuntimeConfiguration
     private let loop: LoopState
 
-    /// The renewal with the response to a request; nil if a store keeps the sessions.
+    /// The renewal with the response to a request, where no store keeps the sessions; nil for a request without a session.
     init?(of request: RequestHead, runtime: RuntimeConfiguration, loop: LoopState) {
-        guard !runtime.sessions.keepsSessions else { return nil }
+        guard !runtime.keepsSessions else { return nil }
         let path = RequestPath(runtime: runtime, loop: loop)
         guard let cached = path.browserSession(of: request) else { return nil }
         self.cached = cached

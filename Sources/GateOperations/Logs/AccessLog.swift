@@ -86,36 +86,37 @@ package final class AccessLog {
     /// The state of the generator that chooses the sample: xorshift, since nothing depends on it but the choice.
     private var random = UInt64.random(in: 1 ... .max)
 
-    private static let request = LogKey("request")
-    private static let trace = LogKey("trace")
-    private static let client = LogKey("client")
-    private static let host = LogKey("host")
-    private static let method = LogKey("method")
-    private static let get = LogFact("method", "GET")
-    private static let post = LogFact("method", "POST")
-    private static let path = LogKey("path")
-    private static let query = LogKey("query")
-    private static let http2 = LogFact("protocol", "HTTP/2")
-    private static let http11 = LogFact("protocol", "HTTP/1.1")
-    private static let http10 = LogFact("protocol", "HTTP/1.0")
-    private static let status = LogKey("status")
-    private static let bytesIn = LogKey("bytes_in")
-    private static let bytesOut = LogKey("bytes_out")
-    private static let duration = LogKey("duration_ms")
-    private static let gateway = LogKey("gateway_ms")
-    private static let upstream = LogKey("upstream_ms")
-    private static let app = LogKey("app")
-    private static let route = LogKey("route")
-    private static let user = LogKey("user")
-    private static let provider = LogKey("provider")
-    private static let allowed = LogFact("decision", AccessDecision.allowed.rawValue)
-    private static let open = LogFact("decision", AccessDecision.open.rawValue)
-    private static let decision = LogKey("decision")
-    private static let rule = LogKey("rule")
-    private static let ruleFile = LogKey("rule_file")
-    private static let code = LogKey("code")
-    private static let incident = LogKey("incident")
-    private static let opening = LogOpening(level: "info", stream: .access, message: "request")
+    // Not static: what is static is looked at for having been made, and copied, with each use.
+    private let request = LogKey("request")
+    private let trace = LogKey("trace")
+    private let client = LogKey("client")
+    private let host = LogKey("host")
+    private let method = LogKey("method")
+    private let get = LogFact("method", "GET")
+    private let post = LogFact("method", "POST")
+    private let path = LogKey("path")
+    private let query = LogKey("query")
+    private let http2 = LogFact("protocol", "HTTP/2")
+    private let http11 = LogFact("protocol", "HTTP/1.1")
+    private let http10 = LogFact("protocol", "HTTP/1.0")
+    private let status = LogKey("status")
+    private let bytesIn = LogKey("bytes_in")
+    private let bytesOut = LogKey("bytes_out")
+    private let duration = LogKey("duration_ms")
+    private let gateway = LogKey("gateway_ms")
+    private let upstream = LogKey("upstream_ms")
+    private let app = LogKey("app")
+    private let route = LogKey("route")
+    private let user = LogKey("user")
+    private let provider = LogKey("provider")
+    private let allowed = LogFact("decision", AccessDecision.allowed.rawValue)
+    private let open = LogFact("decision", AccessDecision.open.rawValue)
+    private let decision = LogKey("decision")
+    private let rule = LogKey("rule")
+    private let ruleFile = LogKey("rule_file")
+    private let code = LogKey("code")
+    private let incident = LogKey("incident")
+    private let opening = LogOpening(level: "info", stream: .access, message: "request")
     private static let maxHashes = 4096
 
     /// A log with these settings.
@@ -158,28 +159,28 @@ package final class AccessLog {
         ended: NIODeadline
     ) {
         self.line.clear()
-        self.line.begin(&self.time, AccessLog.opening, isExact: true, at: ended)
-        self.line.add(AccessLog.request, id)
-        if let trace = trace ?? request?.message.traceParent?.trace { self.line.add(AccessLog.trace, "\(trace)") }
+        self.line.begin(&self.time, self.opening, isExact: true, at: ended)
+        self.line.add(self.request, id)
+        if let trace = trace ?? request?.message.traceParent?.trace { self.line.add(self.trace, "\(trace)") }
         if let request {
             if isOfConnection {
                 self.addPeer(client, of: request, record)
             } else {
-                self.line.add(AccessLog.client, client)
-                self.line.add(AccessLog.host, request.authority.host)
+                self.line.add(self.client, client)
+                self.line.add(self.host, request.authority.host)
             }
             self.add(request)
         } else {
-            self.line.add(AccessLog.client, client)
+            self.line.add(self.client, client)
         }
-        self.line.add(AccessLog.status, status)
-        self.line.add(AccessLog.bytesIn, record.bytesIn)
-        self.line.add(AccessLog.bytesOut, record.bytesOut)
-        self.line.add(AccessLog.duration, milliseconds: ended - began)
+        self.line.add(self.status, status)
+        self.line.add(self.bytesIn, record.bytesIn)
+        self.line.add(self.bytesOut, record.bytesOut)
+        self.line.add(self.duration, milliseconds: ended - began)
         if let forwarded = record.forwarded {
-            self.line.add(AccessLog.gateway, milliseconds: forwarded - began)
+            self.line.add(self.gateway, milliseconds: forwarded - began)
             if let responded = record.responded {
-                self.line.add(AccessLog.upstream, milliseconds: responded - forwarded)
+                self.line.add(self.upstream, milliseconds: responded - forwarded)
             }
         }
         if let subject = record.subject {
@@ -187,17 +188,17 @@ package final class AccessLog {
             self.line.add(subject.values.bytes)
         }
         switch record.decision {
-        case .allowed?: self.line.add(AccessLog.allowed)
-        case .open?: self.line.add(AccessLog.open)
-        case let decision?: self.line.add(AccessLog.decision, decision.rawValue)
+        case .allowed?: self.line.add(self.allowed)
+        case .open?: self.line.add(self.open)
+        case let decision?: self.line.add(self.decision, decision.rawValue)
         case nil: break
         }
         if let rule = record.rule {
-            self.line.add(AccessLog.rule, rule.line)
-            if let file = rule.includedFile { self.line.add(AccessLog.ruleFile, file) }
+            self.line.add(self.rule, rule.line)
+            if let file = rule.includedFile { self.line.add(self.ruleFile, file) }
         }
-        if let code = record.code { self.line.add(AccessLog.code, code) }
-        if let incident = record.incident { self.line.add(AccessLog.incident, incident) }
+        if let code = record.code { self.line.add(self.code, code) }
+        if let incident = record.incident { self.line.add(self.incident, incident) }
         self.line.end()
         self.settings.writer.append(self.line, to: .access, severity: 6)
     }
@@ -208,8 +209,8 @@ package final class AccessLog {
             return self.line.add(record.peer)
         }
         var line = LogLine(self.settings.format)
-        line.add(AccessLog.client, client)
-        line.add(AccessLog.host, request.authority.host)
+        line.add(self.client, client)
+        line.add(self.host, request.authority.host)
         let bytes = line.values
         (record.peer, record.peerAuthority, record.peerMark) = (bytes, request.authority, self.mark)
         self.line.add(bytes)
@@ -217,31 +218,31 @@ package final class AccessLog {
 
     private func values(of subject: AccessSubject) -> [UInt8] {
         var line = LogLine(self.settings.format)
-        if let app = subject.app { line.add(AccessLog.app, app) }
-        if let route = subject.route { line.add(AccessLog.route, route) }
-        if let user = subject.user { line.add(AccessLog.user, self.shown(user)) }
-        if let provider = subject.provider { line.add(AccessLog.provider, provider) }
+        if let app = subject.app { line.add(self.app, app) }
+        if let route = subject.route { line.add(self.route, route) }
+        if let user = subject.user { line.add(self.user, self.shown(user)) }
+        if let provider = subject.provider { line.add(self.provider, provider) }
         return line.values
     }
 
     private func add(_ request: RequestHead) {
         switch request.method {
-        case .get: self.line.add(AccessLog.get)
-        case .post: self.line.add(AccessLog.post)
-        default: self.line.add(AccessLog.method, request.method.rawValue)
+        case .get: self.line.add(self.get)
+        case .post: self.line.add(self.post)
+        default: self.line.add(self.method, request.method.rawValue)
         }
         if request.isAsterisk {
-            self.line.add(AccessLog.path, "*")
+            self.line.add(self.path, "*")
         } else {
-            request.path.withSpan(of: request.message) { self.line.add(AccessLog.path, bytes: $0) }
+            request.path.withSpan(of: request.message) { self.line.add(self.path, bytes: $0) }
         }
         if self.settings.query == .mask, let query = request.queryText {
-            self.line.add(AccessLog.query, AccessLog.names(of: query))
+            self.line.add(self.query, AccessLog.names(of: query))
         }
         if request.isHTTP2 {
-            self.line.add(AccessLog.http2)
+            self.line.add(self.http2)
         } else {
-            self.line.add(request.minorVersion == 1 ? AccessLog.http11 : AccessLog.http10)
+            self.line.add(request.minorVersion == 1 ? self.http11 : self.http10)
         }
     }
 
