@@ -19,6 +19,11 @@ extension Span<UInt8> {
         self.count == text.utf8.count && self.starts(with: text)
     }
 
+    /// The eight bytes at a position, the first in the highest byte.
+    package func word(at position: Int) -> UInt64 {
+        unsafe UInt64(bigEndian: self.bytes.unsafeLoadUnaligned(fromByteOffset: position, as: UInt64.self))
+    }
+
     /// The position of a byte at or after another position; the end if the byte does not occur.
     ///
     /// It costs a fraction of a loop over the bytes, which counts for cookies: they are the longest part of most requests.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateCore
+
 /// The text of a session cookie, in a form that can be compared and hashed without allocating.
 package struct CookieKey: Sendable, Hashable {
     /// What is compared: the characters, or the hash.
@@ -10,7 +12,7 @@ package struct CookieKey: Sendable, Hashable {
         guard text.count == Ticket.textCount || text.count == Ticket.untaggedTextCount else { return nil }
         func word(_ start: Int) -> UInt64 {
             guard start + 8 > text.count else {
-                return unsafe UInt64(bigEndian: text.bytes.unsafeLoadUnaligned(fromByteOffset: start, as: UInt64.self))
+                return text.word(at: start)
             }
             var value: UInt64 = 0
             guard start < text.count else { return 0 }

@@ -296,8 +296,8 @@ package protocol SessionStore: Sendable {
     ///   - kind: The kind of the entry.
     ///   - key: The key of the entry.
     ///   - now: The time; an entry that has expired does not count.
-    /// - Returns: What happened. An entry that is not found was not there when the record was added, so the sign-out that writes it
-    ///   later finds the record.
+    /// - Returns: What happened. An entry that is not found was not there when the record was added, so the sign-out that
+    ///   writes it later finds the record.
     /// - Throws: If the store is unavailable; then the record may be in it nevertheless.
     func insert(
         _ record: SessionRecord,

@@ -4,21 +4,21 @@ package import NIOCore
 
 /// Writes heads from checked field lines; adjacent lines that are kept are copied at once.
 ///
-/// A head has some twenty short pieces. They go to memory that is claimed once: a `ByteBuffer` checks its storage for each
-/// piece, which costs several times what copying the piece does.
+/// A head has some twenty short pieces. They go to the free capacity of a `ByteBuffer`, which is made sure of once: appending
+/// each piece would check the storage each time, which costs several times what copying the piece does.
 @safe package struct HeadWriter: ~Copyable {
-    private let memory: UnsafeMutableRawBufferPointer
-    /// The length so far; where it exceeds the memory, the rest is only counted.
+    private let target: UnsafeMutableRawBufferPointer
+    /// The length so far; what exceeds the target is only counted.
     private var count = 0
 
-    private init(into memory: UnsafeMutableRawBufferPointer) {
-        unsafe self.memory = memory
+    private init(into target: UnsafeMutableRawBufferPointer) {
+        unsafe self.target = target
     }
 
     /// Appends a head to a buffer of sufficient capacity.
     ///
     /// - Parameters:
-    ///   - buffer: The buffer. A head that its capacity does not suffice for is written once more, into a larger one.
+    ///   - buffer: The buffer. A head that does not fit is written once more, after the buffer was enlarged.
     ///   - write: Writes the lines, the same ones if it is called again.
     /// - Returns: The buffer with the lines and the empty line that ends them.
     package static func head(into buffer: consuming ByteBuffer, _ write: (inout HeadWriter) -> Void) -> ByteBuffer {
@@ -26,12 +26,12 @@ package import NIOCore
         var needed = max(buffer.writableBytes, 256)
         while true {
             var count = 0
-            let written = unsafe buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: needed) { memory in
-                var writer = unsafe HeadWriter(into: memory)
+            let written = unsafe buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: needed) { target in
+                var writer = unsafe HeadWriter(into: target)
                 write(&writer)
                 writer.writeLiteral("\r\n")
                 count = writer.count
-                return count <= memory.count ? count : 0
+                return count <= target.count ? count : 0
             }
             guard written < count else { return buffer }
             needed = count
@@ -142,9 +142,8 @@ extension HeadWriter {
 
     private mutating func append(_ bytes: UnsafeRawBufferPointer) {
         let end = self.count + bytes.count
-        if unsafe end <= self.memory.count, let source = bytes.baseAddress, let target = unsafe self.memory.baseAddress
-        {
-            unsafe (target + self.count).copyMemory(from: source, byteCount: bytes.count)
+        if unsafe end <= self.target.count, let source = bytes.baseAddress, let start = unsafe self.target.baseAddress {
+            unsafe (start + self.count).copyMemory(from: source, byteCount: bytes.count)
         }
         self.count = end
     }

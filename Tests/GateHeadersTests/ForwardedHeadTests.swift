@@ -226,7 +226,8 @@ import Testing
         _ lines: String,
         to method: String = "GET",
         framing: BodyFraming? = nil,
-        closes: Bool = false
+        closes: Bool = false,
+        capacity: Int = 0
     ) throws -> [String] {
         let request = try HeadFixture.head("\(method) /wiki")
         var buffer = ByteBuffer(string: "HTTP/1.1 \(status)\r\n\(lines)\r\n")
@@ -239,7 +240,7 @@ import Testing
             framing: framing ?? head.framing,
             closes: closes,
             date: DateLine(clock: .fixed(Instant(seconds: 784_111_777))),
-            into: ByteBuffer()
+            into: ByteBufferAllocator().buffer(capacity: capacity)
         )
         let date = "Date: Sun, 06 Nov 1994 08:49:37 GMT"
         let sent = String(buffer: bytes).split(separator: "\r\n").map(String.init)
@@ -269,6 +270,15 @@ import Testing
     func `the length of a body that is not sent is passed on`(method: String, status: String) throws {
         let lines = try self.received(status, "Content-Length: 1234\r\n", to: method)
         #expect(lines.filter { $0.hasPrefix("Content-Length") } == ["Content-Length: 1234"])
+    }
+
+    @Test(arguments: ["GET", "HEAD"], ["", "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n", "X-Request-ID: a\r\n"])
+    func `a head that did not fit at first is the same`(method: String, line: String) throws {
+        let long = "X-A: \(String(repeating: "a", count: 3000))\r\n"
+        let lines = "\(line)Content-Length: 5\r\nContent-Type: text/html\r\n\(long)"
+        let atOnce = try self.received("200 OK", lines, to: method, framing: .length(5), capacity: 8192)
+        #expect(atOnce.count == (line.hasPrefix("X") ? 5 : 4) + (method == "HEAD" ? 1 : 0))
+        #expect(try self.received("200 OK", lines, to: method, framing: .length(5)) == atOnce)
     }
 
     @Test(arguments: [("200 OK", ["Content-Length: 0"]), ("204 No Content", [])])

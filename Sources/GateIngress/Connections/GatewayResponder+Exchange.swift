@@ -37,8 +37,7 @@ extension GatewayResponder {
             route: route,
             identity: identity,
             opening: opening,
-            renewal: identity == nil || path.runtime.keepsSessions
-                ? nil : SessionRenewal(of: request, runtime: self.runtime, loop: self.loop),
+            renewal: identity == nil ? nil : path.renewal(with: request),
             trace: self.trace
         )
         self.exchange = exchange

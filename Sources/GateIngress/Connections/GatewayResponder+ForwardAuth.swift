@@ -146,7 +146,7 @@ extension GatewayResponder {
             return self.refuse(Failure(.forwardAuthAdmitted, detail), request)
         }
         var response = Response(200, fields: route.identityResponse.fields(about: request, identity: identity))
-        if identity != nil, let renewal = SessionRenewal(of: request, runtime: self.runtime, loop: self.loop) {
+        if identity != nil, let renewal = RequestPath(runtime: self.runtime, loop: self.loop).renewal(with: request) {
             let cookies = renewal.cookies(for: request) ?? []
             // nginx copies one field; half of a session would be none.
             if asked.use != .status || cookies.count == 1 { response.addCookies(cookies) }

@@ -24,12 +24,9 @@ struct SessionRenewal {
     private let runtime: RuntimeConfiguration
     private let loop: LoopState
 
-    /// The renewal with the response to a request, where no store keeps the sessions; nil for a request without a session.
-    init?(of request: RequestHead, runtime: RuntimeConfiguration, loop: LoopState) {
-        guard !runtime.keepsSessions else { return nil }
-        let path = RequestPath(runtime: runtime, loop: loop)
-        guard let cached = path.browserSession(of: request) else { return nil }
-        self.cached = cached
+    /// The renewal of a session.
+    init(of session: CachedSession, runtime: RuntimeConfiguration, loop: LoopState) {
+        self.cached = session
         self.began = .now()
         self.runtime = runtime
         self.loop = loop
@@ -69,5 +66,13 @@ struct SessionRenewal {
             let value = head.message.text(field.valueRange).lowercased()
             return value.contains("public") || value.contains("s-maxage")
         }
+    }
+}
+
+extension RequestPath {
+    /// The renewal of the cookie with the response to a request; nil if a store keeps the sessions.
+    func renewal(with request: RequestHead) -> SessionRenewal? {
+        guard !self.runtime.keepsSessions, let session = self.browserSession(of: request) else { return nil }
+        return SessionRenewal(of: session, runtime: self.runtime, loop: self.loop)
     }
 }

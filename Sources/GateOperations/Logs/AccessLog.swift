@@ -72,6 +72,42 @@ package final class AccessRecord {
     }
 }
 
+/// What access lines are made of.
+///
+/// Not static: each use of a static value checks that it exists, and copies it.
+private struct Keys {
+    let request = LogKey("request")
+    let trace = LogKey("trace")
+    let client = LogKey("client")
+    let host = LogKey("host")
+    let method = LogKey("method")
+    let get = LogFact("method", "GET")
+    let post = LogFact("method", "POST")
+    let path = LogKey("path")
+    let query = LogKey("query")
+    let http2 = LogFact("protocol", "HTTP/2")
+    let http11 = LogFact("protocol", "HTTP/1.1")
+    let http10 = LogFact("protocol", "HTTP/1.0")
+    let status = LogKey("status")
+    let bytesIn = LogKey("bytes_in")
+    let bytesOut = LogKey("bytes_out")
+    let duration = LogKey("duration_ms")
+    let gateway = LogKey("gateway_ms")
+    let upstream = LogKey("upstream_ms")
+    let app = LogKey("app")
+    let route = LogKey("route")
+    let user = LogKey("user")
+    let provider = LogKey("provider")
+    let allowed = LogFact("decision", AccessDecision.allowed.rawValue)
+    let open = LogFact("decision", AccessDecision.open.rawValue)
+    let decision = LogKey("decision")
+    let rule = LogKey("rule")
+    let ruleFile = LogKey("rule_file")
+    let code = LogKey("code")
+    let incident = LogKey("incident")
+    let opening = LogOpening(level: "info", stream: .access, message: "request")
+}
+
 /// Writes the access lines of one event loop; confined to that loop.
 ///
 /// A line is made of bytes that are there already: it costs one copy into the queue of the writer.
@@ -86,37 +122,8 @@ package final class AccessLog {
     /// The state of the generator that chooses the sample: xorshift, since nothing depends on it but the choice.
     private var random = UInt64.random(in: 1 ... .max)
 
-    // Not static: what is static is looked at for having been made, and copied, with each use.
-    private let request = LogKey("request")
-    private let trace = LogKey("trace")
-    private let client = LogKey("client")
-    private let host = LogKey("host")
-    private let method = LogKey("method")
-    private let get = LogFact("method", "GET")
-    private let post = LogFact("method", "POST")
-    private let path = LogKey("path")
-    private let query = LogKey("query")
-    private let http2 = LogFact("protocol", "HTTP/2")
-    private let http11 = LogFact("protocol", "HTTP/1.1")
-    private let http10 = LogFact("protocol", "HTTP/1.0")
-    private let status = LogKey("status")
-    private let bytesIn = LogKey("bytes_in")
-    private let bytesOut = LogKey("bytes_out")
-    private let duration = LogKey("duration_ms")
-    private let gateway = LogKey("gateway_ms")
-    private let upstream = LogKey("upstream_ms")
-    private let app = LogKey("app")
-    private let route = LogKey("route")
-    private let user = LogKey("user")
-    private let provider = LogKey("provider")
-    private let allowed = LogFact("decision", AccessDecision.allowed.rawValue)
-    private let open = LogFact("decision", AccessDecision.open.rawValue)
-    private let decision = LogKey("decision")
-    private let rule = LogKey("rule")
-    private let ruleFile = LogKey("rule_file")
-    private let code = LogKey("code")
-    private let incident = LogKey("incident")
-    private let opening = LogOpening(level: "info", stream: .access, message: "request")
+    private let keys = Keys()
+
     private static let maxHashes = 4096
 
     /// A log with these settings.
@@ -159,28 +166,28 @@ package final class AccessLog {
         ended: NIODeadline
     ) {
         self.line.clear()
-        self.line.begin(&self.time, self.opening, isExact: true, at: ended)
-        self.line.add(self.request, id)
-        if let trace = trace ?? request?.message.traceParent?.trace { self.line.add(self.trace, "\(trace)") }
+        self.line.begin(&self.time, self.keys.opening, isExact: true, at: ended)
+        self.line.add(self.keys.request, id)
+        if let trace = trace ?? request?.message.traceParent?.trace { self.line.add(self.keys.trace, "\(trace)") }
         if let request {
             if isOfConnection {
                 self.addPeer(client, of: request, record)
             } else {
-                self.line.add(self.client, client)
-                self.line.add(self.host, request.authority.host)
+                self.line.add(self.keys.client, client)
+                self.line.add(self.keys.host, request.authority.host)
             }
             self.add(request)
         } else {
-            self.line.add(self.client, client)
+            self.line.add(self.keys.client, client)
         }
-        self.line.add(self.status, status)
-        self.line.add(self.bytesIn, record.bytesIn)
-        self.line.add(self.bytesOut, record.bytesOut)
-        self.line.add(self.duration, milliseconds: ended - began)
+        self.line.add(self.keys.status, status)
+        self.line.add(self.keys.bytesIn, record.bytesIn)
+        self.line.add(self.keys.bytesOut, record.bytesOut)
+        self.line.add(self.keys.duration, milliseconds: ended - began)
         if let forwarded = record.forwarded {
-            self.line.add(self.gateway, milliseconds: forwarded - began)
+            self.line.add(self.keys.gateway, milliseconds: forwarded - began)
             if let responded = record.responded {
-                self.line.add(self.upstream, milliseconds: responded - forwarded)
+                self.line.add(self.keys.upstream, milliseconds: responded - forwarded)
             }
         }
         if let subject = record.subject {
@@ -188,17 +195,17 @@ package final class AccessLog {
             self.line.add(subject.values.bytes)
         }
         switch record.decision {
-        case .allowed?: self.line.add(self.allowed)
-        case .open?: self.line.add(self.open)
-        case let decision?: self.line.add(self.decision, decision.rawValue)
+        case .allowed?: self.line.add(self.keys.allowed)
+        case .open?: self.line.add(self.keys.open)
+        case let decision?: self.line.add(self.keys.decision, decision.rawValue)
         case nil: break
         }
         if let rule = record.rule {
-            self.line.add(self.rule, rule.line)
-            if let file = rule.includedFile { self.line.add(self.ruleFile, file) }
+            self.line.add(self.keys.rule, rule.line)
+            if let file = rule.includedFile { self.line.add(self.keys.ruleFile, file) }
         }
-        if let code = record.code { self.line.add(self.code, code) }
-        if let incident = record.incident { self.line.add(self.incident, incident) }
+        if let code = record.code { self.line.add(self.keys.code, code) }
+        if let incident = record.incident { self.line.add(self.keys.incident, incident) }
         self.line.end()
         self.settings.writer.append(self.line, to: .access, severity: 6)
     }
@@ -209,8 +216,8 @@ package final class AccessLog {
             return self.line.add(record.peer)
         }
         var line = LogLine(self.settings.format)
-        line.add(self.client, client)
-        line.add(self.host, request.authority.host)
+        line.add(self.keys.client, client)
+        line.add(self.keys.host, request.authority.host)
         let bytes = line.values
         (record.peer, record.peerAuthority, record.peerMark) = (bytes, request.authority, self.mark)
         self.line.add(bytes)
@@ -218,31 +225,31 @@ package final class AccessLog {
 
     private func values(of subject: AccessSubject) -> [UInt8] {
         var line = LogLine(self.settings.format)
-        if let app = subject.app { line.add(self.app, app) }
-        if let route = subject.route { line.add(self.route, route) }
-        if let user = subject.user { line.add(self.user, self.shown(user)) }
-        if let provider = subject.provider { line.add(self.provider, provider) }
+        if let app = subject.app { line.add(self.keys.app, app) }
+        if let route = subject.route { line.add(self.keys.route, route) }
+        if let user = subject.user { line.add(self.keys.user, self.shown(user)) }
+        if let provider = subject.provider { line.add(self.keys.provider, provider) }
         return line.values
     }
 
     private func add(_ request: RequestHead) {
         switch request.method {
-        case .get: self.line.add(self.get)
-        case .post: self.line.add(self.post)
-        default: self.line.add(self.method, request.method.rawValue)
+        case .get: self.line.add(self.keys.get)
+        case .post: self.line.add(self.keys.post)
+        default: self.line.add(self.keys.method, request.method.rawValue)
         }
         if request.isAsterisk {
-            self.line.add(self.path, "*")
+            self.line.add(self.keys.path, "*")
         } else {
-            request.path.withSpan(of: request.message) { self.line.add(self.path, bytes: $0) }
+            request.path.withSpan(of: request.message) { self.line.add(self.keys.path, bytes: $0) }
         }
         if self.settings.query == .mask, let query = request.queryText {
-            self.line.add(self.query, AccessLog.names(of: query))
+            self.line.add(self.keys.query, AccessLog.names(of: query))
         }
         if request.isHTTP2 {
-            self.line.add(self.http2)
+            self.line.add(self.keys.http2)
         } else {
-            self.line.add(request.minorVersion == 1 ? self.http11 : self.http10)
+            self.line.add(request.minorVersion == 1 ? self.keys.http11 : self.keys.http10)
         }
     }
 

@@ -133,7 +133,7 @@ struct ExchangeFixture {
             route: try gateway.route("wiki"),
             identity: ByteBuffer(string: "X-Forwarded-User: staff:ada\r\n"),
             opening: try opening(gateway, head),
-            renewal: SessionRenewal(of: head, runtime: gateway.runtime, loop: gateway.loop)
+            renewal: RequestPath(runtime: gateway.runtime, loop: gateway.loop).renewal(with: head)
         )
     }
 
