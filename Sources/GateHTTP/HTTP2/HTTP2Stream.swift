@@ -221,8 +221,14 @@ extension HTTP2Stream {
             self.reset(self.isResponseSent ? .noError : .cancel)
             return
         }
-        self.responder.cancel()
+        self.cancelRequest()
         self.respond(self.responder.response(to: WireRejection(.wireTooSlow)))
+    }
+
+    /// Cancels the request, unless it is still held and the responder does not know it.
+    private func cancelRequest() {
+        guard self.undecided.take() == nil else { return }
+        self.responder.cancel()
     }
 
     /// Limits the rest of the request after the response is complete.
@@ -356,7 +362,7 @@ extension HTTP2Stream {
         self.phase = .ended
         self.reset(.internalError)
         // The responder may serve another stream next and must be idle.
-        if awaitsResponse { self.responder.cancel() }
+        if awaitsResponse { self.cancelRequest() }
     }
 
     func freshBuffer(capacity: Int) -> ByteBuffer { self.connection.environment.buffers.acquire(capacity: capacity) }
@@ -468,7 +474,7 @@ extension HTTP2Stream {
             self.connection.session?.consume(self.unconsumed)
             self.unconsumed = 0
         }
-        if awaitsResponse { self.responder.cancel() }
+        if awaitsResponse { self.cancelRequest() }
     }
 
     /// Drops what is not in frames yet.
