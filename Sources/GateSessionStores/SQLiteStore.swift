@@ -80,11 +80,7 @@ package final class SQLiteStore: SessionStore {
         spending id: [UInt8],
         until: Instant
     ) async throws(Failure) -> Bool {
-        try await self.write { database in
-            guard try SQLiteStore.spend(id, until: until, in: database) else { return false }
-            try SQLiteStore.add(record, to: database)
-            return true
-        }
+        try await self.write { database in try SQLiteStore.add(record, spending: id, until: until, to: database) }
     }
 
     /// Records the use of an id, adds a record and reads an entry in one transaction.
@@ -97,8 +93,7 @@ package final class SQLiteStore: SessionStore {
         at now: Instant
     ) async throws(Failure) -> StoreInsertion {
         try await self.write { database in
-            guard try SQLiteStore.spend(id, until: until, in: database) else { return .spent }
-            try SQLiteStore.add(record, to: database)
+            guard try SQLiteStore.add(record, spending: id, until: until, to: database) else { return .spent }
             return .addedReading(try SQLiteStore.entry(kind, key, at: now, in: database))
         }
     }
@@ -491,6 +486,18 @@ extension SQLiteStore {
 // MARK: Statements
 
 extension SQLiteStore {
+    /// Adds a record, unless the id was used before; false then.
+    private static func add(
+        _ record: SessionRecord,
+        spending id: [UInt8],
+        until: Instant,
+        to database: Database
+    ) throws -> Bool {
+        guard try SQLiteStore.spend(id, until: until, in: database) else { return false }
+        try SQLiteStore.add(record, to: database)
+        return true
+    }
+
     private static func add(_ record: SessionRecord, to database: Database) throws {
         let insert = """
             INSERT INTO session (key, family, sealed, created, seen, expires, labels, card)

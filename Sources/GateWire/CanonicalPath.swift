@@ -52,20 +52,18 @@ package enum CanonicalPath: Sendable {
         switch self {
         case .received(let range):
             let rest = range.dropFirst(length)
-            guard !rest.isEmpty else { return body(CanonicalPath.slash.span) }
+            guard !rest.isEmpty else { return body(CanonicalPath.root.span) }
             return body(message.bytes.readableBytesUInt8Span.extracting(rest))
         case .rewritten(let bytes):
-            return CanonicalPath.with(bytes.dropFirst(length), body)
+            return body(CanonicalPath.pathOrRoot(bytes.dropFirst(length)).span)
         case .spelled(let bytes, let matched):
-            return CanonicalPath.with(CanonicalPath.rest(of: bytes, afterPrefix: length, of: matched), body)
+            return body(CanonicalPath.pathOrRoot(CanonicalPath.rest(of: bytes, afterPrefix: length, of: matched)).span)
         }
     }
 
-    private static let slash = [UInt8(ascii: "/")]
+    private static let root = [UInt8(ascii: "/")][...]
 
-    private static func with<Value>(_ rest: ArraySlice<UInt8>, _ body: (Span<UInt8>) -> Value) -> Value {
-        rest.isEmpty ? body(self.slash.span) : body(rest.span)
-    }
+    private static func pathOrRoot(_ rest: ArraySlice<UInt8>) -> ArraySlice<UInt8> { rest.isEmpty ? self.root : rest }
 
     /// The forwarded spelling without as many segments as a prefix of the matched spelling has.
     private static func rest(of bytes: [UInt8], afterPrefix length: Int, of matched: [UInt8]) -> ArraySlice<UInt8> {

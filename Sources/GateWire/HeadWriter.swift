@@ -4,8 +4,8 @@ package import NIOCore
 
 /// Writes heads from checked field lines; adjacent lines that are kept are copied at once.
 ///
-/// A head has some twenty short pieces. They go to the free capacity of a `ByteBuffer`, which is made sure of once: appending
-/// each piece would check the storage each time, which costs several times what copying the piece does.
+/// A head has some twenty short pieces. They go to the free capacity of a `ByteBuffer`, whose storage is checked once for the
+/// whole head: a check for each piece costs several times what copying the piece does.
 @safe package struct HeadWriter: ~Copyable {
     private let target: UnsafeMutableRawBufferPointer
     /// The length so far; what exceeds the target is only counted.
@@ -15,7 +15,7 @@ package import NIOCore
         unsafe self.target = target
     }
 
-    /// Appends a head to a buffer of sufficient capacity.
+    /// Appends a head to a buffer.
     ///
     /// - Parameters:
     ///   - buffer: The buffer. A head that does not fit is written once more, after the buffer was enlarged.
@@ -114,7 +114,7 @@ extension HeadWriter {
 
 // MARK: Pieces
 extension HeadWriter {
-    /// Writes whole lines of ours.
+    /// Writes a literal.
     package mutating func writeLiteral(_ text: StaticString) {
         unsafe self.append(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
@@ -129,7 +129,7 @@ extension HeadWriter {
         unsafe bytes.withUnsafeBytes { unsafe self.append($0) }
     }
 
-    /// Writes whole lines that are bytes already.
+    /// Writes complete field lines.
     package mutating func write(_ lines: ByteBuffer) {
         self.write(lines.readableBytesSpan)
     }

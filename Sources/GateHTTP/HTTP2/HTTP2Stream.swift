@@ -225,7 +225,7 @@ extension HTTP2Stream {
         self.respond(self.responder.response(to: WireRejection(.wireTooSlow)))
     }
 
-    /// Cancels the request, unless it is still held and the responder does not know it.
+    /// Cancels the request, unless it is still held and was not passed to the responder.
     private func cancelRequest() {
         guard self.undecided.take() == nil else { return }
         self.responder.cancel()

@@ -72,7 +72,7 @@ package final class AccessRecord {
     }
 }
 
-/// What access lines are made of.
+/// The names and constant values of access lines.
 ///
 /// Not static: each use of a static value checks that it exists, and copies it.
 private struct Keys {
