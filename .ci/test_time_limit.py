@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The time limit of a command, and the names of the tests that hang."""
+import os
 import subprocess
 import sys
+import time
 import unittest
 from pathlib import Path
 
@@ -24,6 +26,21 @@ class TimeLimitTests(unittest.TestCase):
         result = self.run_limited(0.5, "echo '◇ Test `a rule` started.'; sleep 20 & sleep 20")
         self.assertEqual(result.returncode, time_limit.LIMIT_EXIT)
         self.assertIn("not finished: Test `a rule`", result.stderr)
+
+    def test_a_process_in_a_group_of_its_own_is_ended_too(self):
+        began = time.monotonic()
+        result = self.run_limited(0.5, "bash -c 'set -m; sleep 20 & set +m; wait'; echo later")
+        self.assertEqual((result.returncode, result.stdout), (time_limit.LIMIT_EXIT, ""))
+        self.assertLess(time.monotonic() - began, 10)
+
+    def test_what_the_command_leaves_when_the_limit_is_stopped_is_ended(self):
+        arguments = [sys.executable, SCRIPT, "20", "bash", "-c", "set -m; sleep 21 & echo $!; wait"]
+        with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as limited:
+            session = os.getsid(int(limited.stdout.readline()))
+            self.assertEqual(len(list(time_limit.members(session))), 2)
+            limited.terminate()
+            limited.wait(10)
+        self.assertEqual(list(time_limit.members(session)), [])
 
     def test_unfinished_tests_are_those_that_have_begun_only(self):
         lines = [
