@@ -3,6 +3,7 @@
 
 import itertools
 import os
+import random
 import re
 import socket
 import subprocess
@@ -30,34 +31,50 @@ def eventually(condition, what, seconds=10):
 
 #: Ports below those that the kernel gives to connections, which thousands of test clients use up; a node of a Redis
 #: cluster also takes the port 10,000 above its own.
-FIRST_PORT, PORTS_OF_A_WORKER, WORKERS = 10_000, 2500, 4
+PORTS = range(10_000, 20_000)
 
-_places = itertools.count()
+
+def ports_of(worker, workers):
+    """The ports of one of the workers of a run: as many for each, and none for two of them."""
+    count = len(PORTS) // workers
+    return PORTS[worker * count:(worker + 1) * count]
+
+
+def own_ports():
+    """The ports of this worker; pytest-xdist names them gw0, gw1 and so on."""
+    worker = int(re.sub(r"\D", "", os.environ.get("PYTEST_XDIST_WORKER", "")) or 0)
+    return ports_of(worker, max(worker + 1, int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", 1))))
+
+
+# Anywhere, so that two runs at a time on one machine seldom meet.
+_places = itertools.count(random.randrange(len(PORTS)))
 
 
 def free_port():
     """A free port of 127.0.0.1, of a range of this worker's own, that this function has not returned for a long time."""
-    worker = int(re.sub(r"\D", "", os.environ.get("PYTEST_XDIST_WORKER", "")) or 0) % WORKERS
-    for _ in range(PORTS_OF_A_WORKER):
-        port = FIRST_PORT + worker * PORTS_OF_A_WORKER + next(_places) % PORTS_OF_A_WORKER
+    ports = own_ports()
+    for _ in ports:
+        port = ports[next(_places) % len(ports)]
         with socket.socket() as probe:
             try:
                 probe.bind(("127.0.0.1", port))
             except OSError:
                 continue
         return port
-    raise OSError(f"none of the ports of worker {worker} is free")
+    raise OSError(f"none of the ports {ports[0]} to {ports[-1]} is free")
 
 
 def consecutive_ports(count):
     """The first of this many consecutive free ports."""
     while True:
         first = free_port()
+        if first + count - 1 not in own_ports():
+            continue
         probes = [socket.socket() for _ in range(count)]
         try:
             for offset, probe in enumerate(probes):
                 probe.bind(("127.0.0.1", first + offset))
-        except (OSError, OverflowError):
+        except OSError:
             continue
         finally:
             for probe in probes:
