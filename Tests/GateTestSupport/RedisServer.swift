@@ -91,9 +91,10 @@ package final class RedisServer: Sendable {
             guard !bytes.isEmpty else { throw NotStarted(output: output) }
             output += String(decoding: bytes, as: UTF8.self)
         }
-        // What is not read would stop the server at some time.
-        printed.readabilityHandler = { handle in
-            if handle.availableData.isEmpty { handle.readabilityHandler = nil }
+        // What is not read would stop the server at some time. A thread reads it, since a handler of `FileHandle` is a dispatch
+        // source, whose descriptor is closed before the source is cancelled: its next event crashes the process.
+        Thread.detachNewThread {
+            while !printed.availableData.isEmpty {}
         }
         return process
     }
