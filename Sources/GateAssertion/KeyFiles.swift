@@ -26,7 +26,7 @@ package struct KeyFiles: Sendable {
         // Sorted with fractions of a second: a key may be added in the second of the one before it.
         return paths.map { (path: $0, created: KeyFiles.created($0)) }
             .sorted { ($0.created, $0.path) > ($1.created, $1.path) }
-            .map { (path: $0.path, created: Instant(seconds: Int64($0.created))) }
+            .map { (path: $0.path, created: Instant(seconds: Int64(saturating: $0.created))) }
     }
 
     private static func created(_ path: String) -> Double {

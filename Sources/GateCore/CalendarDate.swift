@@ -50,9 +50,9 @@ extension Instant {
     /// RFC 9110 §5.6.7, `IMF-fixdate`.
     package var httpDate: String {
         let names = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
-        let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+        let months = ["", "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
         let parts = self.date.split(separator: "-")
-        let month = months[(Int(parts[1]) ?? 1) - 1]
+        let month = months[Int(parts[1]) ?? 0]
         return "\(names[Int(self.bounded / 86_400 % 7)]), \(parts[2]) \(month) \(parts[0]) \(self.timeOfDay) GMT"
     }
 
@@ -71,7 +71,7 @@ extension Instant {
 
     /// Whole days from now to this instant, negative once it is past.
     package func days(from now: Instant) -> Int64 {
-        let seconds = self.since(now).components.seconds
+        let seconds = self.since(now).wholeSeconds
         return seconds >= 0 ? seconds / 86_400 : (seconds - 86_399) / 86_400
     }
 }

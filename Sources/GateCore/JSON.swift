@@ -57,7 +57,7 @@ package enum JSON: Sendable, Hashable {
         guard case .number(let text) = self, let value = Double(text), value >= 0, value <= 9_007_199_254_740_992 else {
             return nil
         }
-        return Instant(seconds: Int64(value))
+        return Instant(seconds: Int64(saturating: value))
     }
 
     /// A number without fraction and exponent that fits 64 bits, or nil.

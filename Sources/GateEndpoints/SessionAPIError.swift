@@ -34,7 +34,7 @@ struct SessionAPIError: Error {
         (self.status, self.code, self.message, self.recovery) = (status, code, message, recovery)
         self.failure = failure ?? Failure(.clientRejected, "\(code): \(message)")
         if recovery == .retryLater, status != 500 {
-            self.retryAfter = failure?.retryAfter.map { max(1, $0.components.seconds + 1) } ?? 2
+            self.retryAfter = failure?.retryAfter.map { max(1, $0.wholeSeconds + 1) } ?? 2
         }
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Dispatch
+internal import GateCore
 
 /// The thread and the clock of a ``MailQueue``; a test has one that it moves by hand.
 package protocol MailScheduler: Sendable {
@@ -37,7 +38,6 @@ package final class MailThread: MailScheduler {
 extension Duration {
     /// Milliseconds, rounded up, so that a timer does not fire too early.
     fileprivate var interval: DispatchTimeInterval {
-        let (seconds, attoseconds) = self.components
-        return .milliseconds(Int(seconds) * 1000 + Int(attoseconds / 1_000_000_000_000_000) + 1)
+        .milliseconds(Int(self.wholeMilliseconds) + 1)
     }
 }

@@ -87,6 +87,6 @@ extension MailOutcome {
 extension Duration {
     /// Whole milliseconds, at least one.
     fileprivate var milliseconds: Int64 {
-        max(1, self.components.seconds * 1000 + self.components.attoseconds / 1_000_000_000_000_000)
+        max(1, self.wholeMilliseconds)
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateCore
 internal import GateNet
 package import NIOCore
 
@@ -42,6 +43,6 @@ package struct OverloadMachine: Sendable {
         let span = OverloadLevel.noAccept.threshold - OverloadLevel.shorterIdle.threshold
         let part = min(1, (share - OverloadLevel.shorterIdle.threshold) / span)
         let range = Double(configured.nanoseconds - shortest.nanoseconds)
-        return .nanoseconds(configured.nanoseconds - Int64(range * part))
+        return .nanoseconds(configured.nanoseconds - Int64(saturating: range * part))
     }
 }

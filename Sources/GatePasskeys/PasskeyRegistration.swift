@@ -125,6 +125,6 @@ package struct PasskeyRegistration: Sendable {
 extension JSON {
     /// A duration as the options have it.
     static func milliseconds(_ duration: Duration) -> JSON {
-        .int(duration.components.seconds * 1000 + duration.components.attoseconds / 1_000_000_000_000_000)
+        .int(duration.wholeMilliseconds)
     }
 }

@@ -48,8 +48,7 @@ struct OutgoingCall: Sendable {
             .joined(separator: "\n")
         self.body = request.method == "POST" ? request.body ?? [] : request.body
         self.limit = UInt64(request.limit)
-        let timeout = min(request.timeout, .seconds(60)).components
-        self.timeoutMilliseconds = max(1, timeout.seconds * 1000 + timeout.attoseconds / 1_000_000_000_000_000)
+        self.timeoutMilliseconds = max(1, min(request.timeout, .seconds(60)).wholeMilliseconds)
     }
 
     private static let symbols = Array("!#$%&'*+-.^_`|~".utf8)

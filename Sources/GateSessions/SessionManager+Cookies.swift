@@ -54,7 +54,7 @@ extension SessionManager {
     /// It is due once a minute. In one minute every gateway seals the same bytes, so that a browser that gets two cookies at
     /// once has no pieces of different values.
     package func renewed(_ session: Session, now: Instant) -> IssuedSession? {
-        let step = SessionManager.touchStep.components.seconds
+        let step = SessionManager.touchStep.wholeSeconds
         guard !self.keepsSessions, now >= session.lastSeen.advanced(by: SessionManager.touchStep) else { return nil }
         var session = session
         session.lastSeen = Instant(seconds: now.seconds - now.seconds % step)

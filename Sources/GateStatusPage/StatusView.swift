@@ -78,7 +78,7 @@ extension StatusView {
         let count = max(good.count, bad.count)
         let pairs = (0..<count).map { (good: $0 < good.count ? good[$0] : 0, bad: $0 < bad.count ? bad[$0] : 0) }
         let peak = pairs.map { $0.good + $0.bad }.max() ?? 0
-        func tenths(_ value: Int64) -> Int64 { peak == 0 ? 0 : Int64(Double(value) / Double(peak) * 980) }
+        func tenths(_ value: Int64) -> Int64 { peak == 0 ? 0 : Int64(saturating: Double(value) / Double(peak) * 980) }
         var bars: [[String: Any]] = []
         for (index, pair) in pairs.enumerated() {
             let x = 10 * (60 - count + index) + 1

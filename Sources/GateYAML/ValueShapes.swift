@@ -163,7 +163,7 @@ extension Duration {
             milliseconds.remainder(dividingBy: Double($0.milliseconds)) == 0
         }
         let unit = whole ?? ("ms", 1)
-        return "\(Int64(milliseconds) / unit.milliseconds)\(unit.name)"
+        return "\(Int64(saturating: milliseconds) / unit.milliseconds)\(unit.name)"
     }
 
     /// Reads `30s`, `15m`, `1h30m`, `7d` or `1w`; nil for anything else.

@@ -11,12 +11,12 @@ struct TimeArgument: ExpressibleByArgument, Sendable, Equatable {
     init?(argument: String) {
         let text = argument.count == 10 ? "\(argument)T00:00:00Z" : argument
         guard let date = try? Date(text, strategy: .iso8601), date.timeIntervalSince1970 >= 0 else { return nil }
-        self.instant = Instant(seconds: Int64(date.timeIntervalSince1970))
+        self.instant = Instant(seconds: Int64(saturating: date.timeIntervalSince1970))
     }
 
     /// A time as it could be given, for output; `-` if it is unknown.
     static func text(_ seconds: JSON?) -> String {
         guard let seconds = seconds?.integer else { return "-" }
-        return Date(timeIntervalSince1970: TimeInterval(seconds)).formatted(.iso8601)
+        return Instant(seconds: seconds).timestamp
     }
 }

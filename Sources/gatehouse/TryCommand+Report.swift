@@ -38,7 +38,7 @@ extension TryCommand {
     private static func list(_ scopes: [String]) -> String { scopes.isEmpty ? "none" : scopes.joined(separator: " ") }
 
     private static func lifetime(_ lifetime: Duration?) -> String {
-        lifetime.map { "lives \($0.components.seconds) s" } ?? "lifetime unknown"
+        lifetime.map { "lives \($0.wholeSeconds) s" } ?? "lifetime unknown"
     }
 
     /// The advice of the failure catalogue, or of this file where it depends on the settings.

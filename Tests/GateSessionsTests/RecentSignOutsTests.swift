@@ -134,7 +134,7 @@ import Testing
             _ = try await self.issue(self.signIn("ada", "s1"))
             #expect(self.store.state.withLock { $0.entryReads[.signOut] } == expected)
             try await self.signOut(.everywhere)
-            self.clock.advance(by: RecentSignOuts.lifetime.components.seconds)
+            self.clock.advance(by: RecentSignOuts.lifetime.wholeSeconds)
         }
     }
 

@@ -59,7 +59,7 @@ import Testing
         let register = fixture.manager.register
         register.note(.ada, at: noon)
         await register.write()
-        let month = SessionManager.seenTime.components.seconds
+        let month = SessionManager.seenTime.wholeSeconds
         func seen(at time: Instant) async throws -> Int {
             try await fixture.manager.seenUsers(from: [], limit: 10, now: time).items.count
         }

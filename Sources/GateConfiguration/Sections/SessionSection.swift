@@ -216,7 +216,7 @@ extension Mapping<AssertionDraft> {
             let ahead = assertion.publishAhead?.value ?? AssertionSettings.defaultPublishAhead
             if let publishAhead = assertion.publishAhead, ahead < .seconds(300) {
                 let help = "apps may cache keys for longer and reject assertions; write 1h"
-                reading.warning("a new key signs after \(ahead.components.seconds) s: \(help)", at: publishAhead.mark)
+                reading.warning("a new key signs after \(ahead.wholeSeconds) s: \(help)", at: publishAhead.mark)
             }
             if let rotate = assertion.rotate, rotate.value < ahead * 2 {
                 reading.error("'rotate' must be at least twice 'publish_ahead'", at: rotate.mark)

@@ -201,7 +201,7 @@ extension TestClientFlow {
         await listener.close()
         guard let query else {
             throw ClientFlowFailure(
-                "the browser did not come back within \(limit.components.seconds) s",
+                "the browser did not come back within \(limit.wholeSeconds) s",
                 next: "if it shows a page of the gateway, its code is in docs/errors.md"
             )
         }

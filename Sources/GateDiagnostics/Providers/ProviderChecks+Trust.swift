@@ -14,12 +14,12 @@ extension ProviderChecks {
     /// ID tokens are rejected when the clocks differ by more than the leeway, by default a minute. Of several responses
     /// the one nearest to our time counts, since a cached copy looks older than it is.
     var clock: ProviderFinding {
-        guard let difference = self.clockDifferences.map(\.components.seconds).min(by: { abs($0) < abs($1) }) else {
+        guard let difference = self.clockDifferences.map(\.wholeSeconds).min(by: { abs($0) < abs($1) }) else {
             return self.line(.clock, .unasked, "no response had a date")
         }
         let words = self.words(for: difference)
         let remedy = "set the clock of this machine by NTP, or report it to the provider"
-        let leeway = self.definition.clockLeeway.components.seconds
+        let leeway = self.definition.clockLeeway.wholeSeconds
         guard abs(difference) <= leeway else {
             return self.line(.clock, .failure, "\(words), so that its ID tokens are refused; \(remedy)")
         }
@@ -58,7 +58,7 @@ extension ProviderChecks {
             return self.line(.tls, .unasked, chain)
         }
         let left = first.notAfter.since(self.now)
-        let days = "\(left.components.seconds / 86_400) days left"
+        let days = "\(left.wholeSeconds / 86_400) days left"
         let isShort = left < ProviderChecks.shortRemainder && left * 3 < first.notAfter.since(first.notBefore)
         guard isShort else {
             return self.line(.tls, pins.isGood ? .good : .warning, "\(chain), \(days)\(pins.text)")

@@ -116,7 +116,7 @@ extension LoopState {
         case .success(let verified):
             let left = verified.expires.map { min($0.since(self.clock.now), issuer.cache) } ?? issuer.cache
             let entry = MachineCache.Entry.valid(self.machine(verified.profile, credential), ends: verified.expires)
-            self.keep(entry, of: credential, at: issuer, for: .seconds(left.components.seconds))
+            self.keep(entry, of: credential, at: issuer, for: .seconds(left.wholeSeconds))
         }
     }
 

@@ -107,7 +107,7 @@ struct TokenResponse: Sendable {
             default: nil
             }
         guard let seconds = text.flatMap(Double.init), (0...315_360_000).contains(seconds) else { return nil }
-        return .seconds(Int64(seconds))
+        return .seconds(Int64(saturating: seconds))
     }
 
     /// A text with spaces or commas, or an array of texts.

@@ -75,7 +75,7 @@ extension GroupPages {
     ) async throws(Failure) -> (response: ProviderResponse, json: JSON) {
         let left = GroupResolver.budget - self.elapsed()
         guard left > .zero else {
-            throw self.failure("took longer than \(GroupResolver.budget.components.seconds) seconds")
+            throw self.failure("took longer than \(GroupResolver.budget.wholeSeconds) seconds")
         }
         let request = self.access.request(
             address,

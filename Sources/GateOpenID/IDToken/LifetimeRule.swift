@@ -16,7 +16,7 @@ struct LifetimeRule: IDTokenRule {
             issued <= expiry, expiry <= issued.advanced(by: self.maxLifetime)
         else {
             let received = "iat is \(ReceivedText.shown(iat)) and exp \(ReceivedText.shown(exp))"
-            let seconds = self.maxLifetime.components.seconds
+            let seconds = self.maxLifetime.wholeSeconds
             let detail = "\(received), expected at most \(seconds) s between them; see id_token_lifetime"
             return TokenRejection(.idTokenLifetime, "OpenID Connect Core §2", detail: detail)
         }

@@ -56,7 +56,7 @@ enum TokenKeys: Sendable {
         let known = ReceivedText.list(await cache.names)
         let detail =
             "kid is \(received) with \(token.algorithm.rawValue), the provider's keys are \(known), fetched again for an "
-            + "unknown one at most once in \(UnknownKeyLimiter.cooldown.components.seconds) s"
+            + "unknown one at most once in \(UnknownKeyLimiter.cooldown.wholeSeconds) s"
         return TokenRejection(.idTokenKeyUnknown, "OpenID Connect Core §10.1", detail: detail)
     }
 

@@ -125,7 +125,7 @@ final class SignInQueue: Sendable {
     }
 
     private func busy(_ wait: Duration) -> Failure {
-        let seconds = SlotQueue.patience.components.seconds
+        let seconds = SlotQueue.patience.wholeSeconds
         let detail =
             "\(self.slots) sign-ins use all connections (max_connections), and those that wait would need longer than "
             + "\(seconds) s"

@@ -127,7 +127,7 @@ extension CertificateWatch.State {
                     GaugeSample(
                         OperationsMetrics.listenerCertificateTime,
                         [listener.address, file],
-                        certificate.notAfter.since(now).components.seconds
+                        certificate.notAfter.since(now).wholeSeconds
                     ),
                 ]
             }

@@ -168,7 +168,7 @@ package final class PinWatch: Sendable {
                 GaugeSample(
                     OperationsMetrics.providerCertificateTime,
                     labels + ["\(position)"],
-                    certificate.notAfter.since(now).components.seconds
+                    certificate.notAfter.since(now).wholeSeconds
                 ),
             ]
         }
@@ -177,7 +177,7 @@ package final class PinWatch: Sendable {
         samples.append(GaugeSample(OperationsMetrics.unusedPins, labels, Int64(host.unusedPins)))
         if let expires = set.expires {
             samples.append(GaugeSample(OperationsMetrics.pinSetDaysLeft, labels, expires.days(from: now)))
-            let seconds = expires.since(now).components.seconds
+            let seconds = expires.since(now).wholeSeconds
             samples.append(GaugeSample(OperationsMetrics.pinSetTime, labels, seconds))
         }
         return samples

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateCore
+
 /// A message that the gateway sends to the user of a local account, as plain text.
 package enum MailText: Sendable, CaseIterable {
     /// A link to choose the first password, from an operator.
@@ -43,7 +45,7 @@ package enum MailText: Sendable, CaseIterable {
 
     /// The duration of a link in words: minutes, hours or days.
     package static func words(for duration: Duration, in language: PageLanguage) -> String {
-        let seconds = max(60, duration.components.seconds)
+        let seconds = max(60, duration.wholeSeconds)
         let steps: [(seconds: Int64, least: Int64, words: [String: (one: String, many: String)])] = [
             (
                 86_400, 2,

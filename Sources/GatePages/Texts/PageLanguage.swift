@@ -133,7 +133,7 @@ extension PageLanguage {
         guard parts[1].hasPrefix("q="), let weight = Double(parts[1].dropFirst(2)), weight > 0, weight <= 1 else {
             return nil
         }
-        return (tag, Int(weight * 1000))
+        return (tag, Int(saturating: weight * 1000))
     }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateCore
 package import NIOCore
 
 /// Whether one target is ejected after failures, and until when; pure.
@@ -44,7 +45,7 @@ package struct Ejection: Sendable {
         self.times += 1
         let (product, overflows) = settings.time.nanoseconds.multipliedReportingOverflow(by: Int64(self.times))
         let length = overflows ? settings.maxTime.nanoseconds : min(product, settings.maxTime.nanoseconds)
-        let span = TimeAmount.nanoseconds(Int64(Double(length) * (1 + 0.2 * max(-1, min(1, jitter)))))
+        let span = TimeAmount.nanoseconds(Int64(saturating: Double(length) * (1 + 0.2 * max(-1, min(1, jitter)))))
         self.until = now + span
         return span
     }

@@ -91,7 +91,7 @@ final class StatusReport: OperationsSource {
         ServerMetrics.providerBreaker.gauge(provider.id).record(isOpen ? 1 : 0)
         ServerMetrics.providerSignInsWaiting.gauge(provider.id).record(party.waitingSignIns)
         guard let keys = party.keyAge else { return }
-        ServerMetrics.providerKeysAge.gauge(provider.id).record(keys.age.components.seconds)
+        ServerMetrics.providerKeysAge.gauge(provider.id).record(keys.age.wholeSeconds)
         ServerMetrics.providerKeysStale.gauge(provider.id).record(keys.isStale ? 1 : 0)
     }
 
@@ -129,7 +129,7 @@ final class StatusReport: OperationsSource {
         let reading = self.gateway.overload.reading
         return [
             "stage": .string(reading.level.name),
-            "used_percent": .int(Int64(reading.share * 100)),
+            "used_percent": .int(Int64(saturating: reading.share * 100)),
             "memory": .int(reading.usage.memory),
             "memory_at_start": .int(reading.usage.memoryAtStart),
             "memory_limit": .int(reading.usage.memoryLimit),
@@ -238,7 +238,7 @@ final class StatusReport: OperationsSource {
         members["name"] = .string(provider.id)
         members["breaker_open"] = .bool(runtime.rechecks.pause(of: provider.id) != nil)
         members["sign_ins_waiting"] = .int(Int64(provider.relyingParty?.waitingSignIns ?? 0))
-        members["keys_age_seconds"] = keys.map { .int($0.age.components.seconds) } ?? .null
+        members["keys_age_seconds"] = keys.map { .int($0.age.wholeSeconds) } ?? .null
         members["keys_stale"] = .bool(keys?.isStale ?? false)
         return .object(members)
     }

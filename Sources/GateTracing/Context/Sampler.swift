@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateCore
+
 /// Decides which traces are exported, by the rules of the samplers of OpenTelemetry.
 package struct Sampler: Sendable, Hashable {
     /// What decides about a trace that begins here.
@@ -58,7 +60,7 @@ package struct Sampler: Sendable, Hashable {
             let isOwn = parent == nil || isTrusted
             let number = (isOwn ? trace.low : UInt64.random(in: .min ... .max)) >> 1
             // The same comparison as in other implementations, so that all choose the same traces.
-            return number < UInt64(ratio * 9_223_372_036_854_775_808)
+            return number < UInt64(saturating: ratio * 9_223_372_036_854_775_808)
         }
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateCore
 internal import Synchronization
 
 /// Takes the spans of all event loops and tasks; never waits for the exporter.
@@ -42,8 +43,7 @@ package final class Tracer: Sendable {
     /// Ends a span of a task.
     package func end(_ active: ActiveSpan) {
         var span = active.span
-        let time = active.began.duration(to: .now).components
-        span.ended = span.began + UInt64(time.seconds * 1_000_000_000 + time.attoseconds / 1_000_000_000)
+        span.ended = span.began + UInt64(clamping: active.began.duration(to: .now).wholeNanoseconds)
         self.record(span)
     }
 

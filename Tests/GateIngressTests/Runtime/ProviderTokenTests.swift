@@ -3,6 +3,7 @@
 import GateAppConfiguration
 import GateCore
 import GateEndpoints
+import GateFixtures
 import GateHeaders
 import GateOperations
 import GatePolicy
@@ -52,7 +53,7 @@ import Testing
         let lines = String(buffer: made.lines).split(separator: "\r\n")
         let found = lines.filter { $0.hasPrefix("Authorization: ") }
         #expect(found.count <= 1)
-        return (found.first.map { String($0.dropFirst(15)) }, made.refreshAt.since(now).components.seconds)
+        return (found.first.map { String($0.dropFirst(15)) }, made.refreshAt.since(now).wholeSeconds)
     }
 
     @Test func `the app that asks for it gets the access token, and no other app does`() async throws {
