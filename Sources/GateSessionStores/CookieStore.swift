@@ -32,6 +32,18 @@ package final class CookieStore: SessionStore {
         throw CookieStore.failure("added")
     }
 
+    /// Fails, and spends nothing.
+    package func insert(
+        _ record: SessionRecord,
+        spending id: [UInt8],
+        until: Instant,
+        reading kind: StoreEntry.Kind,
+        _ key: [UInt8],
+        at now: Instant
+    ) async throws(Failure) -> StoreInsertion {
+        throw CookieStore.failure("added")
+    }
+
     /// Does nothing: a use is in the next cookie.
     package func noteUse(_ key: [UInt8], at instant: Instant) {}
 
@@ -55,6 +67,12 @@ package final class CookieStore: SessionStore {
     package func families(labeled label: [UInt8]) async throws(Failure) -> Set<[UInt8]> {
         throw CookieStore.failure("found by their user")
     }
+
+    /// Does nothing, since no other gateway uses it.
+    package func reportChange(ofFamily family: [UInt8]) async throws(Failure) {}
+
+    /// The store keeps no sessions, so no sign-in either.
+    package func signIns(labeled label: [UInt8], limit: Int) async throws(Failure) -> [StoredSignIn] { [] }
 
     /// Fails.
     package func records(from cursor: [UInt8], limit: Int) async throws(Failure) -> StorePage<SessionRecord> {
@@ -86,8 +104,13 @@ package final class CookieStore: SessionStore {
 
     /// Keeps a user in this process; fails for all else: a gateway that forgets it, or another one, would not know it.
     package func put(_ entry: StoreEntry) async throws(Failure) {
-        guard entry.kind == .user else { throw CookieStore.failure("revoked") }
-        try await self.spent.put(entry)
+        try await self.put([entry])
+    }
+
+    /// The same with several.
+    package func put(_ entries: [StoreEntry]) async throws(Failure) {
+        guard entries.allSatisfy({ $0.kind == .user }) else { throw CookieStore.failure("revoked") }
+        try await self.spent.put(entries)
     }
 
     /// A user whom this process has seen; there is no other entry.
@@ -97,6 +120,15 @@ package final class CookieStore: SessionStore {
         at now: Instant
     ) async throws(Failure) -> StoreEntry? {
         kind == .user ? try await self.spent.entry(kind, key, at: now) : nil
+    }
+
+    /// The users of some keys whom this process has seen; there is no other entry.
+    package func entries(
+        _ kind: StoreEntry.Kind,
+        under keys: [[UInt8]],
+        at now: Instant
+    ) async throws(Failure) -> [StoreEntry] {
+        kind == .user ? try await self.spent.entries(kind, under: keys, at: now) : []
     }
 
     /// The users whom this process has seen; fails for all else.
@@ -127,6 +159,9 @@ package final class CookieStore: SessionStore {
 
     /// Throws if the store is closed.
     package func check() async throws(Failure) { try await self.spent.check() }
+
+    /// There is no file.
+    package func fileFailure() -> StoreFileFailure? { nil }
 
     /// Forgets everything.
     package func close() async { await self.spent.close() }

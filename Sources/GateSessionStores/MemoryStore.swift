@@ -23,6 +23,10 @@ package final class MemoryStore: SessionStore {
             }
         }
 
+        func entry(_ kind: StoreEntry.Kind, _ key: [UInt8], at now: Instant) -> StoreEntry? {
+            self.entries[kind]?[key].flatMap { now < $0.expires ? $0 : nil }
+        }
+
         mutating func remove(_ key: [UInt8]) {
             guard let record = self.records.removeValue(forKey: key) else { return }
             self.families[record.family]?.remove(key)
@@ -44,6 +48,9 @@ package final class MemoryStore: SessionStore {
         self.capacity = capacity
     }
 
+    /// It keeps sessions.
+    package var keepsSessions: Bool { true }
+
     /// The record under a key, or nil.
     package func record(for key: [UInt8]) async throws(Failure) -> SessionRecord? {
         try self.use { (state) throws(Failure) in state.records[key] }
@@ -63,14 +70,36 @@ package final class MemoryStore: SessionStore {
         spending id: [UInt8],
         until: Instant
     ) async throws(Failure) -> Bool {
+        try self.use { (state) throws(Failure) in try self.insert(record, spending: id, until: until, in: &state) }
+    }
+
+    /// Records the use of an id, adds a record and reads an entry at once; throws when the store is full.
+    package func insert(
+        _ record: SessionRecord,
+        spending id: [UInt8],
+        until: Instant,
+        reading kind: StoreEntry.Kind,
+        _ key: [UInt8],
+        at now: Instant
+    ) async throws(Failure) -> StoreInsertion {
         try self.use { (state) throws(Failure) in
-            guard state.spent[id] == nil else { return false }
-            try self.checkCapacity(for: record, in: state)
-            guard state.spent.count < self.capacity else { throw self.full("used sign-ins") }
-            state.spent[id] = until
-            state.insert(record)
-            return true
+            guard try self.insert(record, spending: id, until: until, in: &state) else { return .spent }
+            return .addedReading(state.entry(kind, key, at: now))
         }
+    }
+
+    private func insert(
+        _ record: SessionRecord,
+        spending id: [UInt8],
+        until: Instant,
+        in state: inout State
+    ) throws(Failure) -> Bool {
+        guard state.spent[id] == nil else { return false }
+        try self.checkCapacity(for: record, in: state)
+        guard state.spent.count < self.capacity else { throw self.full("used sign-ins") }
+        state.spent[id] = until
+        state.insert(record)
+        return true
     }
 
     /// Records a use.
@@ -146,6 +175,9 @@ package final class MemoryStore: SessionStore {
         try self.use { (_) throws(Failure) in }
     }
 
+    /// There is no file.
+    package func fileFailure() -> StoreFileFailure? { nil }
+
     /// Removes everything.
     package func close() async {
         self.state.withLock { state in
@@ -168,6 +200,9 @@ package final class MemoryStore: SessionStore {
             return true
         }
     }
+
+    /// Does nothing, since no other gateway uses it.
+    package func reportChange(ofFamily family: [UInt8]) async throws(Failure) {}
 
     /// The families of the records with a label.
     package func families(labeled label: [UInt8]) async throws(Failure) -> Set<[UInt8]> {
@@ -213,7 +248,14 @@ package final class MemoryStore: SessionStore {
 
     /// Adds or replaces an entry; throws when the store is full.
     package func put(_ entry: StoreEntry) async throws(Failure) {
-        try self.use { (state) throws(Failure) in try self.put(entry, in: &state) }
+        try await self.put([entry])
+    }
+
+    /// Adds or replaces some entries; throws when the store is full.
+    package func put(_ entries: [StoreEntry]) async throws(Failure) {
+        try self.use { (state) throws(Failure) in
+            for entry in entries { try self.put(entry, in: &state) }
+        }
     }
 
     /// Adds or replaces an entry unless there is another one than was read; throws when the store is full.
@@ -223,8 +265,7 @@ package final class MemoryStore: SessionStore {
         at now: Instant
     ) async throws(Failure) -> Bool {
         try self.use { (state) throws(Failure) in
-            let known = state.entries[entry.kind]?[entry.key].flatMap { now < $0.expires ? $0 : nil }
-            guard known == current else { return false }
+            guard state.entry(entry.kind, entry.key, at: now) == current else { return false }
             try self.put(entry, in: &state)
             return true
         }
@@ -244,9 +285,16 @@ package final class MemoryStore: SessionStore {
         _ key: [UInt8],
         at now: Instant
     ) async throws(Failure) -> StoreEntry? {
-        try self.use { (state) throws(Failure) in
-            state.entries[kind]?[key].flatMap { now < $0.expires ? $0 : nil }
-        }
+        try self.use { (state) throws(Failure) in state.entry(kind, key, at: now) }
+    }
+
+    /// Some entries by their keys.
+    package func entries(
+        _ kind: StoreEntry.Kind,
+        under keys: [[UInt8]],
+        at now: Instant
+    ) async throws(Failure) -> [StoreEntry] {
+        try self.use { (state) throws(Failure) in keys.compactMap { state.entry(kind, $0, at: now) } }
     }
 
     /// Some entries, by their keys.

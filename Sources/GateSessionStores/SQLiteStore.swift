@@ -58,11 +58,16 @@ package final class SQLiteStore: SessionStore {
         if self.revocations.count > 0 { self.retryRevocations(after: .zero) }
     }
 
+    /// It keeps sessions.
+    package var keepsSessions: Bool { true }
+
     /// The record under a key, or nil.
     package func record(for key: [UInt8]) async throws(Failure) -> SessionRecord? {
         let found = try await self.read { database in
             let query = try database.cachedStatement(sql: "SELECT * FROM session WHERE key = ?")
-            return try Row.fetchOne(query, arguments: [Data(key)]).map(SessionRecord.init(row:))
+            return try Row.fetchOne(query, arguments: [Data(key)]).flatMap {
+                self.readable($0, SessionRecord.init(row:))
+            }
         }
         guard var record = found, !self.revocations.contains(record.family) else { return nil }
         if let seen = self.lastSeen.lastUse(of: key) { record.lastSeen = max(record.lastSeen, seen) }
@@ -94,7 +99,11 @@ package final class SQLiteStore: SessionStore {
     ) async throws(Failure) -> StoreInsertion {
         try await self.write { database in
             guard try SQLiteStore.add(record, spending: id, until: until, to: database) else { return .spent }
-            return .addedReading(try SQLiteStore.entry(kind, key, at: now, in: database))
+            do {
+                return .addedReading(try SQLiteStore.entry(kind, key, at: now, in: database))
+            } catch is RowDecodingError {
+                return .added
+            }
         }
     }
 
@@ -138,9 +147,11 @@ package final class SQLiteStore: SessionStore {
         let lastSeen = self.lastSeen
         try await self.write { database in
             let query = try database.cachedStatement(sql: "SELECT key, seen FROM session WHERE family = ?")
-            let uses = try Row.fetchAll(query, arguments: [Data(family)]).map { row in
-                let (key, seen) = (Array(row["key"] as Data), Instant(seconds: row["seen"]))
-                return (key: key, seen: max(seen, lastSeen.lastUse(of: key) ?? seen))
+            let uses = try Row.fetchAll(query, arguments: [Data(family)]).compactMap { row in
+                self.readable(row) { row in
+                    let (key, seen) = (try row.bytes("key"), try row.instant("seen"))
+                    return (key: key, seen: max(seen, lastSeen.lastUse(of: key) ?? seen))
+                }
             }
             let removable = uses.filter { !kept.contains($0.key) }.sorted { $0.seen < $1.seen }
             for use in removable.prefix(max(0, uses.count - limit)) {
@@ -231,15 +242,20 @@ extension SQLiteStore {
         }
     }
 
+    /// Does nothing, since no other gateway uses the file.
+    package func reportChange(ofFamily family: [UInt8]) async throws(Failure) {}
+
     /// The families of the records with a label, by its index.
     package func families(labeled label: [UInt8]) async throws(Failure) -> Set<[UInt8]> {
         let found = try await self.read { database in
             let query = try database.cachedStatement(
                 sql: "SELECT DISTINCT family FROM label JOIN session USING (key) WHERE label = ?"
             )
-            return try Data.fetchAll(query, arguments: [Data(label)])
+            return try Row.fetchAll(query, arguments: [Data(label)]).compactMap { row in
+                self.readable(row) { try $0.bytes("family") }
+            }
         }
-        return Set(found.map { Array($0) }).subtracting(self.revocations.families)
+        return Set(found).subtracting(self.revocations.families)
     }
 
     /// The sign-ins with a label, by its index; uses that are not written yet count for the record that was used last.
@@ -252,7 +268,8 @@ extension SQLiteStore {
                     WHERE label = ? GROUP BY family ORDER BY created LIMIT ?
                     """
             )
-            return try Row.fetchAll(query, arguments: [Data(label), limit]).map(StoredSignIn.init(row:))
+            return try Row.fetchAll(query, arguments: [Data(label), limit])
+                .compactMap { self.readable($0, StoredSignIn.init(row:)) }
         }
         return found.filter { !self.revocations.contains($0.family) }.map { signIn in
             var signIn = signIn
@@ -265,9 +282,9 @@ extension SQLiteStore {
     package func records(from cursor: [UInt8], limit: Int) async throws(Failure) -> StorePage<SessionRecord> {
         let page = try await self.page(limit) { database, count in
             let query = try database.cachedStatement(sql: "SELECT * FROM session WHERE key > ? ORDER BY key LIMIT ?")
-            return try Row.fetchAll(query, arguments: [Data(cursor), count]).map(SessionRecord.init(row:))
-        } key: {
-            $0.key
+            return try Row.fetchAll(query, arguments: [Data(cursor), count])
+        } item: {
+            try SessionRecord(row: $0)
         }
         let live = page.items.filter { !self.revocations.contains($0.family) }.map { record in
             var record = record
@@ -347,7 +364,11 @@ extension SQLiteStore {
         at now: Instant
     ) async throws(Failure) -> [StoreEntry] {
         try await self.read(on: self.scans) { database in
-            try keys.compactMap { try SQLiteStore.entry(kind, $0, at: now, in: database) }
+            try keys.compactMap { key in
+                try SQLiteStore.row(kind, key, at: now, in: database).flatMap { row in
+                    self.readable(row) { try StoreEntry(kind: kind, row: $0) }
+                }
+            }
         }
     }
 
@@ -363,22 +384,23 @@ extension SQLiteStore {
                 sql: "SELECT * FROM entry WHERE kind = ? AND key > ? AND expires > ? ORDER BY key LIMIT ?"
             )
             return try Row.fetchAll(query, arguments: [kind.rawValue, Data(cursor), now.seconds, count])
-                .map { StoreEntry(kind: kind, row: $0) }
-        } key: {
-            $0.key
+        } item: {
+            try StoreEntry(kind: kind, row: $0)
         }
     }
 
     /// At most `limit` items; one more is read, which shows whether there is another page.
     private func page<Item: Sendable>(
         _ limit: Int,
-        _ items: @escaping @Sendable (Database, Int) throws -> [Item],
-        key: (Item) -> [UInt8]
+        _ rows: @escaping @Sendable (Database, Int) throws -> [Row],
+        item: @escaping @Sendable (Row) throws -> Item
     ) async throws(Failure) -> StorePage<Item> {
         let count = max(1, min(limit, Self.maxPage))
-        let found = try await self.read(on: self.scans) { try items($0, count + 1) }
-        let kept = Array(found.prefix(count))
-        return StorePage(items: kept, next: found.count > count ? kept.last.map(key) : nil)
+        let found = try await self.read(on: self.scans) { database in
+            try rows(database, count + 1).map { (key: try $0.bytes("key"), item: self.readable($0, item)) }
+        }
+        let kept = found.prefix(count)
+        return StorePage(items: kept.compactMap(\.item), next: found.count > count ? kept.last?.key : nil)
     }
 }
 
@@ -534,9 +556,17 @@ extension SQLiteStore {
         at now: Instant,
         in database: Database
     ) throws -> StoreEntry? {
+        try self.row(kind, key, at: now, in: database).map { try StoreEntry(kind: kind, row: $0) }
+    }
+
+    private static func row(
+        _ kind: StoreEntry.Kind,
+        _ key: [UInt8],
+        at now: Instant,
+        in database: Database
+    ) throws -> Row? {
         let query = try database.cachedStatement(sql: "SELECT * FROM entry WHERE kind = ? AND key = ? AND expires > ?")
         return try Row.fetchOne(query, arguments: [kind.rawValue, Data(key), now.seconds])
-            .map { StoreEntry(kind: kind, row: $0) }
     }
 
     private static func sweep(_ database: Database, now: Instant, oldest: Instant) throws -> Int {
@@ -609,10 +639,24 @@ extension SQLiteStore {
         }
     }
 
+    /// What a row holds; nil if it cannot be read, as if it were not there: a session that cannot be read cannot be served, and
+    /// others must not fail with it.
+    private func readable<Value>(_ row: Row, _ value: (Row) throws -> Value) -> Value? {
+        if let value = try? value(row) { return value }
+        self.isDamaged.store(true, ordering: .relaxed)
+        return nil
+    }
+
     private func failure(_ error: any Error) -> Failure {
         if let failure = error as? Failure { return failure }
-        if let error = error as? DatabaseError, [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode) {
+        let code = (error as? DatabaseError)?.resultCode
+        let isUnreadable = error is RowDecodingError
+        if isUnreadable || code == .SQLITE_CORRUPT || code == .SQLITE_NOTADB {
             self.isDamaged.store(true, ordering: .relaxed)
+        }
+        // GRDB's error has the row.
+        guard !isUnreadable else {
+            return Failure(.sessionStoreDamaged, "\(self.path) has a value that cannot be read")
         }
         return Failure.unavailable("\(self.path): \(error)")
     }
@@ -623,42 +667,4 @@ private final class FirstTime: Sendable {
     private let isTaken = Atomic<Bool>(false)
 
     func take() -> Bool { !self.isTaken.exchange(true, ordering: .relaxed) }
-}
-
-extension SessionRecord {
-    fileprivate init(row: Row) {
-        self.init(
-            key: Array(row["key"] as Data),
-            family: Array(row["family"] as Data),
-            sealed: Array(row["sealed"] as Data),
-            created: Instant(seconds: row["created"]),
-            lastSeen: Instant(seconds: row["seen"]),
-            expires: Instant(seconds: row["expires"])
-        )
-        self.labels = SessionRecord.labels(in: Array(row["labels"] as Data))
-        self.card = Array(row["card"] as Data)
-    }
-}
-
-extension StoredSignIn {
-    fileprivate init(row: Row) {
-        self.init(
-            family: Array(row["family"] as Data),
-            key: Array(row["key"] as Data),
-            created: Instant(seconds: row["created"]),
-            lastSeen: Instant(seconds: row["seen"]),
-            expires: Instant(seconds: row["expires"])
-        )
-    }
-}
-
-extension StoreEntry {
-    fileprivate init(kind: Kind, row: Row) {
-        self.init(
-            kind: kind,
-            key: Array(row["key"] as Data),
-            value: Array(row["value"] as Data),
-            expires: Instant(seconds: row["expires"])
-        )
-    }
 }

@@ -88,11 +88,20 @@ final class NotBeforeTimes: Sendable {
         defer { self.state.withLock { $0.isReading = false } }
         let fresh = Known(
             all: try await self.time(at: NotBeforeTimes.all, in: store, now),
-            latestOfUsers: try await self.time(at: NotBeforeTimes.users, in: store, now),
+            latestOfUsers: try await self.latestOfUsers(in: store, now),
             read: now
         )
         self.state.withLock { $0.known = fresh }
         return fresh
+    }
+
+    /// The latest time of any user; one that cannot be read only costs each session the read of its own user's.
+    private func latestOfUsers(in store: any SessionStore, _ now: Instant) async throws(Failure) -> Instant {
+        do throws(Failure) {
+            return try await self.time(at: NotBeforeTimes.users, in: store, now)
+        } catch  where error.reason == .sessionStoreDamaged {
+            return .distantFuture
+        }
     }
 
     private func raise(
@@ -103,39 +112,49 @@ final class NotBeforeTimes: Sendable {
         _ now: Instant
     ) async throws(Failure) {
         for _ in 0..<NotBeforeTimes.maxAttempts {
-            let entry = try await store.entry(.notBefore, key, at: now)
-            let current = try entry.map(NotBeforeTimes.time) ?? .distantPast
-            if current >= time, let entry, entry.expires >= expiry { return }
-            let raised = StoreEntry(
-                kind: .notBefore,
-                key: key,
-                value: Array("\(max(time, current))".utf8),
-                expires: max(expiry, entry?.expires ?? expiry)
+            let known: (entry: StoreEntry, time: Instant)?
+            do throws(Failure) {
+                known = try await self.known(at: key, in: store, now)
+            } catch  where error.reason == .sessionStoreDamaged {
+                // While a time cannot be read, no session is served: the new one replaces it.
+                return try await store.put(NotBeforeTimes.entry(key, time, until: expiry))
+            }
+            if let known, known.time >= time, known.entry.expires >= expiry { return }
+            let raised = NotBeforeTimes.entry(
+                key,
+                max(time, known?.time ?? time),
+                until: max(expiry, known?.entry.expires ?? expiry)
             )
-            if try await store.replace(entry, by: raised, at: now) { return }
+            if try await store.replace(known?.entry, by: raised, at: now) { return }
         }
         // Another gateway was first each time.
         throw Failure(.sessionStoreUnavailable, "other gateways change the same not-before time; try again")
     }
 
     private func time(at key: [UInt8], in store: any SessionStore, _ now: Instant) async throws(Failure) -> Instant {
-        try await store.entry(.notBefore, key, at: now).map(NotBeforeTimes.time) ?? .distantPast
+        try await self.known(at: key, in: store, now)?.time ?? .distantPast
     }
 
-    /// The time of an entry; one that cannot be read is a failure, never the absence of a revocation.
-    private static func time(of entry: StoreEntry) throws(Failure) -> Instant {
-        guard let seconds = Int64(String(decoding: entry.value, as: UTF8.self)) else {
-            throw Failure(.sessionStoreUnavailable, "the store has a not-before time that is not a number")
+    /// An entry and its time; nil if absent. One that cannot be read is a failure, never the absence of a revocation.
+    private func known(
+        at key: [UInt8],
+        in store: any SessionStore,
+        _ now: Instant
+    ) async throws(Failure) -> (entry: StoreEntry, time: Instant)? {
+        guard let entry = try await store.entry(.notBefore, key, at: now) else { return nil }
+        let time = Int64(String(decoding: entry.value, as: UTF8.self)).map(Instant.init(seconds:))
+        // Beyond what a gateway writes, even one whose clock is ahead: no new session would ever be admitted.
+        guard let time, time <= now.advanced(by: NotBeforeTimes.margin + SessionManager.clockLeeway) else {
+            throw Failure(.sessionStoreDamaged, "the store has a not-before time that no gateway writes")
         }
-        return Instant(seconds: seconds)
+        return (entry, time)
+    }
+
+    private static func entry(_ key: [UInt8], _ time: Instant, until expiry: Instant) -> StoreEntry {
+        StoreEntry(kind: .notBefore, key: key, value: Array("\(time)".utf8), expires: expiry)
     }
 
     private static func key(of user: String) -> [UInt8] { digest("not-before/user", user.utf8) }
     private static let all = digest("not-before", "all".utf8)
     private static let users = digest("not-before", "users".utf8)
-}
-
-extension Instant {
-    /// Before every session.
-    fileprivate static let distantPast = Instant(seconds: .min)
 }

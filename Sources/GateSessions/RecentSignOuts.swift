@@ -47,28 +47,41 @@ struct RecentSignOuts: Sendable {
         in store: any SessionStore
     ) async throws(Failure) {
         guard let began else { return }
-        let latest: StoreEntry?
-        if case .addedReading(let entry) = insertion {
-            latest = entry
-        } else {
-            latest = try await store.entry(.signOut, RecentSignOuts.latest, at: self.clock.now)
-        }
-        guard latest != nil else { return }
+        guard try await self.isAny(after: insertion, in: store) else { return }
         let end = self.clock.milliseconds + RecentSignOuts.clockLeeway
         for label in session.labels {
-            guard let time = try await self.time(at: RecentSignOuts.key(of: label), in: store) else { continue }
+            guard let time = try await self.time(of: label, in: store) else { continue }
             guard time <= began || time > end else {
                 throw Failure(.signInSignedOut, "\(session.profile.user) was signed out during the sign-in")
             }
         }
     }
 
-    private func time(at key: [UInt8], in store: any SessionStore) async throws(Failure) -> Int64? {
-        guard let entry = try await store.entry(.signOut, key, at: self.clock.now) else { return nil }
-        guard let time = Int64(String(decoding: entry.value, as: UTF8.self)) else {
-            throw Failure(.sessionStoreUnavailable, "the store has a time of a sign-out that is not a number")
+    /// Whether there are recent sign-outs, of any user.
+    private func isAny(after insertion: StoreInsertion, in store: any SessionStore) async throws(Failure) -> Bool {
+        if case .addedReading(let entry) = insertion { return entry != nil }
+        do throws(Failure) {
+            return try await store.entry(.signOut, RecentSignOuts.latest, at: self.clock.now) != nil
+        } catch  where error.reason == .sessionStoreDamaged {
+            // The entries of the labels are looked at then.
+            return true
         }
-        return time
+    }
+
+    /// The time of the latest sign-out of a label.
+    ///
+    /// One that cannot be read is a failure, never the absence of a sign-out, and is replaced: the next sign-in succeeds.
+    private func time(of label: SessionLabel, in store: any SessionStore) async throws(Failure) -> Int64? {
+        do throws(Failure) {
+            let entry = try await store.entry(.signOut, RecentSignOuts.key(of: label), at: self.clock.now)
+            guard let entry else { return nil }
+            guard let time = Int64(String(decoding: entry.value, as: UTF8.self)) else {
+                throw Failure(.sessionStoreDamaged, "the store has a time of a sign-out that is not a number")
+            }
+            return time
+        } catch  where error.reason == .sessionStoreDamaged {
+            throw await self.failure(noting: [label], in: store) ?? error
+        }
     }
 
     private static func key(of label: SessionLabel) -> [UInt8] { digest("sign-out/label", label.hash) }

@@ -29,9 +29,11 @@ package struct SessionRecord: Sendable, Hashable {
         return Array(self.labels.joined())
     }
 
-    /// The labels in ``labelBytes``.
+    /// The labels in ``labelBytes``; no more than there may be, whatever a store has.
     package static func labels(in bytes: [UInt8]) -> [[UInt8]] {
-        (0..<(bytes.count / self.labelSize)).map { Array(bytes[($0 * self.labelSize)..<(($0 + 1) * self.labelSize)]) }
+        (0..<min(bytes.count / self.labelSize, self.maxLabels)).map {
+            Array(bytes[($0 * self.labelSize)..<(($0 + 1) * self.labelSize)])
+        }
     }
 
     /// The size of a label in bytes.
@@ -120,10 +122,12 @@ package struct StoreEntry: Sendable, Hashable {
         case passkeys
         /// The accounts that a user has connected.
         case connection
+        /// How often something happened in a minute for one client network or user.
+        case limit
     }
 
     /// The end of an entry that does not expire.
-    package static let never = Instant(seconds: 253_402_300_799)
+    package static let never = Instant.distantFuture
 
     /// Whether it stays until it is replaced by one that has expired.
     package var isPermanent: Bool { self.expires == StoreEntry.never }
@@ -163,7 +167,8 @@ package struct StorePage<Item: Sendable>: Sendable {
 /// The port for session stores.
 ///
 /// Nil means that there is no such record; a store that is unavailable throws a failure of kind `overloaded`, which
-/// must never be treated as the end of a session.
+/// must never be treated as the end of a session. No requirement has a default: a store around another one, such as one that
+/// counts the calls, must not fall back to it silently.
 package protocol SessionStore: Sendable {
     /// Whether it keeps sessions; one that does not has no records, and fails where one is asked to change or list them.
     var keepsSessions: Bool { get }
@@ -215,8 +220,8 @@ package protocol SessionStore: Sendable {
         card: [UInt8]
     ) async throws(Failure) -> Bool
 
-    /// Notifies the other gateways that use the store that the sessions of a family have changed, so that their caches
-    /// read them again.
+    /// Notifies the other gateways that use the store, if there are any, that the sessions of a family have changed, so that their
+    /// caches read them again.
     func reportChange(ofFamily family: [UInt8]) async throws(Failure)
 
     /// The families of the records that have a label.
@@ -261,12 +266,16 @@ package protocol SessionStore: Sendable {
     func put(_ entries: [StoreEntry]) async throws(Failure)
 
     /// The entry of a kind and key; nil if it does not exist or has expired.
+    ///
+    /// - Throws: If the store is unavailable, or `session.store_damaged` if the entry cannot be read: a revocation that cannot be
+    ///   read must not pass for none.
     func entry(_ kind: StoreEntry.Kind, _ key: [UInt8], at now: Instant) async throws(Failure) -> StoreEntry?
 
-    /// The entries of a kind under some keys, in any order; those that do not exist or have expired are left out.
+    /// The entries of a kind under some keys, in any order; those that do not exist, have expired or cannot be read are left out.
     func entries(_ kind: StoreEntry.Kind, under keys: [[UInt8]], at now: Instant) async throws(Failure) -> [StoreEntry]
 
-    /// Some entries of a kind: at most `limit`, from `cursor` on; an empty cursor is the start.
+    /// Some entries of a kind: at most `limit`, from `cursor` on; an empty cursor is the start. Those that cannot be read are left
+    /// out.
     func entries(
         _ kind: StoreEntry.Kind,
         from cursor: [UInt8],
@@ -314,7 +323,7 @@ package protocol SessionStore: Sendable {
     /// Throws if the store cannot be read and written now.
     func check() async throws(Failure)
 
-    /// What is wrong with the file of the store; nil if nothing is, or if there is no file.
+    /// What is wrong with the file of the store, or with its servers; nil if nothing is.
     ///
     /// May read from a disk.
     func fileFailure() -> StoreFileFailure?
@@ -333,7 +342,7 @@ package enum StoreInsertion: Sendable, Equatable {
     case addedReading(StoreEntry?)
 }
 
-/// What is wrong with the file of a store that is in use.
+/// What is wrong with the file of a store that is in use, or with its servers.
 ///
 /// The store continues to use the open file; a restart would not find it.
 package enum StoreFileFailure: String, Sendable, CaseIterable {
@@ -345,6 +354,10 @@ package enum StoreFileFailure: String, Sendable, CaseIterable {
     case truncated
     /// The content of the file is corrupt.
     case damaged
+    /// The server is a replica, from which nothing is read.
+    case readOnly = "read_only"
+    /// A server removes sessions by itself when its memory is full.
+    case evicting
 }
 
 /// What a store reports in addition to the results of its calls.
@@ -358,48 +371,4 @@ package enum StoreEvent: Sendable, Equatable {
     case revocationPending(pending: Int, isKept: Bool, reason: String)
     /// All pending sign-outs are written.
     case revocationsWritten
-}
-
-extension SessionStore {
-    /// A store keeps sessions.
-    package var keepsSessions: Bool { true }
-
-    /// Writes one after the other; a store that can write several at once does so.
-    package func put(_ entries: [StoreEntry]) async throws(Failure) {
-        for entry in entries { try await self.put(entry) }
-    }
-
-    /// Reads one after the other; a store that can read several at once does so.
-    package func entries(
-        _ kind: StoreEntry.Kind,
-        under keys: [[UInt8]],
-        at now: Instant
-    ) async throws(Failure) -> [StoreEntry] {
-        var found: [StoreEntry] = []
-        for key in keys {
-            if let entry = try await self.entry(kind, key, at: now) { found.append(entry) }
-        }
-        return found
-    }
-
-    /// Leaves the entry to the caller.
-    package func insert(
-        _ record: SessionRecord,
-        spending id: [UInt8],
-        until: Instant,
-        reading kind: StoreEntry.Kind,
-        _ key: [UInt8],
-        at now: Instant
-    ) async throws(Failure) -> StoreInsertion {
-        try await self.insert(record, spending: id, until: until) ? .added : .spent
-    }
-
-    /// A store of a single gateway has no others to notify.
-    package func reportChange(ofFamily family: [UInt8]) async throws(Failure) {}
-
-    /// A store without an index of labels knows none.
-    package func signIns(labeled label: [UInt8], limit: Int) async throws(Failure) -> [StoredSignIn] { [] }
-
-    /// A store without a file has no such failure.
-    package func fileFailure() -> StoreFileFailure? { nil }
 }

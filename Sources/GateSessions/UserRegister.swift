@@ -67,7 +67,7 @@ final class UserRegister: Sendable {
             guard state.waiting[profile.user] != nil || state.waiting.count < UserRegister.maxWaiting else {
                 return false
             }
-            let latest = max(signIn ?? now, state.waiting[profile.user]?.signIn ?? .init(seconds: .min))
+            let latest = max(signIn ?? now, state.waiting[profile.user]?.signIn ?? .distantPast)
             state.waiting[profile.user] = Waiting(profile: profile, time: now, signIn: latest)
             defer { state.isWriting = true }
             return !state.isWriting

@@ -51,6 +51,7 @@ final class ScriptedStore: SessionStore {
         var touches = 0
         var readsFail = false
         var writesFail = false
+        var insertsFail = false
         /// What happens after the next insertion.
         var afterInsert: (@Sendable (inout State) -> Void)?
         /// What another gateway does just before the next entry is written.
@@ -78,6 +79,7 @@ final class ScriptedStore: SessionStore {
     }
 
     func insert(_ record: SessionRecord) async throws(Failure) {
+        guard !self.state.withLock({ $0.insertsFail }) else { throw self.outage }
         try self.write { state in
             state.records[record.key] = record
             state.afterInsert?(&state)
@@ -223,6 +225,24 @@ final class ScriptedStore: SessionStore {
     ) async throws(Failure) -> StorePage<StoreEntry> {
         try self.read { StorePage(items: ($0.entries[kind] ?? [:]).values.filter { now < $0.expires }, next: nil) }
     }
+
+    func put(_ entries: [StoreEntry]) async throws(Failure) {
+        for entry in entries { try await self.put(entry) }
+    }
+
+    func entries(
+        _ kind: StoreEntry.Kind,
+        under keys: [[UInt8]],
+        at now: Instant
+    ) async throws(Failure) -> [StoreEntry] {
+        var found: [StoreEntry] = []
+        for key in keys { if let entry = try await self.entry(kind, key, at: now) { found.append(entry) } }
+        return found
+    }
+
+    func reportChange(ofFamily family: [UInt8]) async throws(Failure) {}
+
+    func fileFailure() -> StoreFileFailure? { nil }
 
     func count(at now: Instant, within lifetimes: SessionLifetimes) async throws(Failure) -> Int {
         self.state.withLock { $0.records.values.count { lifetimes.remaining($0, at: now) > .zero } }

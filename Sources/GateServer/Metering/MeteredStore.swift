@@ -66,8 +66,9 @@ struct MeteredStore: SessionStore {
             return value
         } catch {
             self.ended(operation, since: began, error.code)
-            // A store that keeps no sessions fails by design.
-            if self.keepsSessions, error.kind == .overloaded { self.note(error) }
+            // A store that keeps no sessions fails by design, and one with a value that cannot be read responds.
+            let isOutage = error.kind == .overloaded && error.reason != .sessionStoreDamaged
+            if self.keepsSessions, isOutage { self.note(error) }
             self.end(span, operation, self.keepsSessions ? error : nil)
             throw error
         }
@@ -86,7 +87,9 @@ struct MeteredStore: SessionStore {
         _ result: String
     ) {
         ServerMetrics.storeOperations.counter(operation.rawValue, result).increment()
-        ServerMetrics.storeDuration.timer(operation.rawValue).recordNanoseconds(began.duration(to: .now).nanoseconds)
+        ServerMetrics.storeDuration.timer(operation.rawValue).recordNanoseconds(
+            began.duration(to: .now).wholeNanoseconds
+        )
     }
 
     private func note(_ failure: Failure?) {
@@ -179,6 +182,16 @@ extension MeteredStore {
 
     func entry(_ kind: StoreEntry.Kind, _ key: [UInt8], at now: Instant) async throws(Failure) -> StoreEntry? {
         try await self.metered(.entry) { () throws(Failure) in try await self.store.entry(kind, key, at: now) }
+    }
+
+    func entries(
+        _ kind: StoreEntry.Kind,
+        under keys: [[UInt8]],
+        at now: Instant
+    ) async throws(Failure) -> [StoreEntry] {
+        try await self.metered(.entries) { () throws(Failure) in
+            try await self.store.entries(kind, under: keys, at: now)
+        }
     }
 
     func entries(

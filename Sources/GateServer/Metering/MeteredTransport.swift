@@ -45,12 +45,7 @@ struct MeteredTransport: ProviderTransport {
         let endpoint = request.endpoint.rawValue
         ServerMetrics.providerCalls.counter(provider, endpoint, outcome).increment()
         ServerMetrics.providerCallDuration.timer(provider, endpoint)
-            .recordNanoseconds(began.duration(to: .now).nanoseconds)
+            .recordNanoseconds(began.duration(to: .now).wholeNanoseconds)
         if let isUp { ServerMetrics.providerUp.gauge(provider).record(isUp ? 1 : 0) }
     }
-}
-
-extension Duration {
-    /// The duration in nanoseconds.
-    var nanoseconds: Int64 { self.components.seconds * 1_000_000_000 + self.components.attoseconds / 1_000_000_000 }
 }
