@@ -11,7 +11,7 @@ extension Session {
             "v": .int(Session.version), "id": .string(self.id), "family": .string(self.family),
             "host": .string(self.host), "created": .int(self.created.seconds), "profile": self.profile.sessionJSON,
         ]
-        if self.maxIdle > .zero { members["max_idle"] = .int(self.maxIdle.components.seconds) }
+        if self.maxIdle > .zero { members["max_idle"] = .int(self.maxIdle.wholeSeconds) }
         members["id_token"] = self.idToken?.withText { .string($0) }
         members["end_session"] = self.endSession.map(JSON.string)
         members["admission"] = self.admission.map(JSON.string)
@@ -23,6 +23,9 @@ extension Session {
         members["sid"] = self.providerSession.map(JSON.string)
         members["client"] = self.client?.json
         members["passkey"] = self.passkeyUsed.map { .int($0.seconds) }
+        if self.keepsOwnProofs { members["own_proofs"] = true }
+        members["asked_by"] = self.askedBy.map(JSON.string)
+        if self.order > 0 { members["order"] = .int(self.order) }
         return JSON.object(members).encoded
     }
 
@@ -41,7 +44,7 @@ extension Session {
             host: host,
             created: Instant(seconds: created),
             lastSeen: lastSeen,
-            maxIdle: .seconds(json["max_idle"]?.integer ?? 0),
+            maxIdle: .seconds(min(max(json["max_idle"]?.integer ?? 0, 0), 1 << 40)),
             idToken: json["id_token"]?.string.map(Secret.init(text:)),
             endSession: json["end_session"]?.string,
             admission: json["admission"]?.string,
@@ -55,6 +58,9 @@ extension Session {
         guard json["client"] == nil || host.hasPrefix("client:") else { return nil }
         self.client = json["client"].flatMap(ClientGrant.init(json:))
         self.passkeyUsed = json["passkey"]?.integer.map(Instant.init(seconds:))
+        self.keepsOwnProofs = json["own_proofs"]?.bool ?? false
+        self.askedBy = json["asked_by"]?.string
+        self.order = max(json["order"]?.integer ?? 0, 0)
     }
 }
 

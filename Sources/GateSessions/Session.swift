@@ -43,6 +43,12 @@ package struct Session: Sendable, Hashable {
     package internal(set) var client: ClientGrant?
     /// When the user last used a passkey at the gateway, verified by the device; nil if never in this sign-in.
     package internal(set) var passkeyUsed: Instant?
+    /// Whether uses of passkeys on other hosts do not count in it: those below a wildcard may belong to others.
+    var keepsOwnProofs = false
+    /// What asked the user to authenticate at this sign-in, by its id: a client's request, or a rule; nil if nothing did.
+    package internal(set) var askedBy: String?
+    /// Which of the user's sign-ins of the same second it is, from 0; counted only where their number is limited.
+    var order: Int64 = 0
 
     /// The name of the provider that the user signed in with.
     package var provider: String { self.profile.provider }
@@ -52,8 +58,10 @@ package struct Session: Sendable, Hashable {
     /// Such a session comes from a token of an issuer, about which the issuer is not asked again.
     package var ends: Instant? { self.client?.ends }
 
-    /// When the user last authenticated: as the provider reports it, else at a sign-in that asked for a limit; nil if unknown.
-    package var authenticated: Instant? { self.profile.authTime }
+    /// When the user last authenticated, for rules: as the provider reports it, else at a sign-in that asked for it; nil if unknown.
+    ///
+    /// Tokens have only what the provider reports.
+    package var authenticated: Instant? { self.profile.authTime ?? self.askedBy.map { _ in self.created } }
 
     /// Takes over what the provider returned at a re-check; the time of the authentication stays where it returned none, and the key
     /// for apps in any case.
@@ -97,8 +105,12 @@ package struct SignIn: Sendable {
     package var device: String?
     /// When the user used a passkey; nil for a sign-in without one.
     package var passkeyUsed: Instant?
+    /// What asked the user to authenticate, by its id; nil if nothing did.
+    package var askedBy: String?
     /// When the callback arrived, by `WallClock.milliseconds`: a sign-out since then ends this sign-in; nil for no check.
     package var began: Int64?
+    /// Which of the user's sign-ins of the same second it is.
+    var order: Int64 = 0
 
     /// A sign-in with a profile only.
     package init(profile: Profile) {

@@ -24,6 +24,8 @@ package struct SessionCard: Sendable, Hashable {
     package let authTime: Instant?
     /// The browser and the operating system, such as `Firefox on Linux`.
     package let device: String?
+    /// Which of the user's sign-ins of the same second it is, from 0; counted only where their number is limited.
+    let order: Int64
 
     /// The number of characters after which a name is cut.
     private static let maxName = 200
@@ -38,6 +40,7 @@ package struct SessionCard: Sendable, Hashable {
         self.created = session.created
         self.authTime = session.profile.authTime
         self.device = session.device
+        self.order = session.order
     }
 
     private static func bounded(_ text: String) -> String { PrintableText.escaped(text, limit: SessionCard.maxName) }
@@ -67,6 +70,7 @@ extension SessionCard {
         self.created = Instant(seconds: created)
         self.authTime = json["auth_time"]?.integer.map(Instant.init(seconds:))
         self.device = json["device"]?.string
+        self.order = max(json["order"]?.integer ?? 0, 0)
     }
 
     private var json: JSON {
@@ -78,6 +82,7 @@ extension SessionCard {
         members["email"] = self.email.map(JSON.string)
         members["auth_time"] = self.authTime.map { .int($0.seconds) }
         members["device"] = self.device.map(JSON.string)
+        if self.order > 0 { members["order"] = .int(self.order) }
         return .object(members)
     }
 

@@ -53,10 +53,13 @@ extension SessionManager {
         let hasTurn = try await self.takeTurn(turn, now: now)
         do throws(Failure) {
             let before = try await self.liveSignIns(of: signIn.profile, but: old, now: now)
+            var signIn = signIn
+            signIn.order = before.reduce(0) { $1.signIn.created == now ? max($0, $1.order &+ 1) : $0 }
             var result = try await self.issue(signIn, host: host, now: now, spending: once).map {
                 LimitedSignIn(issued: $0)
             }
-            await self.end(before.prefix(max(0, before.count + 1 - maxPerUser)), in: &result)
+            let surplus = before.prefix(max(0, before.count + 1 - maxPerUser)).map(\.signIn)
+            await self.end(surplus, in: &result)
             if hasTurn { await self.endTurn(turn) }
             return result
         } catch {
@@ -65,21 +68,41 @@ extension SessionManager {
         }
     }
 
+    /// A sign-in, and which of the user's sign-ins of the same second it is.
+    private typealias OrderedSignIn = (signIn: StoredSignIn, order: Int64)
+
     /// The live sign-ins of a user, the oldest first.
+    ///
+    /// Stores have whole seconds. Which of several in one second is older is in their cards, which are read only then.
     private func liveSignIns(
         of user: Profile,
         but old: Ticket?,
         now: Instant
-    ) async throws(Failure) -> [StoredSignIn] {
+    ) async throws(Failure) -> [OrderedSignIn] {
         var replaced: [UInt8]?
         // One that cannot be found counts, and the caller ends it anyway.
         if let old { replaced = (try? await self.record(of: old))?.family }
         let found = try await self.store.signIns(labeled: user.label.hash, limit: SessionManager.maxSignIns)
-        return found.filter { $0.family != replaced && self.lifetimes.remaining($0, at: now) > .zero }
-            .sorted { $0.created < $1.created }
+        let live = found.filter { $0.family != replaced && self.lifetimes.remaining($0, at: now) > .zero }
+        let counts = Dictionary(live.map { ($0.created, 1) }, uniquingKeysWith: +)
+        var ordered: [OrderedSignIn] = []
+        for signIn in live {
+            let isAlone = counts[signIn.created] == 1 && signIn.created != now
+            ordered.append((signIn, isAlone ? 0 : try await self.order(of: signIn)))
+        }
+        return ordered.sorted { one, other in
+            if one.signIn.created != other.signIn.created { return one.signIn.created < other.signIn.created }
+            guard one.order == other.order else { return one.order < other.order }
+            // Only sign-ins of an earlier version, or without a turn, have no order of their own; all gateways take the same.
+            return one.signIn.family.lexicographicallyPrecedes(other.signIn.family)
+        }
     }
 
-    private func end(_ surplus: ArraySlice<StoredSignIn>, in result: inout LimitedSignIn?) async {
+    private func order(of signIn: StoredSignIn) async throws(Failure) -> Int64 {
+        try await self.store.record(for: signIn.key).flatMap { SessionCard(of: $0, by: self.sealer) }?.order ?? 0
+    }
+
+    private func end(_ surplus: [StoredSignIn], in result: inout LimitedSignIn?) async {
         guard result != nil else { return }
         for signIn in surplus.prefix(SessionManager.maxEndedAtOnce) {
             do throws(Failure) {

@@ -134,4 +134,70 @@ import Testing
         let third = try await self.signIn(self.manager(1), 3)
         #expect(Set(third.ended) == [first.issued.session.id, second.issued.session.id])
     }
+
+    @Test(arguments: [1, 2, 3]) func `B-15: of the sign-ins of one second the earliest end`(limit: Int) async throws {
+        let manager = self.manager(limit)
+        var all = [try await self.signIn(manager, 100, at: noon.plus(-1))]
+        for id in 1...9 {
+            all.append(try await self.signIn(manager, id))
+            for (place, one) in all.enumerated() {
+                #expect(try await self.isLive(one) == (place > id - limit), "\(place) after \(id)")
+            }
+        }
+        // A limit that is lowered later ends them in the same order.
+        let last = try await self.signIn(self.manager(1), 200, at: noon.plus(1))
+        #expect(last.ended == all.suffix(limit).map(\.issued.session.id))
+    }
+
+    @Test func `B-15: a sign-in keeps its place when another host's session of it is the one used last`() async throws {
+        let manager = self.manager(3)
+        let all = [
+            try await self.signIn(manager, 1), try await self.signIn(manager, 2), try await self.signIn(manager, 3),
+        ]
+        for (number, one) in all.enumerated().reversed() {
+            let origin = try #require(Origin(scheme: "https", host: "wiki\(number).example.com"))
+            let binding = BrowserBinding(from: .system)
+            let path = try #require(ReturnPath("/"))
+            let request = SessionTransferRequest(origin: origin, path: path, binding: binding, now: noon)
+            let code = SessionTransferCode(for: request, ticket: one.issued.ticket, random: .system, now: noon)
+            let transferred = try #require(
+                try await manager.redeem(
+                    code,
+                    at: origin,
+                    cookie: Array(binding.text.utf8),
+                    gatewayHost: self.host,
+                    now: noon.plus(1)
+                )
+            )
+            self.fixture.store.noteUse(transferred.ticket.storeKey, at: noon.plus(600))
+        }
+        let next = try await self.signIn(manager, 4, at: noon.plus(1000))
+        #expect(next.ended.count == 1)
+        var isLive: [Bool] = []
+        for one in all { isLive.append(try await self.isLive(one, at: noon.plus(1001))) }
+        #expect(isLive == [false, true, true])
+    }
+
+    /// How a sign-in fails.
+    enum Failing: CaseIterable {
+        case beforeTheSession
+        case afterTheSession
+        case spentValue
+    }
+
+    @Test(arguments: Failing.allCases)
+    func `Q-23: a sign-in that fails leaves its turn to the next one at once`(failing: Failing) async throws {
+        let manager = self.manager(1)
+        _ = try await self.signIn(manager, 1)
+        var signIn = SignIn(profile: Profile(provider: "staff", issuer: "https://id.example.com", subject: "ada"))
+        signIn.began = noon.seconds * 1000
+        let once = SingleUse("attempt", failing == .spentValue ? "1" : "2", until: noon.plus(600))
+        self.fixture.store.state.withLock { state in
+            state.readsFail = failing == .beforeTheSession
+            state.entriesFail = failing == .afterTheSession
+        }
+        let result = try? await manager.issue(signIn, host: self.host, now: noon, spending: once, replacing: nil)
+        #expect((result ?? nil) == nil)
+        #expect(self.fixture.store.state.withLock { $0.locks.isEmpty })
+    }
 }
