@@ -12,7 +12,8 @@ extension Configuration {
     /// - Returns: The values, or the errors.
     package static func load(path: String, environment: [String: String]) -> ConfigurationResult {
         let failure: String
-        switch FileAccess.system.read(path, limit: DecodingContext.maxFileSize) {
+        let reads = FileReads(.system)
+        switch reads.access.read(path, limit: DecodingContext.maxFileSize) {
         case .bytes(let bytes):
             let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? ""
             let read = self.parse(
@@ -20,7 +21,7 @@ extension Configuration {
                 name: path,
                 folder: self.absolute(folder),
                 environment: environment,
-                files: .system
+                files: reads.access
             )
             let database: String? =
                 if case .sqlite(let path) = read.configuration?.sessions.store { path } else { nil }
@@ -28,7 +29,9 @@ extension Configuration {
             return ConfigurationResult(
                 configuration: read.configuration,
                 diagnostics: read.diagnostics + warnings,
-                files: [path] + read.files
+                files: [path] + read.files,
+                content: reads.name,
+                fileContent: reads.name(of: path)
             )
         case .missing: failure = "there is no file \(Scalar.quoted(path, limit: 4096)); choose another with --config"
         case .unreadable: failure = "the file \(Scalar.quoted(path)) cannot be read; check its owner and mode"

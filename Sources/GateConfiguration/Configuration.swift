@@ -76,11 +76,23 @@ package struct ConfigurationResult: Sendable {
     package let diagnostics: [Diagnostic]
     /// The file itself and each file that its values depend on, to be watched for changes.
     package let files: [String]
+    /// Names the content of all files as they were read.
+    package let content: String
+    /// Names the content of the configuration file as it was read, without those that it names.
+    package let fileContent: String
 
     /// Puts the parts together.
-    package init(configuration: Configuration?, diagnostics: [Diagnostic], files: [String]) {
+    package init(
+        configuration: Configuration?,
+        diagnostics: [Diagnostic],
+        files: [String],
+        content: String = "",
+        fileContent: String = ""
+    ) {
         self.configuration = configuration
         self.diagnostics = diagnostics
         self.files = files
+        self.content = content
+        self.fileContent = fileContent
     }
 }

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Foundation
-internal import GateCore
 internal import GateNet
 internal import GateProviderHTTP
 internal import GateSessionStores
@@ -15,21 +13,6 @@ extension Gateway {
         }
         let names = ["libcurl", "openssl", "nghttp2", "sqlite"]
         return [self.options.version] + names.map { versions[$0] ?? "unknown" }
-    }
-
-    /// Names the content of a configuration file; empty if it cannot be read.
-    static func digest(of path: String) -> String {
-        (try? Data(contentsOf: URL(filePath: path))).map { ContentDigest.name(of: Array($0)) } ?? ""
-    }
-
-    /// Names the content of all files of a configuration, whose order does not matter.
-    static func digest(ofAll paths: [String]) -> String {
-        var bytes: [UInt8] = []
-        for path in Set(paths).sorted() {
-            let content = (try? Data(contentsOf: URL(filePath: path))).map { Array($0) } ?? []
-            bytes += Array("\(path.utf8.count) \(path) \(content.count) ".utf8) + content
-        }
-        return ContentDigest.name(of: bytes)
     }
 
     /// Each C library with its version at run time; these are of the system and may be newer than at build time.
