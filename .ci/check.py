@@ -25,7 +25,7 @@ TOOLCHAIN_IN_TESTS = TOOLCHAIN | {"Testing"}
 # The only files that may contain `unsafe`, `@safe`, `@unchecked Sendable` or `nonisolated(unsafe)`, and why.
 UNSAFE = {
     "Sources/GateAccounts/Argon2.swift": "calls libargon2",
-    "Sources/GateRuntime/Rendering/Gzip.swift": "calls zlib",
+    "Sources/GateCore/Compression.swift": "calls zlib",
     "Sources/GateMail/SMTPTransport.swift": "hands a message and a login to the C part over libcurl",
     "Sources/GateYAML/YAMLEventReader.swift": "reads libyaml's events, which are C structures",
     "Sources/GateWire/HeadWriter.swift": "copies the pieces of a head into the free capacity of a buffer, with its bounds checked",
@@ -43,6 +43,8 @@ UNSAFE = {
     "Sources/GateProxy/HTTP2/HTTP2ClientSession.swift": "drives libnghttp2, which calls back and keeps pointers to its streams",
     "Sources/GateNet/Sockets/BlockingSocket.swift": "hands an address to connect and a time to setsockopt",
     "Sources/GateNet/Sockets/EventPoll.swift": "hands its table of events to epoll_wait",
+    "Sources/GateNet/Sockets/PacketSocket.swift": "hands buffers to socketpair, send and recv",
+    "Sources/GateServer/Gateway/ServiceProcess+Spawn.swift": "calls posix_spawn and waitpid",
     "Sources/GateNet/Sockets/SocketCalls.swift": "hands addresses to bind, connect and getsockname",
     "Sources/GateNet/Sockets/SocketChannel.swift": "is confined to its loop, although a channel of SwiftNIO has to be Sendable; lets recv write into a buffer",
     "Sources/GateNet/Sockets/SocketConnector.swift": "hands an address to connect and asks for SO_ERROR",
@@ -83,6 +85,37 @@ NOWHERE = [
 IN_ANY_TEXT = [
     (re.compile(r"\b(TODO|FIXME|XXX)\b"), "finish it, or remove it"),
     (re.compile(r"swift-format-ignore"), "change the code; the format has no exceptions"),
+]
+# The only file that takes durations apart.
+TIME = "Sources/GateCore/Time.swift"
+# Arithmetic that traps on a number from outside: what a store, a token, a header, a file or an environment has may be any number.
+TRAPS = [
+    (
+        re.compile(r"\.components\b"),
+        "'components' of a duration traps beyond 64 bits",
+        "use wholeSeconds, wholeMilliseconds or wholeNanoseconds",
+    ),
+    (
+        re.compile(
+            r"\bU?Int(?:8|16|32|64)?\((?!\w+:)(?=(?:[^()]|\([^()]*\))*?(?:\bDouble\(|(?<![\w.])\d+\.\d|\d[eE]-?\d|timeInterval|[sS]hare\b|"
+            r"\bratio\b|\bweight\b|\bjitter\b))"
+        ),
+        "the conversion of a floating-point number traps beyond the range of the integer",
+        "use init(saturating:)",
+    ),
+    (
+        re.compile(r"\brow\[\s*\]"),
+        "a subscript of a row traps on a value of another type",
+        "use bytes(_:) or instant(_:)",
+    ),
+    (
+        re.compile(
+            r"(?:\bU?Int(?:8|16|32|64)?\((?:\$0|[a-z]\w*(?:\[\w+\])?)\)|\.integer)\s*\?\?\s*[-\w.]+\)?\s*[-+*]\s"
+            r"|flatMap\s*\{\s*U?Int(?:8|16|32|64)?\(\$0\)\s*\}\s*\)?\.map\s*\{\s*\$0\s*[-+*]\s"
+        ),
+        "arithmetic on a number that was just read traps where the result does not fit",
+        "bound the number first, or use a time, whose arithmetic stops at its ends",
+    ),
 ]
 UNSAFE_WORD = re.compile(r"\bunsafe\b|@safe\b|@unchecked\s+Sendable|nonisolated\(unsafe\)")
 
@@ -176,6 +209,16 @@ def word_findings(source):
         if UNSAFE_WORD.search(line) and source.path not in UNSAFE:
             advice = "do it safely, or add the file and a reason to UNSAFE in .ci/check.py"
             yield Finding(source.path, number, f"unsafe code is kept to the listed files; {advice}")
+
+
+def number_findings(source):
+    """No arithmetic that traps on a number from outside, as far as a line shows it; property tests look for the rest (B-05)."""
+    if source.path == TIME:
+        return
+    for number, line in enumerate(source.code, 1):
+        for pattern, what, advice in TRAPS:
+            if pattern.search(line):
+                yield Finding(source.path, number, f"{what}; {advice}")
 
 
 # Rules for the whole repository
@@ -280,6 +323,7 @@ def findings_of(root):
         yield from word_findings(source)
         if source.path.startswith("Sources/"):
             yield from documentation_findings(source)
+            yield from number_findings(source)
     yield from unsafe_list_findings(sources)
     yield from table_findings(targets, sources)
     yield from catalogue_findings(sources)

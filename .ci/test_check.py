@@ -46,6 +46,45 @@ class ImportTests(unittest.TestCase):
         self.assertEqual(self.findings('// import A\nlet a = """\n    import B\n    """\n/* import C\nimport D */\n'), [])
 
 
+class NumberTests(unittest.TestCase):
+    def lines(self, text, path="Sources/GateSessions/A.swift"):
+        return [finding.line for finding in check.number_findings(check.Source(path, text))]
+
+    def test_b_05_durations_are_taken_apart_in_one_file(self):
+        for code in ("let a = time.components.seconds", "let (a, b) = time.components"):
+            self.assertEqual(self.lines(code), [1], code)
+            self.assertEqual(self.lines(code, path=check.TIME), [])
+        self.assertEqual(self.lines("let a = time.wholeSeconds\nlet componentsA = 1\n"), [])
+
+    def test_b_05_floating_point_numbers_are_converted_in_one_way(self):
+        for code in (
+            "let a = Int(share * 100)",
+            "let a = Int64(Date().timeIntervalSince1970)",
+            "let a = Int64(Double(length) * 2)",
+            "let a = UInt64(length * 1.5)",
+            "let a = Int(ratio * 1e6)",
+        ):
+            self.assertEqual(self.lines(code), [1], code)
+            self.assertEqual(self.lines(code.replace("nt(", "nt(saturating: ").replace("64(", "64(saturating: ")), [], code)
+        for code in ("let a = Int(text)", "let a = Int64(self.shared.count)", "let a = Double(1.5)", "let a = Int(count[1])"):
+            self.assertEqual(self.lines(code), [], code)
+
+    def test_b_05_rows_are_read_without_subscripts(self):
+        self.assertEqual(self.lines('let a: Int64 = row["a"]\n'), [1])
+        self.assertEqual(self.lines('let a = try row.instant("a")\nlet b = rows[0]\n'), [])
+
+    def test_b_05_a_number_that_was_read_is_bounded_before_it_is_used(self):
+        for code in (
+            "let a = (Int64(fields[1]) ?? 0) * size",
+            "let a = 1 + (json.integer ?? 0) + 1",
+            "let a = text.flatMap { Int64($0) }.map { $0 * 1024 }",
+            "let a = (Int(text) ?? 1) - 1",
+        ):
+            self.assertEqual(self.lines(code), [1], code)
+        for code in ("let a = Int64(text) ?? 0", "let a = json.integer ?? -1", "let a = text.flatMap { Int64($0) }"):
+            self.assertEqual(self.lines(code), [], code)
+
+
 class DocumentationTests(unittest.TestCase):
     def findings(self, text):
         return found(check.documentation_findings(check.Source("Sources/GateCore/A.swift", text)))
