@@ -262,20 +262,11 @@ extension SessionAPI {
         let once = SingleUse("app-sign-in", id, until: request.now.advanced(by: .seconds(60)))
         // As a whole: half of it would have no client that ends it.
         return try await uncancelled { () throws(Failure) in
-            let lost = Failure(.sessionStoreUnavailable, "the sign-in that has just begun is not found")
             guard let issued = try await steps.issue(signIn, spending: once, replacing: old, request) else {
-                throw lost
+                throw Failure(.sessionStoreUnavailable, "the sign-in that has just begun was spent before")
             }
             let host = runtime.publicOrigin.host
-            do throws(Failure) {
-                let sessions = runtime.sessions
-                let found = try await sessions.issue(grant, from: issued.ticket, gatewayHost: host, now: request.now)
-                guard let found else { throw lost }
-                return found
-            } catch {
-                _ = try? await runtime.sessions.end(issued.ticket)
-                throw error
-            }
+            return try await runtime.sessions.issue(grant, owning: issued, gatewayHost: host, now: request.now)
         }
     }
 }

@@ -34,6 +34,8 @@ package enum Redemption: Sendable {
     case none
     /// The code was used before, so that it may be stolen: the tokens of its first use have ended.
     case replayed
+    /// The client has sent the code several times at once: the tokens of its first use go on.
+    case repeated
 }
 
 /// What a refresh token led to.
@@ -62,6 +64,7 @@ extension SessionManager {
     ///   - code: The code, not expired.
     ///   - keyThumbprint: The key to which the tokens are bound; nil if they are not.
     ///   - gatewayHost: The host of `public_url`.
+    ///   - arrival: When the request arrived, by `WallClock.milliseconds`.
     ///   - now: The time.
     /// - Returns: What it led to.
     /// - Throws: If the store is unavailable; the code may be spent nevertheless.
@@ -69,13 +72,19 @@ extension SessionManager {
         _ code: AuthorizationCode,
         boundTo keyThumbprint: String?,
         gatewayHost: String,
+        arrival: Int64,
         now: Instant
     ) async throws(Failure) -> Redemption {
         let host = ClientGrant.host(of: code.terms.client)
         let ticket = self.signed(code.ticket.bytes(for: "\(host)/\(code.id)"), host: host)
         let isReplayed = SingleUse("code-replayed", code.id, until: code.expires)
-        guard try await self.spend(SingleUse("code", code.id, until: code.expires)) else {
-            // The first use may not have written its session yet, so it looks for this.
+        var isFirst = false
+        self.redemptions.begin(code, now: now)
+        defer { self.redemptions.end(code, withTokensAt: isFirst ? self.signOuts.clock.milliseconds : nil) }
+        isFirst = try await self.spend(SingleUse("code", code.id, until: code.expires))
+        guard isFirst else {
+            guard !self.redemptions.overlaps(code, arrival: arrival) else { return .repeated }
+            // The first use may not have written its session yet, at another gateway, so it looks for this.
             _ = try await self.spend(isReplayed)
             try await self.endClient(ticket)
             return .replayed
@@ -108,6 +117,9 @@ extension SessionManager {
         guard let first = try await self.session(for: origin, host: gatewayHost, now: now) else { return nil }
         let host = ClientGrant.host(of: grant.client)
         let ticket = ticket ?? self.signed(self.random.bytes(32), host: host)
+        var grant = grant
+        // What a token was exchanged for has the time of the grant that it comes from.
+        if grant.subject == nil { grant.authenticated = first.profile.authTime }
         let session = Session(of: first, for: grant, id: self.random.identifier(16), origin: origin, now: now)
         let fresh = try self.sealed(session, as: ticket)
         try await self.store.insert(fresh.record)
@@ -122,6 +134,35 @@ extension SessionManager {
             keeping: [origin.storeKey, ticket.storeKey]
         )
         return ClientSession(session, ticket)
+    }
+
+    /// Issues the session of a client for which alone a user has signed in, and ends the sign-in if that fails: no client could
+    /// end it later, and no browser has its ticket.
+    ///
+    /// - Parameters:
+    ///   - grant: What the client gets.
+    ///   - signIn: The session that the sign-in has issued just now.
+    ///   - gatewayHost: The host of `public_url`.
+    ///   - now: The time.
+    /// - Returns: The session.
+    /// - Throws: If the store is unavailable, or the sign-in has ended meanwhile.
+    package func issue(
+        _ grant: ClientGrant,
+        owning signIn: IssuedSession,
+        gatewayHost: String,
+        now: Instant
+    ) async throws(Failure) -> ClientSession {
+        do throws(Failure) {
+            let issued = try await self.issue(grant, from: signIn.ticket, gatewayHost: gatewayHost, now: now)
+            guard let issued else {
+                throw Failure(.sessionStoreUnavailable, "the sign-in that has just begun is not found")
+            }
+            return issued
+        } catch {
+            // One that cannot be ended either expires.
+            _ = try? await self.end(signIn.ticket)
+            throw error
+        }
     }
 
     /// Issues the session of a client whose user has brought a token of an issuer, and has no session at the gateway.
@@ -173,7 +214,7 @@ extension SessionManager {
         let origin = subject.session.origin ?? subject.ticket
         let first = try await self.store.record(for: origin.storeKey).flatMap { self.open($0, with: origin) }
         let originHost = first.flatMap { $0.ends == nil ? nil : $0.host } ?? gatewayHost
-        let grant = ClientGrant(
+        var grant = ClientGrant(
             client: client,
             scopes: subject.grant.scopes,
             audiences: audiences,
@@ -181,6 +222,8 @@ extension SessionManager {
             until: subject.grant.ends,
             at: now
         )
+        grant.subjects = [subject.grant.client] + subject.grant.subjects
+        grant.authenticated = subject.grant.authenticated
         let host = ClientGrant.host(of: grant.client)
         let ticket = self.signed(subject.ticket.bytes(for: "\(host)/exchange"), host: host)
         if let known = try await self.clientSession(ticket, of: grant.client, now: now) { return known }
@@ -284,7 +327,9 @@ extension Session {
             confirmed: first.confirmed ?? first.created,
             subjectClaim: first.subjectClaim,
             providerSession: first.providerSession,
-            device: first.device
+            device: first.device,
+            askedBy: first.askedBy,
+            order: first.order
         )
         self.client = grant
     }
