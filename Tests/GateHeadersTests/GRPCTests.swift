@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import GateHTTP
+import GateTestSupport
 import HTTPTypes
 import NIOCore
 import Testing
@@ -30,5 +31,15 @@ import Testing
         #expect(response.head.status.code == 200 && response.body.isEmpty)
         let fields = response.head.headerFields.map { "\($0.name.canonicalName): \($0.value)" }
         #expect(fields.contains("grpc-status: \(code)") && fields.contains("content-type: application/grpc"))
+    }
+
+    @Test(arguments: HostileNumbers.texts) func `B-05: a time-out of any size is at most an hour, or none`(text: String)
+    {
+        for unit in ["H", "M", "S", "m", "u", "n", ""] {
+            for digits in [text, String(text.prefix(8)), "99999999"] {
+                let time = GRPC.timeout(digits + unit)
+                #expect(time.map { $0 >= .zero && $0 <= .hours(1) } ?? true)
+            }
+        }
     }
 }

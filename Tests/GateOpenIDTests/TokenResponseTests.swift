@@ -2,6 +2,7 @@
 
 import GateCore
 import GateProviders
+import GateTestSupport
 import Testing
 
 @testable import GateOpenID
@@ -222,5 +223,29 @@ import Testing
         let failure = self.failure("", status: 429, [(name: "Retry-After", value: "30\r\nX: y")])
         #expect(failure?.reason == .providerUnavailable && failure?.detail.contains("Retry-After \"30") == true)
         #expect(failure?.detail.contains("\n") == false)
+    }
+
+    @Test(arguments: HostileNumbers.json) func `B-05: any number is a lifetime of at most ten years, or none`(
+        text: String
+    )
+        throws
+    {
+        let seconds = try #require(Double(text))
+        for value in [text, "\"\(text)\""] {
+            let lifetime = try self.response(#"{"access_token":"a","token_type":"bearer","expires_in":\#(value)}"#).lifetime
+            guard let lifetime else { continue }
+            #expect(seconds >= 0 && lifetime >= .zero && lifetime <= .seconds(315_360_000), "\(value)")
+        }
+    }
+
+    @Test(arguments: HostileNumbers.texts) func `B-05: any number in a header of a provider is a time within bounds`(
+        text: String
+    ) {
+        for headers in [[("Cache-Control", "max-age=\(text)")], [("Cache-Control", "max-age=600"), ("Age", text)]] {
+            let response = ProviderResponse(status: 200, headers: headers.map { (name: $0.0, value: $0.1) })
+            #expect(response.documentLifetime >= .seconds(300) && response.documentLifetime <= .seconds(86_400))
+        }
+        let wait = ProviderResponse(status: 429, headers: [(name: "Retry-After", value: text)]).retryAfter
+        #expect(wait.map { $0 > .zero && $0 <= .seconds(300) } ?? true)
     }
 }

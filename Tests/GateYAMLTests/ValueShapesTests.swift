@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import GateTestSupport
 import Testing
 
 @testable import GateYAML
@@ -40,6 +41,20 @@ import Testing
     func `a size is written in the largest unit of which it is a whole number`(bytes: Int, text: String) throws {
         #expect(bytes.sizeText == text)
         #expect(try Int(sizeText: text) == bytes)
+    }
+
+    @Test(arguments: HostileNumbers.texts + ["999999999w999999999d999999999h999999999m999999999s", "999999999999"])
+    func `B-05: a duration or a size of any length is read or rejected`(text: String) throws {
+        for unit in ["", "ms", "s", "m", "h", "d", "w"] {
+            for takesMilliseconds in [false, true] {
+                let read = Duration(yamlText: text + unit, takesMilliseconds: takesMilliseconds)
+                #expect(read.map { $0 >= .zero && !$0.yamlText.isEmpty } ?? true)
+            }
+        }
+        for unit in ["", "KiB", "MiB", "GiB", "TiB"] {
+            let size = try? Int(sizeText: text + unit)
+            #expect(size.map { $0 >= 0 && !$0.sizeText.isEmpty } ?? true)
+        }
     }
 }
 
