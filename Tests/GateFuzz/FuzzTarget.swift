@@ -22,6 +22,8 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     case upstream
     /// What an authenticator writes about a passkey, at its registration if bit 4 of the seed is clear, else at its use.
     case passkey
+    /// What is read from a store: replies of Redis if bit 4 of the seed is clear, else the times and the content of a value.
+    case stored
 
     /// The rule that these bytes violate, or nil.
     package func violation(in bytes: [UInt8]) -> String? {
@@ -37,6 +39,7 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
         case .session: return HTTP2ConnectionFuzzTarget.violation(in: input)
         case .upstream: return UpstreamFuzzTarget.violation(in: input)
         case .passkey: return PasskeyFuzzTarget.violation(in: input)
+        case .stored: return StoredFuzzTarget.violation(in: input)
         }
     }
 }

@@ -113,7 +113,7 @@ enum ResponseFuzzTarget {
             if framings > 1 { self.violation = "a response has two framings" }
             self.outcome.heads.append("\(head.status) \(head.framing) \(head.keepsAlive) \(head.message.fields.count)")
             self.outcome.bodies.append([])
-            self.body = BodyReader(head.framing, status: 502)
+            self.body = BodyReader(head.framing, status: 502, lineEnd: head.lineEnd)
             return true
         }
     }

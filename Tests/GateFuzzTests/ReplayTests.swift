@@ -12,4 +12,39 @@ import Testing
             #expect(violation == nil, "\(target.rawValue) \(input)")
         }
     }
+
+    @Test func `B-05: what is read from a store passes with any byte or digit of a kept input changed`() throws {
+        var numbers = SeededNumbers(state: 7)
+        for input in try Corpus.inputs(for: .stored) {
+            for _ in 0..<200 {
+                var changed = input
+                for _ in 0...Int(numbers.next() % 3) {
+                    let place = Int(numbers.next() % UInt64(changed.count))
+                    let isDigit = (0x30...0x39).contains(changed[place])
+                    let byte = UInt8(truncatingIfNeeded: numbers.next())
+                    switch numbers.next() % 4 {
+                    case 0: changed[place] = byte
+                    case 1: changed.insert(isDigit ? 0x39 : byte, at: place)
+                    case 2 where changed.count > 2: changed.remove(at: place)
+                    default: changed[place] = isDigit ? 0x30 + byte % 10 : changed[place] ^ 1
+                    }
+                }
+                let violation = FuzzTarget.stored.violation(in: changed)
+                #expect(violation == nil, "\(changed)")
+            }
+        }
+    }
+
+    /// The same numbers in each run, by SplitMix64.
+    private struct SeededNumbers {
+        var state: UInt64
+
+        mutating func next() -> UInt64 {
+            self.state &+= 0x9E37_79B9_7F4A_7C15
+            var value = self.state
+            value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+            value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+            return value ^ (value >> 31)
+        }
+    }
 }
