@@ -17,6 +17,8 @@ package struct DownstreamEnvironment {
     package let flushes: FlushBatch?
     /// Buffers for heads and other small output.
     package let buffers: BufferPool
+    /// Bounds the heads of the loop that have arrived in part.
+    package let heads: UnfinishedHeads
     /// The `Date` of the gateway's own responses.
     package let date: DateLine
     /// Whether WebSockets over HTTP/2 are enabled, RFC 8441.
@@ -32,6 +34,7 @@ package struct DownstreamEnvironment {
         isDraining: @escaping () -> Bool,
         flushes: FlushBatch? = nil,
         buffers: BufferPool = BufferPool(maxSpare: 0),
+        heads: UnfinishedHeads = UnfinishedHeads(),
         date: DateLine = DateLine(),
         takesWebSockets: Bool = false,
         counts: ConnectionCounts = ConnectionCounts()
@@ -42,6 +45,7 @@ package struct DownstreamEnvironment {
         self.isDraining = isDraining
         self.flushes = flushes
         self.buffers = buffers
+        self.heads = heads
         self.date = date
         self.takesWebSockets = takesWebSockets
         self.counts = counts

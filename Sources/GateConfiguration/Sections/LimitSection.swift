@@ -21,6 +21,9 @@ package struct GatewayLimits: Sendable, Hashable {
     /// The memory with which requests can be served at all: what the program itself needs, and a third more.
     package static let minMemory: Int64 = 64 << 20
 
+    /// How many bytes all request heads that have arrived in part may hold together.
+    package var unfinishedHeads: Int { Int(min(32 << 20, (self.memory ?? .max) / 8)) }
+
     /// The defaults.
     package init() {}
 
@@ -54,8 +57,12 @@ package struct GatewayLimits: Sendable, Hashable {
 
 /// Limits of sign-ins.
 package struct SignInLimits: Sendable, Hashable {
-    /// Sign-ins that one client IP may start in a minute; 0 for no limit.
+    /// Sign-ins that one browser may start in a minute; 0 for no limit.
     package var perMinute = 30
+    /// Sign-ins that the browsers of one client network may start in a minute: an office or a VPN has one IP.
+    package var perNetwork: Int { 10 * self.perMinute }
+    /// How often one session may be confirmed in a minute, at least as often as a browser may sign in by default; 0 for no limit.
+    package var confirmationsPerMinute: Int { self.perMinute == 0 ? 0 : max(30, self.perMinute) }
     /// Sign-ins of one client IP that may fail in a minute; 0 for no limit.
     package var failuresPerMinute = 20
     /// Sign-ins that were started and are not finished.
@@ -183,7 +190,8 @@ extension Mapping<GatewayLimits> {
             over: \.signIns.perMinute,
             .number(0...1_000_000),
             .init(),
-            "Sign-ins that one client IP may start in a minute; 0 for no limit. More get 429."
+            "Sign-ins that one browser may start in a minute; 0 for no limit. All browsers behind one client IP together may "
+                + "start ten times as many. More get 429. Confirmations of sessions are not counted."
         ),
         Key(
             "failed_sign_ins_per_minute",

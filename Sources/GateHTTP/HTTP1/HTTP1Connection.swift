@@ -506,6 +506,7 @@ extension HTTP1Connection {
     /// Unregisters.
     package func handlerRemoved(context: ChannelHandlerContext) {
         self.environment.sweep.remove(self)
+        self.environment.heads.forget(self)
         self.environment.counts.open.add(-1)
         self.isActive = false
         self.context = nil
@@ -541,7 +542,9 @@ extension HTTP1Connection {
         self.inbound.appendRead(&bytes)
         self.pump()
         self.inbound.returnStorage(in: &bytes)
-        if self.inbound.readableBytes > 0 { self.compactInbound(returning: &bytes) }
+        guard self.inbound.readableBytes > 0 else { return }
+        self.compactInbound(returning: &bytes)
+        self.environment.heads.note(self)
     }
 
     /// Copies a few waiting bytes out of the large buffer of a read, which many slow clients would hold.
@@ -698,5 +701,22 @@ extension HTTP1Connection: IdleClosable {
         case .idle, .head, .body, .responding, .tunnel, .lingering, .closed: return false
         }
         return true
+    }
+}
+
+// MARK: HeadReader
+
+extension HTTP1Connection: HeadReader {
+    /// The part of a head that waits for its rest.
+    package var unfinishedHead: UnfinishedHead? {
+        guard case .head = self.phase else { return nil }
+        let began = self.phaseDeadline - self.environment.limits.requestHead
+        return UnfinishedHead(since: began, bytes: self.inbound.storageCapacity)
+    }
+
+    /// Responds with 408 and closes the connection.
+    package func rejectUnfinishedHead() {
+        self.reject(WireRejection(.wireTooSlow))
+        self.flush()
     }
 }

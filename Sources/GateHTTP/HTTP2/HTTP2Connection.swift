@@ -482,6 +482,7 @@ extension HTTP2Connection {
     /// Unregisters.
     package func handlerRemoved(context: ChannelHandlerContext) {
         self.environment.sweep.remove(self)
+        self.environment.heads.forget(self)
         self.environment.counts.open.add(-1)
         self.ended()
         self.context = nil
@@ -503,6 +504,7 @@ extension HTTP2Connection {
         self.isReceiving = false
         if let rejection, !self.isTerminating { self.terminate(rejection) }
         self.scheduleFlush()
+        if self.headDeadline != .distantFuture { self.environment.heads.note(self) }
     }
 
     /// Notes whether the peer takes bytes, and starts or ends the stall deadline.
@@ -559,11 +561,7 @@ extension HTTP2Connection {
             guard self.isStillReading(now) else { return self.closeLate() }
             self.stallDeadline = now + .seconds(1)
         }
-        if self.headDeadline <= now {
-            self.headDeadline = .distantFuture
-            self.count(WireRejection(.wireTooSlow))
-            self.terminate(.enhanceYourCalm)
-        }
+        if self.headDeadline <= now { self.rejectUnfinishedHead() }
         if self.shutdownDeadline <= now { self.shutdownDeadlinePassed(now) }
         if self.idleDeadline <= now {
             self.idleDeadline = .distantFuture
@@ -634,5 +632,23 @@ extension HTTP2Connection: IdleClosable {
         guard self.isIdle, .now() - self.arrived >= time else { return false }
         self.announceEnd()
         return true
+    }
+}
+
+// MARK: HeadReader
+
+extension HTTP2Connection: HeadReader {
+    /// The header section whose last frame has not arrived.
+    package var unfinishedHead: UnfinishedHead? {
+        guard self.headDeadline != .distantFuture else { return nil }
+        let began = self.headDeadline - self.environment.limits.requestHead
+        return UnfinishedHead(since: began, bytes: self.headBuilder.heldBytes)
+    }
+
+    /// Counts the rejection and ends the connection, whose compression context is incomplete without the rest.
+    package func rejectUnfinishedHead() {
+        self.headDeadline = .distantFuture
+        self.count(WireRejection(.wireTooSlow))
+        self.terminate(.enhanceYourCalm)
     }
 }

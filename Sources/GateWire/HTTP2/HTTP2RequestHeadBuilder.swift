@@ -60,6 +60,11 @@ package final class HTTP2RequestHeadBuilder {
     /// Whether the decoded fields are so far over the limit that the connection is closed (HPACK bomb).
     package var isBomb: Bool { self.lines.decoded > 4 * self.limits.bytes + 64 * 1024 }
 
+    /// How many bytes of the head are kept at the moment.
+    package var heldBytes: Int {
+        self.lines.bytes.storageCapacity + self.pseudoValues.storageCapacity + self.cookies.storageCapacity
+    }
+
     /// Whether a rejected request looks like a browser navigation, which gets an error page.
     package var wantsPage: Bool { self.hints.wantsPage || BrowserHints(in: self.lines.bytes).wantsPage }
 

@@ -43,6 +43,7 @@ final class ConnectionFixture {
     let channel = EmbeddedChannel()
     let tap = Tap()
     let sweep = DeadlineSweep()
+    let heads = UnfinishedHeads()
     let responder = Recorder()
     let connection: HTTP1Connection
     private let draining = Flag()
@@ -58,6 +59,7 @@ final class ConnectionFixture {
             names: { LastingNames.plain },
             sweep: self.sweep,
             isDraining: { draining.isSet },
+            heads: self.heads,
             date: DateLine(clock: .fixed(Instant(seconds: 784_111_777)))
         )
         self.connection = HTTP1Connection(

@@ -28,6 +28,7 @@ final class HTTP2ConnectionFixture {
     let channel = EmbeddedChannel()
     let tap = Tap()
     let sweep = DeadlineSweep()
+    let heads = UnfinishedHeads()
     let connection: HTTP2Connection
     private let made = Made()
     private var received: [UInt8] = []
@@ -52,6 +53,7 @@ final class HTTP2ConnectionFixture {
             isDraining: { made.isDraining },
             flushes: FlushBatch(loop: self.channel.embeddedEventLoop) { memory.reclaim() },
             buffers: memory,
+            heads: self.heads,
             date: DateLine(clock: .fixed(Instant(seconds: 784_111_777)))
         )
         self.connection = HTTP2Connection(environment: environment, peer: IPAddress("192.0.2.1")) {
