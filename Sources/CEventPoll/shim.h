@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the toolchain's Glibc module leaves out of the C library: epoll(7), eventfd(2), accept4(2), mallopt(3), socket filters,
+// What the toolchain's Glibc module leaves out of the C library: epoll(7), eventfd(2), accept4(2), mallopt(3), mallinfo2(3), socket filters,
 // O_PATH of open(2) and SO_PEERCRED of unix(7).
 #include <linux/filter.h>
 #include <malloc.h>

@@ -2,13 +2,14 @@
 
 internal import Foundation
 internal import GateCore
+package import GateNet
 internal import Synchronization
 
 /// Memory and descriptors as Linux reports them: cgroup v2 or v1, `/proc`.
 ///
-/// With a bound of its own the process's resident memory counts, else the container's use against the container's bound, else
-/// the resident memory against the machine's. The limits are cached for a few seconds: reading them takes most of
-/// the time.
+/// With a bound of its own the process's memory counts, else the container's use against the container's bound, else the
+/// process's memory against the machine's. Pages of files do not count: the kernel takes them back before an allocation
+/// fails. The limits are cached for a few seconds: reading them takes most of the time.
 package final class MachineResourceUsage: ResourceUsageSource {
     /// Where memory usage is read, and the limit.
     private enum MemoryPlace {
@@ -26,7 +27,8 @@ package final class MachineResourceUsage: ResourceUsageSource {
     private struct Container {
         let folder: String
         let usage: String
-        let inactive: String
+        /// The entries of `memory.stat` that the kernel takes back before an allocation fails.
+        let reclaimable: [Substring]
     }
 
     private struct Bounds {
@@ -52,7 +54,8 @@ package final class MachineResourceUsage: ResourceUsageSource {
         var usage = ResourceUsage()
         usage.descriptors = self.openDescriptors
         usage.descriptorLimit = bounds.descriptors
-        usage.memory = self.used(of: bounds.memory)
+        (usage.anonymous, usage.filePages) = self.resident
+        usage.memory = self.used(of: bounds.memory) ?? usage.anonymous
         usage.memoryLimit = bounds.memory.limit
         return usage
     }
@@ -74,16 +77,28 @@ package final class MachineResourceUsage: ResourceUsageSource {
         }
     }
 
-    private func used(of place: MemoryPlace) -> Int64 {
+    /// What the container uses of what it cannot take back; nil where the process counts alone.
+    private func used(of place: MemoryPlace) -> Int64? {
         guard case .container(let container, _) = place, let used = self.number(container.folder, container.usage)
         else {
-            return self.resident
+            return nil
         }
-        // Inactive pages of files are reclaimed before any allocation fails, so they do not count.
-        let text = self.text("\(container.folder)/memory.stat")
-        let line = text?.split(separator: "\n").first { $0.hasPrefix(container.inactive) }
-        return max(0, used - (line.flatMap { Int64($0.dropFirst(container.inactive.count)) } ?? 0))
+        var left = used
+        for line in self.text("\(container.folder)/memory.stat")?.split(separator: "\n") ?? [] {
+            let parts = line.split(separator: " ")
+            guard parts.count == 2, container.reclaimable.contains(parts[0]), let bytes = Int64(parts[1]) else {
+                continue
+            }
+            left -= min(max(0, bytes), left)
+        }
+        return left
     }
+
+    /// What the allocator of this process has given out and what it keeps.
+    package var allocator: AllocatorUsage { Allocator.usage }
+
+    /// Returns freed memory to the kernel.
+    package func trim() { Allocator.trim() }
 
     /// The number of descriptors that may be open: the soft limit.
     var descriptorLimit: Int {
@@ -99,14 +114,18 @@ package final class MachineResourceUsage: ResourceUsageSource {
         return (try? FileManager.default.contentsOfDirectory(atPath: folder))?.count ?? 0
     }
 
-    private var resident: Int64 {
+    /// The resident pages of the process: those that belong to no file, and those of files and shared memory.
+    private var resident: (anonymous: Int64, file: Int64) {
         let fields = self.text("/proc/self/statm")?.split(separator: " ") ?? []
-        return fields.count > 1 ? (Int64(fields[1]) ?? 0) * Int64(sysconf(Int32(_SC_PAGESIZE))) : 0
+        guard fields.count > 2 else { return (0, 0) }
+        let page = Int64(sysconf(Int32(_SC_PAGESIZE)))
+        let (all, shared) = (self.count(fields[1]) * page, self.count(fields[2]) * page)
+        return (max(0, all - shared), shared)
     }
 
     private var machineMemory: Int64 {
         let line = self.text("/proc/meminfo")?.split(separator: "\n").first { $0.hasPrefix("MemTotal:") }
-        let text = line?.split(separator: " ").dropFirst().first.flatMap { Int64($0) }.map { $0 * 1024 }
+        let text = line?.split(separator: " ").dropFirst().first.map { 1024 * self.count($0) }
         // Where `/proc` shows processes only, as with systemd's `ProcSubset=pid`, the kernel is asked.
         return text ?? Int64(sysconf(Int32(_SC_PHYS_PAGES))) * Int64(sysconf(Int32(_SC_PAGESIZE)))
     }
@@ -125,7 +144,13 @@ package final class MachineResourceUsage: ResourceUsageSource {
     }
 
     private func newGroup(_ path: String) -> MemoryPlace? {
-        self.group(path, at: "/sys/fs/cgroup", "memory.current", "memory.max", inactive: "inactive_file ")
+        self.group(
+            path,
+            at: "/sys/fs/cgroup",
+            "memory.current",
+            "memory.max",
+            reclaimable: ["inactive_file", "active_file", "slab_reclaimable"]
+        )
     }
 
     private func oldGroup(_ path: String) -> MemoryPlace? {
@@ -134,7 +159,7 @@ package final class MachineResourceUsage: ResourceUsageSource {
             at: "/sys/fs/cgroup/memory",
             "memory.usage_in_bytes",
             "memory.limit_in_bytes",
-            inactive: "total_inactive_file "
+            reclaimable: ["total_inactive_file", "total_active_file"]
         )
     }
 
@@ -144,17 +169,21 @@ package final class MachineResourceUsage: ResourceUsageSource {
         at mount: String,
         _ usage: String,
         _ bound: String,
-        inactive: String
+        reclaimable: [Substring]
     ) -> MemoryPlace? {
         for folder in [mount + path, mount] where self.number(folder, usage) != nil {
             guard let limit = self.number(folder, bound), limit < 1 << 60 else { continue }
-            return .container(Container(folder: folder, usage: usage, inactive: inactive), limit: limit)
+            return .container(Container(folder: folder, usage: usage, reclaimable: reclaimable), limit: limit)
         }
         return nil
     }
 
+    /// A count of pages or KiB, small enough to be multiplied by their size.
+    private func count(_ text: Substring) -> Int64 { min(max(0, Int64(text) ?? 0), 1 << 40) }
+
     private func number(_ folder: String, _ name: String) -> Int64? {
         self.text("\(folder)/\(name)").flatMap { Int64($0.trimmingCharacters(in: .whitespacesAndNewlines)) }
+            .map { min(max(0, $0), 1 << 60) }
     }
 
     private func text(_ path: String) -> String? {

@@ -2,6 +2,9 @@
 
 import Foundation
 import GateConfiguration
+import GateCore
+import GateNet
+import GateTestSupport
 import Testing
 
 @testable import GateOverload
@@ -33,6 +36,24 @@ import Testing
         "/sys/fs/cgroup/app/memory.max": "1000\n", "/sys/fs/cgroup/app/memory.stat": "anon 1\ninactive_file 200\n",
     ]
 
+    @Test(arguments: HostileNumbers.texts) func `B-05: any number in a file of the kernel is a use within bounds`(
+        text: String
+    )
+        throws
+    {
+        let statistics = "inactive_file \(text)\nactive_file \(text)\nslab_reclaimable \(text)\n"
+        var groups: [[String: String]] = [["/proc/self/statm": "\(text) \(text) \(text) 1 0 50 0\n"]]
+        groups.append(["/proc/meminfo": "MemTotal:  \(text) kB\n"])
+        for (name, value) in [("current", text), ("max", text), ("stat", statistics)] {
+            groups.append(Self.newGroup.merging(["/sys/fs/cgroup/app/memory.\(name)": value]) { $1 })
+        }
+        for files in groups {
+            let usage = try Self.usage(files)
+            #expect(usage.memory >= 0 && usage.memoryLimit >= 0)
+            #expect(usage.share >= 0 && Int(saturating: usage.share * 100) >= 0)
+        }
+    }
+
     @Test func `in a container of cgroup v2 its use without idle file pages counts against its bound`() throws {
         let usage = try Self.usage(Self.newGroup)
         #expect(usage.memory == 500 && usage.memoryLimit == 1000)
@@ -48,16 +69,54 @@ import Testing
         #expect(usage.memory == 800 && usage.memoryLimit == 2000)
     }
 
-    @Test func `without a bound of a container resident memory counts against the machine's`() throws {
+    @Test func `B-16: pages that the kernel takes back do not count, whether a file was read once or often`() throws {
+        var files = Self.newGroup
+        files["/sys/fs/cgroup/app/memory.stat"] = """
+            anon 90
+            file 330
+            inactive_file 200
+            active_file 130
+            inactive_anon 40
+            slab_reclaimable 70
+            slab_unreclaimable 50
+
+            """
+        #expect(try Self.usage(files).memory == 300)
+        files["/sys/fs/cgroup/app/memory.stat"] = "inactive_file 600\nactive_file 400\n"
+        #expect(try Self.usage(files).memory == 0)
+        let old = [
+            "/proc/self/cgroup": "5:memory:/docker/1\n", "/sys/fs/cgroup/memory/memory.usage_in_bytes": "900\n",
+            "/sys/fs/cgroup/memory/memory.limit_in_bytes": "2000\n",
+            "/sys/fs/cgroup/memory/memory.stat": "active_file 1\ntotal_inactive_file 100\ntotal_active_file 250\n",
+        ]
+        #expect(try Self.usage(old).memory == 550)
+    }
+
+    private static let page = Int64(sysconf(Int32(_SC_PAGESIZE)))
+
+    @Test func `without a bound of a container memory of no file counts against the machine's`() throws {
         var files = Self.newGroup
         files["/sys/fs/cgroup/app/memory.max"] = "max\n"
         let usage = try Self.usage(files)
-        #expect(usage.memory == 250 * Int64(sysconf(Int32(_SC_PAGESIZE))) && usage.memoryLimit == 8_192_000)
+        #expect(usage.memory == 150 * Self.page && usage.memoryLimit == 8_192_000)
     }
 
-    @Test func `a bound of the file comes first`() throws {
+    @Test func `B-16: a bound of the file comes first, and clean pages of the program do not count`() throws {
         let usage = try Self.usage(Self.newGroup, memoryLimit: 77)
-        #expect(usage.memory == 250 * Int64(sysconf(Int32(_SC_PAGESIZE))) && usage.memoryLimit == 77)
+        #expect(usage.memory == 150 * Self.page && usage.memoryLimit == 77)
+        #expect(usage.anonymous == 150 * Self.page && usage.filePages == 100 * Self.page)
+    }
+
+    @Test func `B-16: this process knows what its allocator gave out, and gets back what it freed`() {
+        let source = MachineResourceUsage()
+        let before = source.allocator.allocated
+        // Other tests of the process allocate and free meanwhile, much less.
+        var held = (0..<4096).map { [UInt8](repeating: UInt8($0 & 0xFF), count: 64 << 10) }
+        #expect(source.allocator.allocated >= before + 128 << 20)
+        let peak = source.read(memoryLimit: nil).anonymous
+        held.removeAll()
+        source.trim()
+        #expect(source.read(memoryLimit: nil).anonymous < peak - 64 << 20)
     }
 
     @Test func `descriptors are counted against the soft limit`() throws {

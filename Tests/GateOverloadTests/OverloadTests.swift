@@ -97,6 +97,8 @@ import Testing
             if let memoryLimit { usage.memoryLimit = memoryLimit }
             return usage
         }
+        let allocator = AllocatorUsage()
+        func trim() {}
     }
 
     @Test func `a look takes memory from the machine, the bound from the file and the rest from the loops`() {
