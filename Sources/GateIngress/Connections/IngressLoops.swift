@@ -106,6 +106,7 @@ package final class IngressLoops: Sendable {
             isDraining: { state.endsConnections },
             flushes: state.flushes,
             buffers: state.memory,
+            heads: state.heads,
             date: state.date,
             takesWebSockets: state.runtime.takesWebSockets,
             counts: negotiation.isHTTP2 ? state.counts.http2 : state.counts.http1
@@ -153,6 +154,13 @@ extension IngressLoops {
         }
     }
 
+    /// Gives back memory of the loops' caches; what they had is read again when it is needed.
+    package func shrink(_ caches: CacheShrinking) {
+        for bound in self.states {
+            bound.eventLoop.execute { bound.value.shrink(caches) }
+        }
+    }
+
     /// Closes connections that have been idle for this long.
     package func closeIdle(for time: TimeAmount) {
         for bound in self.states {
@@ -177,6 +185,13 @@ extension IngressLoops {
 
     /// How many loops there are.
     package var count: Int { self.states.count }
+
+    /// Lets health checks of load balancers fail, before connections are closed.
+    package func announceStop() {
+        for bound in self.states {
+            bound.eventLoop.execute { bound.value.announceStop() }
+        }
+    }
 
     /// Closes each connection after its next response.
     package func drain() async {

@@ -33,6 +33,8 @@ final class TunnelAuthorization {
     private let session: Session?
     private let loop: LoopState
     private var isCancelled = false
+    /// Whether the session store or an issuer is being asked, or will be when its turn comes.
+    private var isAsking = false
     /// When the token ends that the handshake brought; nil for a session.
     private var tokenEnd: Instant?
 
@@ -84,7 +86,7 @@ final class TunnelAuthorization {
         let whole = runtime.sessions.remaining(session, under: runtime.recheck(on: route), now: now)
         let left = route.sessionLimits.map { min(whole, $0.remaining(session, at: now)) } ?? whole
         let token = self.tokenEnd.map { min(left, $0.since(now)) } ?? left
-        return min(TunnelAuthorization.interval, .seconds(max(0, token.components.seconds) + 1))
+        return min(TunnelAuthorization.interval, .seconds(max(0, token.wholeSeconds) + 1))
     }
 
     private func decide(lookup: SessionLookup?, then report: @escaping (TunnelDecision) -> Void) {
@@ -108,14 +110,14 @@ final class TunnelAuthorization {
             self.tokenEnd = path.tokenEnd(of: self.request, on: route)
             report(.allowed(self.nextCheck(for: session, on: route)))
         case .refused(let failure) where failure.reason.entry.section == .provider:
-            report(self.unverified)
+            report(self.undecided)
         default:
             report(.denied)
         }
     }
 
-    /// The decision while the issuer of the token does not respond.
-    private var unverified: TunnelDecision {
+    /// The decision while the store, or the issuer of the token, does not respond.
+    private var undecided: TunnelDecision {
         self.tokenEnd.map { self.loop.clock.now >= $0 } ?? false ? .denied : .unknown
     }
 
@@ -124,16 +126,12 @@ final class TunnelAuthorization {
         for route: RuntimeRoute,
         then report: @escaping (TunnelDecision) -> Void
     ) {
-        let lookUp = SessionLookUp(runtime: self.loop.runtime, route: route)
         let (ticket, host) = (sought.ticket, sought.host)
-        let loop = self.loop.loop
-        let bound = NIOLoopBound((self, report), eventLoop: loop)
-        self.loop.lookUps += 1
-        Task(executorPreference: self.loop.executor) {
-            let result = await lookUp.result(for: ticket, host: host, mayAskUser: false)
-            loop.execute {
-                let (authorization, report) = bound.value
-                authorization.resume(ticket, result, of: lookUp, then: report)
+        self.ask(report) { authorization in
+            let lookUp = SessionLookUp(runtime: authorization.loop.runtime, route: route)
+            return {
+                let result = await lookUp.result(for: ticket, host: host, mayAskUser: false)
+                return { $0.resume(ticket, result, of: lookUp, then: $1) }
             }
         }
     }
@@ -143,41 +141,72 @@ final class TunnelAuthorization {
         at issuer: TokenIssuer,
         then report: @escaping (TunnelDecision) -> Void
     ) {
-        guard self.loop.verifications < LoopState.maxVerifications else { return report(self.unverified) }
-        let loop = self.loop.loop
-        let bound = NIOLoopBound((self, report), eventLoop: loop)
-        self.loop.verifications += 1
-        Task(executorPreference: self.loop.executor) {
-            let result = await MachineVerifier.result(of: credential, at: issuer)
-            loop.execute {
-                let (authorization, report) = bound.value
-                let state = authorization.loop
-                state.verifications -= 1
-                guard !authorization.isCancelled else { return }
-                if case .failure(let failure) = result, failure.reason != .tokenRejected {
-                    return report(authorization.unverified)
-                }
-                state.advance(to: .now())
-                state.remember(result, of: credential, at: issuer)
-                authorization.decide(lookup: .done, then: report)
+        self.ask(report) { _ in
+            {
+                let result = await MachineVerifier.result(of: credential, at: issuer)
+                return { $0.resume(credential, result, at: issuer, then: $1) }
             }
         }
+    }
+
+    /// What is done with a result on the loop.
+    private typealias Resumption = @Sendable (TunnelAuthorization, @escaping (TunnelDecision) -> Void) -> Void
+
+    /// Asks something outside the loop when it is this tunnel's turn, and goes on with the result.
+    ///
+    /// - Parameters:
+    ///   - report: Called with the decision.
+    ///   - work: Makes what asks, when its turn has come: the configuration may be another by then.
+    private func ask(
+        _ report: @escaping (TunnelDecision) -> Void,
+        _ work: @escaping (TunnelAuthorization) -> @Sendable () async -> Resumption
+    ) {
+        // The check before has no result yet: the store or the issuer does not respond.
+        guard !self.isAsking else { return report(self.undecided) }
+        self.isAsking = true
+        let checks = self.loop.tunnelChecks
+        checks.begin {
+            guard !self.isCancelled else { return checks.finished() }
+            let loop = self.loop.loop
+            let bound = NIOLoopBound((self, report), eventLoop: loop)
+            let result = work(self)
+            Task(executorPreference: self.loop.executor) {
+                let resume = await result()
+                loop.execute {
+                    let (authorization, report) = bound.value
+                    authorization.isAsking = false
+                    authorization.loop.tunnelChecks.finished()
+                    guard !authorization.isCancelled else { return }
+                    resume(authorization, report)
+                }
+            }
+        }
+    }
+
+    private func resume(
+        _ credential: MachineCredential,
+        _ result: Result<TokenIssuer.Verified, Failure>,
+        at issuer: TokenIssuer,
+        then report: @escaping (TunnelDecision) -> Void
+    ) {
+        if case .failure(let failure) = result, failure.reason != .tokenRejected { return report(self.undecided) }
+        self.loop.advance(to: .now())
+        self.loop.remember(result, of: credential, at: issuer)
+        self.decide(lookup: .done, then: report)
     }
 
     private func resume(
         _ ticket: Ticket,
         _ result: Result<SessionLookUp.Found, Failure>,
         of lookUp: SessionLookUp,
-        then report: (TunnelDecision) -> Void
+        then report: @escaping (TunnelDecision) -> Void
     ) {
-        self.loop.lookUps -= 1
-        guard !self.isCancelled else { return }
         if case .failure(let failure) = result, failure.reason == .sessionNotConfirmed { return report(.denied) }
         guard case .success(let found) = result else { return report(.unknown) }
         self.loop.advance(to: .now())
         if case .session(let session) = found {
             self.loop.remember(session, of: ticket, in: self.loop.runtime.sessions, foundBy: lookUp)
         }
-        withoutActuallyEscaping(report) { self.decide(lookup: .done, then: $0) }
+        self.decide(lookup: .done, then: report)
     }
 }

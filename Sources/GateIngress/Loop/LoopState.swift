@@ -25,11 +25,15 @@ final class LoopState {
     var tokens = TokenCache()
     var messages = HeldMessages()
     let tunnels = TunnelRegistry()
+    /// Tunnels that ask whether they may stay open.
+    let tunnelChecks = TunnelChecks()
     /// The configuration in force.
     ///
     /// A request takes it once, at its start.
     private(set) var runtime: RuntimeConfiguration
     private(set) var isDraining = false
+    /// Whether the gateway has begun to stop; it accepts connections for a while after that.
+    private var isStopping = false
     /// How short of memory and descriptors the process is.
     private(set) var level = OverloadLevel.normal
     /// Whether connections close after their next response, because the gateway drains or is short of memory or descriptors.
@@ -64,6 +68,8 @@ final class LoopState {
     private var upstreamsOfRoutes: [(route: RuntimeRoute, upstream: Upstream)?] = []
     /// Buffers for heads and other small pieces of output.
     let memory = BufferPool(maxSpare: BufferPool.maxPerLoop)
+    /// Bounds the heads that have arrived in part.
+    let heads = UnfinishedHeads()
     /// Flushes what this loop has written together, at the end of each turn.
     private(set) lazy var flushes = FlushBatch(loop: self.loop) { [memory] in memory.reclaim() }
     /// The `Date` of responses that have none.
@@ -128,6 +134,18 @@ final class LoopState {
         self.endsConnections = self.isDraining || self.level.closesConnections
         let share = (self.runtime.limits.requests + self.loops - 1) / self.loops
         self.maxInFlight = self.level.rejectsRequests ? 0 : share
+        self.heads.limit = max(self.runtime.limits.unfinishedHeads / self.loops, 4 * HeadLimits.request.bytes)
+    }
+
+    /// Gives back memory that the loop can do without: what its caches keep beyond its time, or all of it.
+    func shrink(_ caches: CacheShrinking) {
+        switch caches {
+        case .expired: self.sessions.removeExpired(now: .now())
+        case .all:
+            self.sessions.removeAll()
+            self.machines.removeAll()
+            self.tokens.removeAll()
+        }
     }
 
     /// Drops what was found for an access line that is not written.
@@ -221,6 +239,12 @@ final class LoopState {
 
     /// Ends all tunnels, because the gateway stops.
     func endTunnels() { self.tunnels.endAll(.goingAway) }
+
+    /// Whether a load balancer should send new clients here, as the status of `/readyz` of the operations listener reports it.
+    var healthStatus: Int { self.isStopping || self.level.pausesAccepting ? 503 : 200 }
+
+    /// Lets health checks fail, before connections are closed.
+    func announceStop() { self.isStopping = true }
 
     /// Closes connections after their next response; idle ones are left for ``endIdle(for:max:)``.
     func drain() {

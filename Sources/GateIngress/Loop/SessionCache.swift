@@ -99,11 +99,22 @@ final class SessionCache {
         if self.families[family]?.isEmpty ?? false { self.families[family] = nil }
     }
 
-    /// Drops what is stale, and if that is not enough, everything: the store still has it.
-    private func evict(now: NIODeadline) {
+    /// Drops the entries that are not valid any more.
+    func removeExpired(now: NIODeadline) {
         for (key, entry) in self.entries where entry.freshUntil <= now {
             self.remove(key)
         }
+    }
+
+    /// Drops all entries, with their memory: the store still has them.
+    func removeAll() {
+        self.entries = [:]
+        self.families = [:]
+    }
+
+    /// Drops what is stale, and if that is not enough, everything.
+    private func evict(now: NIODeadline) {
+        self.removeExpired(now: now)
         guard self.entries.count >= SessionCache.capacity else { return }
         self.entries.removeAll(keepingCapacity: true)
         self.families.removeAll(keepingCapacity: true)
@@ -229,16 +240,22 @@ final class CachedSession {
     /// Whether the client of a token was found to admit its user whatever the request is.
     func isAdmitted(at token: VerifiedToken) -> Bool { self.admittedAt === token }
 
-    /// The decision about its user at a client by the client's own rules; `address` is that of the client's machine.
-    func decision(at token: VerifiedToken, from address: () -> IPAddress?, now: Instant) -> Decision {
-        let decision = token.client.route.userDecision(for: self.session.profile)
+    /// The decision about its user by the rules of a client that a token comes from; `address` is that of the client's machine.
+    func decision(
+        by client: ClientSettings,
+        of token: VerifiedToken,
+        from address: () -> IPAddress?,
+        now: Instant
+    ) -> Decision {
+        let decision = client.route.userDecision(for: self.session.profile)
         guard case .final(let final) = decision else {
             let time = self.session.authenticated
             var facts = RequestFacts(method: "GET", client: address(), time: now, authenticated: time)
             facts.passkeyUsed = self.session.passkeyUsed
-            return token.client.route.decision(for: facts, path: [UInt8(ascii: "/")], profile: self.session.profile)
+            return client.route.decision(for: facts, path: [UInt8(ascii: "/")], profile: self.session.profile)
         }
-        if case .admitted = final { self.admittedAt = token }
+        // The other clients of an exchanged token may have rules that depend on the request.
+        if case .admitted = final, self.session.client?.subjects.isEmpty ?? true { self.admittedAt = token }
         return final
     }
 
