@@ -25,11 +25,17 @@ extension Endpoints {
     private static let stateField = "state"
 
     /// Begins an attempt and shows the form for name and password.
-    func start(_ request: EndpointRequest, with provider: RuntimeProvider) throws(Failure) -> Response {
+    func start(
+        _ request: EndpointRequest,
+        with provider: RuntimeProvider,
+        browser: String?
+    ) throws(Failure) -> Response {
+        let kept = self.runtime.kept(request.returnPath, on: request.origin, in: request.cookies)
         let attempt = Attempt(
             provider: provider.id,
-            returnPath: self.runtime.carried(request.returnPath, on: request.origin.host, for: request.client),
+            returnPath: kept.path,
             replacedTicket: nil,
+            browser: browser,
             now: request.now,
             random: self.runtime.random
         )
@@ -37,7 +43,8 @@ extension Endpoints {
             throw Failure(.openIDAttemptID, "an attempt without a proper id")
         }
         let hint = self.loginHint(of: request) ?? ""
-        let page = self.passwordPage(attempt, name: hint, request)
+        var page = self.passwordPage(attempt, name: hint, request)
+        page.addCookies(kept.cookies)
         return self.response(page, beginning: attempt, cookie, request)
     }
 
@@ -144,7 +151,7 @@ extension Endpoints {
     ) -> Response {
         let form = self.form(attempt, [], remark)
         let pages = self.runtime.rendering.pages
-        let app = self.destination(of: attempt.returnPath, now: request.now).map { route in
+        let app = self.destination(of: attempt.returnPath, for: request).map { route in
             (name: route.title, icon: pages.address(ofPicture: route.display.icon))
         }
         var passkey: PasskeyForm?
@@ -164,7 +171,7 @@ extension Endpoints {
                     ? self.address(.join, of: attempt.provider) : nil,
                 in: self.language(of: request)
             ),
-            formTargets: self.formTargets(of: attempt.returnPath, now: request.now),
+            formTargets: self.formTargets(of: attempt.returnPath, for: request),
             script: passkey.map { _ in self.runtime.publicOrigin }
         )
     }
@@ -185,7 +192,7 @@ extension Endpoints {
         _ request: EndpointRequest
     ) -> Response {
         let form = self.form(attempt, [(Endpoints.proofField, proof)], remark)
-        let targets = self.formTargets(of: attempt.returnPath, now: request.now)
+        let targets = self.formTargets(of: attempt.returnPath, for: request)
         return Rendering.page(
             status,
             self.runtime.rendering.pages.code(form, in: self.language(of: request)),
@@ -210,7 +217,7 @@ extension Endpoints {
         _ request: EndpointRequest
     ) -> Response {
         let entry = failure.reason.entry
-        let seconds = failure.retryAfter.map { max(1, $0.components.seconds + 1) }
+        let seconds = failure.retryAfter.map { max(1, $0.wholeSeconds + 1) }
         let wait = seconds.map { PageRemark(.accountFormWait, ["seconds": "\($0)"]) }
         let wrong = PageRemark(proof == nil ? .accountFormWrong : .codeWrong)
         let name = request.form?[AccountForm.Field.username] ?? ""

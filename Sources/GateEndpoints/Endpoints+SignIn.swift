@@ -17,18 +17,24 @@ package import GateTokenEndpoints
 extension Endpoints {
     /// The page that offers the accepted providers; with a single one it goes straight there.
     func signIn(_ request: EndpointRequest) -> Response {
-        let path = self.runtime.carried(request.returnPath, on: request.origin.host, for: request.client)
-        let otherAccount = request.wantsOtherAccount
         guard self.isOnGatewayHost(request) else {
             return SignInRedirect(runtime: self.runtime).redirect(
-                to: path,
+                to: request.returnPath,
                 on: request.origin,
                 route: nil,
                 cookies: request.cookies,
-                otherAccount: otherAccount
+                otherAccount: request.wantsOtherAccount
             )
         }
-        let accepted = self.accepted(at: path, now: request.now)
+        let kept = self.runtime.kept(request.returnPath, on: request.origin, in: request.cookies)
+        var response = self.signIn(request, returningTo: kept.path)
+        response.addCookies(kept.cookies)
+        return response
+    }
+
+    private func signIn(_ request: EndpointRequest, returningTo path: ReturnPath) -> Response {
+        let otherAccount = request.wantsOtherAccount
+        let accepted = self.accepted(at: request.returnPath, for: request)
         let email = request.query?["email"].flatMap { EmailAddress($0) }
         if let email, let provider = accepted.first(where: { $0.domains.contains(email.domain) }) {
             let hint = Form.Field(Endpoints.hint, email.description)
@@ -42,12 +48,12 @@ extension Endpoints {
         )
         if buttons.count == 1, let only = buttons.first { return Rendering.redirect(to: only.address) }
         let pages = self.runtime.rendering.pages
-        let app = self.destination(of: path, now: request.now).map { route in
+        let app = self.destination(of: request.returnPath, for: request).map { route in
             (name: route.title, icon: pages.address(ofPicture: route.display.icon))
         }
         let discovery = SignInView.Discovery(
             action: "\(self.runtime.publicOrigin)/oauth2/sign_in",
-            target: path.value,
+            target: self.runtime.field(path).value,
             prompt: otherAccount ? Form.Field.selectAccount : nil,
             unknownEmail: request.query?["email"].map { email?.description ?? String($0.prefix(Endpoints.maxHint)) }
         )
@@ -71,7 +77,7 @@ extension Endpoints {
     }
 
     private func startFields(returningTo path: ReturnPath, otherAccount: Bool) -> [Form.Field] {
-        [Form.Field("rd", path.value)] + (otherAccount ? [.selectAccount] : [])
+        [self.runtime.field(path)] + (otherAccount ? [.selectAccount] : [])
     }
 
     private func startAddress(of provider: RuntimeProvider, _ fields: [Form.Field]) -> String {
@@ -94,19 +100,22 @@ extension Endpoints {
         }
     }
 
-    /// The other providers to sign in with, if the provider has failed; none otherwise.
-    package func otherProviders(for request: EndpointRequest, after failure: Failure) -> [PageButton] {
+    /// The other providers to sign in with, if the provider has failed, and the `Set-Cookie` values that they need; none otherwise.
+    package func otherProviders(
+        for request: EndpointRequest,
+        after failure: Failure
+    ) -> (buttons: [PageButton], cookies: [String]) {
         let parts = request.path.split(separator: "/").map(String.init)
         let isBusy = failure.kind == .overloaded && failure.reason.entry.section == .provider
-        guard failure.kind == .providerFailed || isBusy, parts.count == 3 else { return [] }
+        guard failure.kind == .providerFailed || isBusy, parts.count == 3 else { return ([], []) }
         let attempt =
             parts[1] == EndpointPath.callback.rawValue
             ? request.callbackParameters.flatMap { self.attempt(named: $0, in: request) } : nil
-        let asked = self.runtime.carried(request.returnPath, on: request.origin.host, for: request.client)
-        let path = attempt?.returnPath ?? asked
-        let accepted = self.accepted(at: path, now: request.now)
+        let path = attempt?.returnPath ?? request.returnPath
+        let accepted = self.accepted(at: path, for: request)
         let others = accepted.filter { $0.id != parts[2] }
-        return self.buttons(for: self.sorted(others, for: request), returningTo: path)
+        let kept = self.runtime.kept(path, on: request.origin, in: request.cookies)
+        return (self.buttons(for: self.sorted(others, for: request), returningTo: kept.path), kept.cookies)
     }
 
     /// Begins an attempt with a provider and sends the browser there.
@@ -118,11 +127,18 @@ extension Endpoints {
         guard request.isNavigation else {
             throw Failure(.requestNotNavigation, "a sign-in begins with a navigation of the user")
         }
-        try self.runtime.signIns.start(by: request.client, within: self.runtime.limits.signIns)
-        try self.runtime.signIns.acquire(within: self.runtime.limits.signIns)
-        defer { self.runtime.signIns.release() }
+        let (signIns, limits) = (self.runtime.signIns, self.runtime.limits.signIns)
+        let confirmed = request.wantsSilence ? await self.session(of: request, with: id) : nil
+        let browser = self.newestAttempt(of: request)?.browser
+        if let confirmed {
+            try signIns.confirm(confirmed.familyKey, within: limits)
+        } else {
+            try signIns.start(by: request.client, browser: browser, within: limits)
+        }
+        try signIns.acquire(within: limits)
+        defer { signIns.release() }
         guard let party = provider.relyingParty, let reach = provider.reach else {
-            return try self.start(request, with: provider)
+            return try self.start(request, with: provider, browser: browser)
         }
         guard provider.waiting.acquire() else { throw provider.busy }
         defer { provider.waiting.release() }
@@ -133,20 +149,23 @@ extension Endpoints {
             throw error
         }
         let isCrossSite = party.definition.responseMode == .formPost
-        let silent = request.wantsSilence ? await self.profile(of: request, with: id) : nil
+        let kept = self.runtime.kept(request.returnPath, on: request.origin, in: request.cookies)
+        let demand = self.demand(of: request.returnPath, for: request)
         let (location, attempt): (String, Attempt)
         do throws(Failure) {
             // The session that this sign-in replaces: its cookie does not come along with a form from the provider's site.
             (location, attempt) = try await party.authorization(
-                returnPath: self.runtime.carried(request.returnPath, on: request.origin.host, for: request.client),
+                returnPath: kept.path,
                 replacedTicket: isCrossSite ? request.ticket.flatMap { $0.isWholeSession ? nil : $0.text } : nil,
                 offersOtherAccounts: request.wantsOtherAccount,
-                silent: silent,
-                maxAge: self.maxAuthenticationAge(of: request.returnPath, now: request.now),
-                loginHint: self.loginHint(of: request, for: party)
+                silent: confirmed?.profile,
+                maxAge: demand?.maxAge,
+                reauthenticates: demand?.reauthenticates ?? false,
+                loginHint: self.loginHint(of: request, for: party),
+                browser: browser
             )
         } catch {
-            if silent != nil { self.silentSignInFailed(with: id, error) }
+            if confirmed != nil { self.silentSignInFailed(with: id, error) }
             throw error
         }
         // Seldom has to wait, so seldom has a task that outlives this request.
@@ -154,7 +173,8 @@ extension Endpoints {
         guard let cookie = self.cookie(of: attempt.id, isCrossSite: isCrossSite) else {
             throw Failure(.openIDAttemptID, "an attempt without a proper id")
         }
-        let response = Rendering.redirect(to: location)
+        var response = Rendering.redirect(to: location)
+        response.addCookies(kept.cookies)
         return self.response(response, beginning: attempt, cookie, request)
     }
 
@@ -167,7 +187,9 @@ extension Endpoints {
     ) -> Response {
         var response = response
         for old in GatewayCookie.surplusAttempts(in: request.cookies, at: self.runtime.publicOrigin) {
-            if let dropped = self.attempt(in: old, of: request) { self.keepReturnPath(of: dropped, for: request) }
+            if let dropped = self.attempt(in: old, of: request) {
+                response.addCookies(self.keptReturnPath(of: dropped, for: request))
+            }
             response.addCookie(old.deletion)
         }
         response.addCookie(cookie.setting(attempt.sealed(by: self.runtime.sealer, cookie: cookie.name)))
@@ -175,7 +197,20 @@ extension Endpoints {
     }
 
     /// Ends an attempt: the user is known and authorized for the app, and gets a new session.
-    func callback(_ request: EndpointRequest, provider id: String, response: Form?) async throws(Failure) -> Response {
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - id: The provider that the path names.
+    ///   - response: What the provider returned by way of the browser.
+    ///   - accepted: Called when the response is known to belong to an attempt of the browser, before the provider is asked.
+    /// - Returns: The response.
+    /// - Throws: If the sign-in failed.
+    func callback(
+        _ request: EndpointRequest,
+        provider id: String,
+        response: Form?,
+        accepted: () -> Void
+    ) async throws(Failure) -> Response {
         guard let provider = self.runtime.provider(id), let party = provider.relyingParty,
             self.isOnGatewayHost(request)
         else {
@@ -183,7 +218,12 @@ extension Endpoints {
         }
         guard let response else { throw Failure(.openIDCallback, "the callback is not a form") }
         guard let attempt = self.attempt(named: response, in: request) else {
-            return try await self.withoutAttempt(request, to: self.returnPath(ofDropped: response, request) ?? .root)
+            let path = self.returnPath(ofDropped: response, request)
+            var redirect = try await self.withoutAttempt(request, to: path ?? .root)
+            if path != nil, let state = response["state"] {
+                redirect.addCookies(self.returnCookie(request).deletions(of: state, in: request.cookies))
+            }
+            return redirect
         }
         guard provider.waiting.acquire() else { throw provider.busy }
         defer { provider.waiting.release() }
@@ -192,7 +232,9 @@ extension Endpoints {
             signIn = try await party.signIn(
                 callback: response,
                 attempt: attempt,
-                looksUpGroups: self.runtime.needsGroups(of: id)
+                looksUpGroups: self.runtime.needsGroups(of: id),
+                claim: { () throws(Failure) in try await self.claim(attempt) },
+                accepted: accepted
             )
         } catch {
             switch error.reason {
@@ -213,7 +255,7 @@ extension Endpoints {
         }
         if attempt.isSilent {
             self.runtime.rechecks.succeeded(id)
-            guard await self.profile(of: request, with: id)?.user == signIn.profile.user else {
+            guard await self.session(of: request, with: id)?.profile.user == signIn.profile.user else {
                 // Another user is signed in at the provider: this one must see it.
                 return self.withPage(attempt)
             }
@@ -221,23 +263,28 @@ extension Endpoints {
         return try await self.enter(self.runtime.kept(signIn), attempt: attempt, request: request)
     }
 
-    /// How much later the clock of a provider may be than ours.
-    private static let clockLeeway = Duration.seconds(60)
+    /// Uses an attempt up where several gateways may get its callback; one gateway alone remembers it by itself.
+    private func claim(_ attempt: Attempt) async throws(Failure) {
+        guard self.runtime.sharesStore else { return }
+        guard try await self.runtime.sessions.spend(SingleUse("callback", attempt.id, until: attempt.expiry)) else {
+            throw Failure(.openIDAttemptSpent, "this callback was used before, maybe at another gateway")
+        }
+    }
 
     /// Counts a provider that is down, so that sessions which wait for it are served without being led there.
     private func silentSignInFailed(with provider: String, _ failure: Failure) {
         if RelyingParty.isOutage(failure) { _ = self.runtime.rechecks.failed(provider, failure) }
     }
 
-    /// The user of the browser's session, if it is one with this provider.
-    private func profile(of request: EndpointRequest, with provider: String) async -> Profile? {
+    /// The browser's session, if it is one with this provider.
+    private func session(of request: EndpointRequest, with provider: String) async -> Session? {
         let session = (try? await self.session(of: request)) ?? nil
-        return session?.provider == provider ? session?.profile : nil
+        return session?.provider == provider ? session : nil
     }
 
     /// Leads from a silent attempt that failed to a usual one.
     private func withPage(_ attempt: Attempt) -> Response {
-        let query = Form([Form.Field("rd", attempt.returnPath.value)]).encoded
+        let query = Form([self.runtime.field(attempt.returnPath)]).encoded
         var response = Rendering.redirect(
             to: "\(self.runtime.publicOrigin)/oauth2/start/\(attempt.provider)?\(query)"
         )
@@ -253,9 +300,7 @@ extension Endpoints {
     ) async throws(Failure) -> Response {
         var profile = signIn.profile
         self.runtime.keepGroups(of: &profile)
-        // A provider need not report the time unless it was asked with max_age: without that a session of long ago is as good.
-        let isAsked = !attempt.isSilent && self.maxAuthenticationAge(of: attempt.returnPath, now: request.now) != nil
-        if profile.authTime == nil, isAsked { profile.authTime = request.now }
+        let demand = attempt.isSilent ? nil : self.demand(of: attempt.returnPath, for: request)
         let once = SingleUse("attempt", attempt.id, until: attempt.expiry)
         let spent = Failure(.openIDAttemptSpent, "this callback was used before")
         let connected = ConnectedEndpoint(runtime: self.runtime)
@@ -268,9 +313,10 @@ extension Endpoints {
         }
         var known = signIn
         known.profile = profile
+        known.askedBy = demand?.askedBy
         known = try await self.steps.completed(known, request)
         profile = known.profile
-        let destination = self.destination(of: attempt.returnPath, now: request.now)
+        let destination = self.destination(of: attempt.returnPath, for: request)
         var isConfirmed = false
         var cookies: [String] = []
         if attempt.isSilent, let ticket = request.ticket {
@@ -283,13 +329,13 @@ extension Endpoints {
             }
         }
         if isConfirmed { self.runtime.metrics.rechecked(profile.provider, result: "confirmed") }
-        if !attempt.isSilent, let limit = self.maxAuthenticationAge(of: attempt.returnPath, now: request.now),
-            let time = profile.authTime, request.now.since(time) > limit + Endpoints.clockLeeway
+        if let demand, !demand.isOfClient, let time = profile.authTime,
+            request.now.since(time) > demand.maxAge + RequestedSignIn.clockLeeway
         {
             // The provider was asked for an authentication at most that old: another redirect would lead here again.
-            let age = request.now.since(time).components.seconds
+            let age = request.now.since(time).wholeSeconds
             let detail = "\(profile.provider) reports an authentication \(age) s ago after max_age"
-            throw Failure(.policyAuthenticationStale, "\(detail)=\(limit.components.seconds)")
+            throw Failure(.policyAuthenticationStale, "\(detail)=\(demand.maxAge.wholeSeconds)")
         }
         if let destination, case .denied(let denial)? = destination.route.decision(for: profile) {
             // The session of other apps goes on: any link could lead the user to this one.
@@ -321,7 +367,7 @@ extension Endpoints {
         }
         var response = self.response(ending: attempt)
         response.addCookies(self.cookies(of: issued, for: request))
-        let whole = self.whole(attempt.returnPath, on: host, now: request.now)
+        let whole = self.whole(attempt.returnPath, on: host, for: request)
         let confirmation = SignedInPage.cookie(
             after: whole,
             issued.session,
@@ -372,6 +418,16 @@ extension Endpoints {
         return self.attempt(in: cookie, of: request)
     }
 
+    /// The attempt that a browser has begun last, of those that are open.
+    private func newestAttempt(of request: EndpointRequest) -> Attempt? {
+        let origin = self.runtime.publicOrigin
+        let prefix = GatewayCookie.attemptPrefix(at: origin)
+        // RFC 6265 §5.4: the browser sends older cookies first.
+        let tag = request.cookies.names(withPrefix: prefix).last?.dropFirst(prefix.count)
+        let cookie = tag.flatMap { GatewayCookie.attempt(String($0), at: origin, isCrossSite: true) }
+        return cookie.flatMap { self.attempt(in: $0, of: request) }
+    }
+
     private func attempt(in cookie: GatewayCookie, of request: EndpointRequest) -> Attempt? {
         guard let value = request.value(of: cookie) else { return nil }
         return Attempt(
@@ -384,29 +440,27 @@ extension Endpoints {
     /// Keeps the return path of an attempt whose cookie is dropped because the browser has too many, so that its tab ends
     /// where the user wanted to go once another tab has signed in.
     ///
-    /// The whole `state` is the key, which only that browser and the provider know.
-    private func keepReturnPath(of attempt: Attempt, for request: EndpointRequest) {
-        guard attempt.returnPath != .root, request.now < attempt.expiry else { return }
-        self.runtime.longPaths.keep(
-            ReturnPathStore.Place(path: attempt.returnPath, isWhole: true),
-            as: attempt.state,
-            on: request.origin.host,
-            for: request.client,
-            now: request.now
-        )
+    /// It is bound to the whole `state`, so that the callback of no other attempt leads there.
+    private func keptReturnPath(of attempt: Attempt, for request: EndpointRequest) -> [String] {
+        guard attempt.returnPath != .root, request.now < attempt.expiry else { return [] }
+        return self.returnCookie(request)
+            .settings(attempt.returnPath, as: attempt.state, replacing: request.cookies, now: request.now) ?? []
     }
 
     /// The return path of an attempt whose cookie was dropped; nil if there is no such attempt, or not any more.
     func returnPath(ofDropped callback: Form, _ request: EndpointRequest) -> ReturnPath? {
         guard let state = callback["state"], Attempt.id(inState: state) != nil else { return nil }
-        return self.runtime.longPaths.place(of: state, on: request.origin.host, now: request.now)?.path
+        return self.returnPath(ofCookie: state, request)
     }
 
     /// The cookie of an attempt, named after the first bytes of its id.
     func cookie(of attempt: String, isCrossSite: Bool = false) -> GatewayCookie? {
         guard let bytes = Base64URL.decode(attempt) else { return nil }
-        let tag = bytes.prefix(4).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-        return GatewayCookie.attempt(tag, at: self.runtime.publicOrigin, isCrossSite: isCrossSite)
+        return GatewayCookie.attempt(
+            GatewayCookie.tag(of: bytes),
+            at: self.runtime.publicOrigin,
+            isCrossSite: isCrossSite
+        )
     }
 }
 

@@ -4,31 +4,37 @@ package import GateConfiguration
 package import GateCore
 internal import Synchronization
 
-/// Limits the rate of sign-ins, by client network and in total; shared by all event loops.
+/// Limits the rate of sign-ins, by browser, by client network and in total; shared by all event loops.
 ///
 /// Sign-ins cost calls to providers, so they are refused before those who are signed in notice anything.
 package final class SignInLimiter: Sendable {
     /// How many addresses are remembered.
     private static let addresses = 65_536
     private static let shardCount = 16
+    /// How many browsers and sessions are remembered.
+    private static let maxBrowsers = 16_384
 
     private final class Shard: Sendable {
         let started = Mutex(RateLimiter<ClientNetwork>(capacity: SignInLimiter.addresses / SignInLimiter.shardCount))
-        let failed = Mutex(RateLimiter<ClientNetwork>(capacity: SignInLimiter.addresses / SignInLimiter.shardCount))
-        let failedLogouts = Mutex(
-            RateLimiter<ClientNetwork>(capacity: SignInLimiter.addresses / SignInLimiter.shardCount)
-        )
     }
 
+    /// What browsers start, and confirmations by the family of the session.
+    private let browsers = Mutex(RateLimiter<[UInt8]>(capacity: SignInLimiter.maxBrowsers))
     private let shards = (0..<SignInLimiter.shardCount).map { _ in Shard() }
     private let began = ContinuousClock.now
     private let clock: @Sendable () -> ContinuousClock.Instant
+    private let attempts: AttemptLimiter<ClientNetwork>
+    private let logouts: AttemptLimiter<ClientNetwork>
     private let inside = Atomic<Int>(0)
     private let isClosed = Atomic<Bool>(false)
 
     /// A limiter that has counted nothing.
     package init(clock: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
         self.clock = clock
+        let began = self.began
+        let elapsed: @Sendable () -> Duration = { began.duration(to: clock()) }
+        self.attempts = AttemptLimiter(capacity: SignInLimiter.addresses, elapsed: elapsed)
+        self.logouts = AttemptLimiter(capacity: SignInLimiter.addresses, elapsed: elapsed)
     }
 
     /// How many sign-ins the gateway works at.
@@ -39,56 +45,83 @@ package final class SignInLimiter: Sendable {
 
     /// Lets a sign-in begin.
     ///
+    /// A browser is limited first, so that one that starts sign-ins in a loop takes no place of the others behind the same
+    /// address.
+    ///
+    /// - Parameters:
+    ///   - client: The client IP; nil if it is not known.
+    ///   - browser: What the attempts of the browser have in common; nil if it has none open.
+    ///   - limits: The limits.
     /// - Throws: `signin.overloaded`, or `signin.too_often` with how long to wait.
-    package func start(by client: IPAddress?, within limits: SignInLimits) throws(Failure) {
+    package func start(
+        by client: IPAddress?,
+        browser: String? = nil,
+        within limits: SignInLimits
+    ) throws(Failure) {
         try self.refuseIfClosed()
+        if let browser { try self.take(Array(browser.utf8), "sign-ins", of: "browser", limits.perMinute) }
         guard let client = client.map({ ClientNetwork(of: $0) }) else { return }
         let wait = self.shard(of: client).started.withLock {
-            $0.take(client, perMinute: limits.perMinute, at: self.now)
+            $0.take(client, perMinute: limits.perNetwork, at: self.now)
         }
         guard wait == nil else {
-            throw Failure(.signInTooOften, "over \(limits.perMinute) sign-ins a minute from one address")
+            let detail = "over \(limits.perNetwork) sign-ins a minute from one address"
+            throw Failure(.signInTooOften, detail, retryAfter: wait)
         }
     }
 
-    /// Refuses a client whose sign-ins fail too often.
-    package func refuseIfFailing(_ client: IPAddress?, within limits: SignInLimits) throws(Failure) {
-        guard let client = client.map({ ClientNetwork(of: $0) }) else { return }
-        let wait = self.shard(of: client).failed.withLock {
-            $0.wait(of: client, perMinute: limits.failuresPerMinute, at: self.now)
-        }
+    /// Lets a user who is signed in be led over the provider, which confirms the session; not counted as a sign-in, and not
+    /// rejected while memory is short.
+    ///
+    /// - Throws: `signin.too_often` with how long to wait, if the same session is confirmed again and again.
+    package func confirm(_ family: [UInt8], within limits: SignInLimits) throws(Failure) {
+        try self.take(family, "confirmations", of: "session", limits.confirmationsPerMinute)
+    }
+
+    private func take(_ key: [UInt8], _ what: String, of whom: String, _ limit: Int) throws(Failure) {
+        let wait = self.browsers.withLock { $0.take(key, perMinute: limit, at: self.now) }
         guard wait == nil else {
-            throw Failure(
-                .signInFailing,
-                "over \(limits.failuresPerMinute) sign-ins a minute failed from one address"
+            throw Failure(.signInTooOften, "over \(limit) \(what) a minute from one \(whom)", retryAfter: wait)
+        }
+    }
+
+    /// Lets a step of a sign-in begin, which counts as failed through what the client sent until it is released.
+    ///
+    /// - Throws: `signin.failing` with how long to wait.
+    package func attempt(
+        by client: IPAddress?,
+        within limits: SignInLimits
+    ) throws(Failure) -> AttemptLimiter<ClientNetwork>.Attempt {
+        let limit = limits.failuresPerMinute
+        do throws(TooManyAttempts) {
+            return try self.attempts.begin(
+                client.map { ClientNetwork(of: $0) },
+                within: TokenBucket.Rate(perMinute: limit)
             )
+        } catch {
+            let detail = "over \(limit) sign-ins a minute failed from one address"
+            throw Failure(.signInFailing, detail, retryAfter: error.wait)
         }
     }
 
-    /// Notes that a sign-in failed through what the browser sent.
-    package func failed(_ client: IPAddress?, within limits: SignInLimits) {
-        guard let client = client.map({ ClientNetwork(of: $0) }) else { return }
-        self.shard(of: client).failed.withLock {
-            _ = $0.take(client, perMinute: limits.failuresPerMinute, at: self.now)
-        }
-    }
-
-    /// Refuses a client that posts too many invalid logout tokens; sign-ins that fail are counted apart, so that they
-    /// delay no logout.
-    package func refuseIfLogoutsFail(_ client: IPAddress?, within limits: SignInLimits) throws(Failure) {
-        guard let client = client.map({ ClientNetwork(of: $0) }) else { return }
+    /// Lets a logout token be verified, which counts as invalid until it is released; sign-ins that fail are counted apart, so
+    /// that they delay no logout.
+    ///
+    /// - Throws: `logout.too_often` with how long to wait.
+    package func logout(
+        by client: IPAddress?,
+        within limits: SignInLimits
+    ) throws(Failure) -> AttemptLimiter<ClientNetwork>.Attempt {
         let limit = limits.failuresPerMinute
-        let wait = self.shard(of: client).failedLogouts.withLock { $0.wait(of: client, perMinute: limit, at: self.now) }
-        guard wait == nil else {
-            throw Failure(.logoutTooOften, "over \(limit) invalid logout tokens a minute from one address")
+        do throws(TooManyAttempts) {
+            return try self.logouts.begin(
+                client.map { ClientNetwork(of: $0) },
+                within: TokenBucket.Rate(perMinute: limit)
+            )
+        } catch {
+            let detail = "over \(limit) invalid logout tokens a minute from one address"
+            throw Failure(.logoutTooOften, detail, retryAfter: error.wait)
         }
-    }
-
-    /// Notes that a logout token was rejected.
-    package func logoutFailed(_ client: IPAddress?, within limits: SignInLimits) {
-        guard let client = client.map({ ClientNetwork(of: $0) }) else { return }
-        let limit = limits.failuresPerMinute
-        self.shard(of: client).failedLogouts.withLock { _ = $0.take(client, perMinute: limit, at: self.now) }
     }
 
     /// Counts a sign-in that the gateway begins to work at, until ``release()``.

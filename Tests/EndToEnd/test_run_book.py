@@ -104,7 +104,7 @@ class Incident:
         gateway.path.write_text("apps: [")
 
     def sign_ins_flooded(self):
-        gateway = self.start(gateway={"limits": {"sign_ins_per_minute": 30}})
+        gateway = self.start(gateway={"limits": {"sign_ins_per_minute": 3}})
         for count in (60, 420):
             for _ in range(count):
                 request(gateway.port, "/oauth2/start/mock?rd=/")

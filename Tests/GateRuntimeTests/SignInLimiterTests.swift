@@ -23,12 +23,15 @@ import Testing
         }
     }
 
-    @Test func `an address may start so many sign-ins a minute, and another address as many`() throws {
+    @Test func `an address may start ten times as many sign-ins a minute as a browser, and another address as many`()
+        throws
+    {
         let hands = Hands()
         let signIns = SignInLimiter { hands.now }
         let bounds = SignInLimits()
         let ada = try #require(IPAddress("192.0.2.1"))
-        for _ in 0..<30 {
+        #expect(bounds.perMinute == 30)
+        for _ in 0..<300 {
             #expect(Self.code { () throws(Failure) in try signIns.start(by: ada, within: bounds) } == nil)
         }
         #expect(Self.code { () throws(Failure) in try signIns.start(by: ada, within: bounds) } == "signin.too_often")
@@ -38,21 +41,71 @@ import Testing
         #expect(Self.code { () throws(Failure) in try signIns.start(by: ada, within: bounds) } == nil)
     }
 
-    @Test func `an address whose callbacks fail too often is not listened to for a while`() throws {
+    @Test func `B-11: a browser that starts sign-ins in a loop takes no place of the others behind its address`() throws
+    {
+        let hands = Hands()
+        let signIns = SignInLimiter { hands.now }
+        let bounds = SignInLimits()
+        let office = try #require(IPAddress("192.0.2.1"))
+        func start(_ browser: String?) -> String? {
+            Self.code { () throws(Failure) in try signIns.start(by: office, browser: browser, within: bounds) }
+        }
+        let looping = (0..<500).map { _ in start("looping") }
+        #expect(looping.prefix(30).allSatisfy { $0 == nil })
+        #expect(looping.dropFirst(30).allSatisfy { $0 == "signin.too_often" })
+        #expect((0..<200).allSatisfy { start("colleague \($0)") == nil })
+        #expect(start(nil) == nil)
+        hands.advance(.seconds(2))
+        #expect(start("looping") == nil && start("looping") == "signin.too_often")
+    }
+
+    @Test func `B-11: confirmations count for their session only, whatever its network does, also if memory is short`()
+        throws
+    {
+        let signIns = SignInLimiter()
+        let bounds = SignInLimits()
+        let office = try #require(IPAddress("192.0.2.1"))
+        func confirm(_ family: [UInt8]) -> String? {
+            Self.code { () throws(Failure) in try signIns.confirm(family, within: bounds) }
+        }
+        for _ in 0..<bounds.perNetwork { try signIns.start(by: office, within: bounds) }
+        #expect(Self.code { () throws(Failure) in try signIns.start(by: office, within: bounds) } == "signin.too_often")
+        signIns.close(true)
+        #expect((0..<2000).allSatisfy { confirm([UInt8($0 >> 8), UInt8($0 & 0xFF)]) == nil })
+        #expect((1..<30).allSatisfy { _ in confirm([0, 0]) == nil })
+        #expect(confirm([0, 0]) == "signin.too_often")
+    }
+
+    // F-04: what is counted is counted at the start.
+    @Test(arguments: [false, true])
+    func `an address whose attempts fail too often is not listened to for a while, also if they begin at once`(
+        isLogout: Bool
+    ) throws {
         let hands = Hands()
         let signIns = SignInLimiter { hands.now }
         let bounds = SignInLimits()
         let ada = try #require(IPAddress("192.0.2.1"))
-        for _ in 0..<20 {
-            #expect(Self.code { () throws(Failure) in try signIns.refuseIfFailing(ada, within: bounds) } == nil)
-            signIns.failed(ada, within: bounds)
+        func begin(_ client: IPAddress?) throws(Failure) -> AttemptLimiter<ClientNetwork>.Attempt {
+            try isLogout ? signIns.logout(by: client, within: bounds) : signIns.attempt(by: client, within: bounds)
         }
-        #expect(
-            Self.code { () throws(Failure) in try signIns.refuseIfFailing(ada, within: bounds) } == "signin.failing"
-        )
+        let begun = (0..<184).compactMap { _ in try? begin(ada) }
+        #expect(begun.count == bounds.failuresPerMinute)
+        let code = isLogout ? "logout.too_often" : "signin.failing"
+        #expect(Self.code { () throws(Failure) in _ = try begin(ada) } == code)
         #expect(Self.code { () throws(Failure) in try signIns.start(by: ada, within: bounds) } == nil)
+        #expect(Self.code { () throws(Failure) in _ = try begin(IPAddress("192.0.2.2")) } == nil)
         hands.advance(.seconds(3))
-        #expect(Self.code { () throws(Failure) in try signIns.refuseIfFailing(ada, within: bounds) } == nil)
+        #expect(Self.code { () throws(Failure) in _ = try begin(ada) } == nil)
+        #expect(Self.code { () throws(Failure) in _ = try begin(ada) } == code)
+    }
+
+    @Test func `sign-ins that fail delay no logout, and logouts that fail no sign-in`() throws {
+        let signIns = SignInLimiter()
+        let bounds = SignInLimits()
+        let ada = try #require(IPAddress("192.0.2.1"))
+        for _ in 0..<bounds.failuresPerMinute { _ = try signIns.attempt(by: ada, within: bounds) }
+        for _ in 0..<bounds.failuresPerMinute { _ = try signIns.logout(by: ada, within: bounds) }
+        #expect(Self.code { () throws(Failure) in _ = try signIns.logout(by: ada, within: bounds) } != nil)
     }
 
     @Test func `as many sign-ins as configured are in progress, and one that ends admits another`() {
@@ -71,7 +124,7 @@ import Testing
         let bounds = SignInLimits()
         signIns.close(true)
         #expect(Self.code { () throws(Failure) in try signIns.start(by: nil, within: bounds) } == "signin.overloaded")
-        #expect(Self.code { () throws(Failure) in try signIns.refuseIfFailing(nil, within: bounds) } == nil)
+        #expect(Self.code { () throws(Failure) in _ = try signIns.attempt(by: nil, within: bounds) } == nil)
         #expect(Self.code { () throws(Failure) in try signIns.acquire(within: bounds) } == nil)
         signIns.close(false)
         #expect(Self.code { () throws(Failure) in try signIns.start(by: nil, within: bounds) } == nil)

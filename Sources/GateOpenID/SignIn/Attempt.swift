@@ -37,6 +37,9 @@ package struct Attempt: Sendable, Hashable {
     /// Whether the provider must not show a page: the user is signed in already, and the session is due for a re-check.
     package let isSilent: Bool
 
+    /// What the attempts of a browser have in common that it begins while another is open: the last characters of their ids.
+    package var browser: String { String(self.id.suffix(10)) }
+
     init(
         id: String,
         state: String,
@@ -59,16 +62,18 @@ package struct Attempt: Sendable, Hashable {
         self.isSilent = isSilent
     }
 
-    /// A new attempt with fresh secrets.
+    /// A new attempt with fresh secrets; `browser` is that of an attempt which the same browser has open, nil if it has none.
     package init(
         provider: String,
         returnPath: ReturnPath,
         replacedTicket: String?,
         isSilent: Bool = false,
+        browser: String? = nil,
         now: Instant,
         random: RandomBytes
     ) {
-        let id = random.token(16)
+        // 9 bytes are 12 characters, so that the 7 bytes of the browser have 10 of their own.
+        let id = random.token(9) + (browser ?? random.token(7))
         self.init(
             id: id,
             state: "\(id).\(random.token(32))",

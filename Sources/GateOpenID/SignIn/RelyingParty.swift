@@ -153,7 +153,9 @@ extension RelyingParty {
     ///   - offersOtherAccounts: Whether the provider is asked, if it can, to let the user choose another account.
     ///   - silent: The user whose session is re-checked without a page of the provider; nil for a usual sign-in.
     ///   - maxAge: How long ago the user may have authenticated; nil if that does not matter.
+    ///   - reauthenticates: Whether the provider is asked, if it can, to authenticate a user again whom it knows.
     ///   - loginHint: The account that a client of the gateway expects; nil if it expects none.
+    ///   - browser: What the attempts of the browser have in common; nil if it has none open.
     /// - Returns: The URL of the redirect, and the attempt to seal into the browser's cookie.
     /// - Throws: `provider.unavailable` and similar failures if the metadata cannot be fetched or the provider rejects the
     ///   pushed request.
@@ -163,7 +165,9 @@ extension RelyingParty {
         offersOtherAccounts: Bool = false,
         silent: Profile? = nil,
         maxAge: Duration? = nil,
-        loginHint: String? = nil
+        reauthenticates: Bool = false,
+        loginHint: String? = nil,
+        browser: String? = nil
     ) async throws(Failure) -> (location: String, attempt: Attempt) {
         guard (replacedTicket ?? "").utf8.count <= Attempt.maxTicketLength else {
             throw Failure(.openIDSessionTransferTooLong, "the ticket has more than 256 bytes")
@@ -174,6 +178,7 @@ extension RelyingParty {
             returnPath: returnPath,
             replacedTicket: replacedTicket,
             isSilent: silent != nil && self.hasSilentSignIn,
+            browser: browser,
             now: self.clock.now,
             random: self.random
         )
@@ -185,7 +190,11 @@ extension RelyingParty {
         if let maxAge, !attempt.isSilent, case .openID = self.definition.signIn {
             // OpenID Connect Core §3.1.2.1; it counts whatever the configuration has.
             form = Form(form.fields.filter { $0.name != "max_age" })
-            form.append("max_age", "\(max(0, maxAge.components.seconds))")
+            form.append("max_age", "\(max(0, maxAge.wholeSeconds))")
+        }
+        if reauthenticates, !attempt.isSilent, let field = self.definition.reauthentication {
+            // OpenID Connect Core §3.1.2.1; it asks for more than another `prompt` does.
+            form = Form(form.fields.filter { $0.name != field.name } + [field])
         }
         if let endpoint = metadata.pushedAuthorization {
             guard self.pushes.acquire() else {
@@ -312,12 +321,16 @@ extension RelyingParty {
     ///   - callback: The query of the callback, or its body if it is a POST.
     ///   - attempt: The attempt from the cookie of the browser.
     ///   - looksUpGroups: Whether a rule needs groups; if not, no calls are made for them.
+    ///   - claim: Uses the attempt up at all gateways; called after the last check that may leave it unused.
+    ///   - accepted: Called when the callback is known to belong to the attempt, before the provider is asked.
     /// - Returns: The user.
     /// - Throws: The first check that failed.
     package func signIn(
         callback: Form,
         attempt: Attempt,
-        looksUpGroups: Bool = true
+        looksUpGroups: Bool = true,
+        claim: () async throws(Failure) -> Void = {},
+        accepted: () -> Void = {}
     ) async throws(Failure) -> SignIn {
         let response = try AuthorizationResponse(callback)
         guard attempt.provider == self.definition.id else {
@@ -326,7 +339,7 @@ extension RelyingParty {
         guard self.clock.now < attempt.expiry else {
             throw Failure(
                 .openIDAttemptExpired,
-                "the user took more than \(Attempt.lifetime.components.seconds) seconds at the provider"
+                "the user took more than \(Attempt.lifetime.wholeSeconds) seconds at the provider"
             )
         }
         guard constantTimeEquals(response.state.utf8, attempt.state.utf8) else {
@@ -335,13 +348,17 @@ extension RelyingParty {
         guard self.spent.insert(attempt, at: self.clock.now) else {
             throw Failure(.openIDAttemptSpent, "this callback was used before")
         }
+        accepted()
         let metadata = try await self.metadata()
         try self.check(issuer: response.issuer, metadata)
         switch response.outcome {
-        case .error(let error): throw response.failure(error)
+        case .error(let error):
+            try await self.use(attempt, claim)
+            throw response.failure(error)
         case .code(let code):
             let ticket = try await self.ticket(for: attempt)
             defer { self.queue.release(ticket) }
+            try await self.use(attempt, claim)
             do throws(Failure) {
                 return try await self.signIn(code, response, attempt, metadata, looksUpGroups: looksUpGroups)
             } catch {
@@ -359,6 +376,16 @@ extension RelyingParty {
             return try await self.queue.enter()
         } catch {
             self.spent.remove(attempt)
+            throw error
+        }
+    }
+
+    /// Uses the attempt up at all gateways: a provider revokes the tokens of a code that is redeemed twice (RFC 6749 §4.1.2).
+    private func use(_ attempt: Attempt, _ claim: () async throws(Failure) -> Void) async throws(Failure) {
+        do throws(Failure) {
+            try await claim()
+        } catch {
+            if error.reason != .openIDAttemptSpent { self.spent.remove(attempt) }
             throw error
         }
     }
@@ -386,7 +413,7 @@ extension RelyingParty {
         case .unavailable(let failure):
             payloads.isUserinfoUnavailable = true
             self.report(Failure(.providerUserinfoUnavailable, failure.detail))
-            notes.append("Userinfo did not respond (\(failure.detail)): what only userinfo contains is unknown.")
+            notes.append("Userinfo has no claims (\(failure.detail)): what only userinfo contains is unknown.")
         }
         var user = try await self.user(
             payloads,
@@ -476,11 +503,16 @@ extension RelyingParty {
         case notNeeded
         /// It is about the same subject.
         case claims(JSON)
-        /// The provider did not respond, or not now.
+        /// The provider did not respond, or with something else than claims about a user.
         case unavailable(Failure)
     }
 
-    /// The failures of a userinfo endpoint that is down; after any other failure the response cannot be trusted.
+    /// The failures after which nothing that the provider sent can be trusted.
+    private static let breaches: Set<Failure.Reason> = [
+        .openIDUserinfoSubject, .openIDUserinfoToken, .providerTLS, .providerPinMismatch,
+    ]
+
+    /// The failures of an endpoint that is down.
     static let outages: Set<Failure.Reason> = [
         .providerUnavailable, .providerTimeout, .providerUnreachable, .providerConnectionLost,
         .providerQueueFull, .providerNoResources,
@@ -488,9 +520,9 @@ extension RelyingParty {
 
     /// The userinfo response, fetched only if it is needed; it must be about the same subject.
     ///
-    /// An endpoint that is down does not fail the sign-in, because the ID token identifies the user. An endpoint that
-    /// rejects the token, responds with anything but claims about this subject, or is down where the profile reads the
-    /// subject from it, fails the sign-in. OpenID Connect Core §5.3.2.
+    /// An endpoint that is down, rejects the token or responds with anything but claims does not fail the sign-in, because the
+    /// ID token identifies the user; what only userinfo has is unknown. A response about another subject, a signature that
+    /// is not valid, another server, and a profile that reads the subject from here fail it. OpenID Connect Core §5.3.2.
     func userinfo(
         _ accessToken: String,
         of idToken: IDToken?,
@@ -499,24 +531,25 @@ extension RelyingParty {
         isNeeded: Bool
     ) async throws(Failure) -> Userinfo {
         guard isNeeded, let idToken, let keys = self.keys, let endpoint = metadata.userinfo else { return .notNeeded }
-        let userinfo: JSON
         do throws(Failure) {
+            let userinfo: JSON
             switch try await self.call.userinfo(at: endpoint, accessToken: accessToken) {
             case .plain(let claims): userinfo = claims
             case .signed(let text): userinfo = try await expected.claims(inUserinfo: text, by: keys)
             }
+            guard let subject = userinfo["sub"]?.string else {
+                throw Failure(.providerMalformedJSON, "userinfo has no sub, so it is about no user")
+            }
+            guard isIdentical(subject, idToken.subject) else {
+                throw Failure(.openIDUserinfoSubject, "sub of userinfo is another one, expected that of the ID token")
+            }
+            return .claims(userinfo)
         } catch {
-            guard RelyingParty.outages.contains(error.reason), !self.definition.readsUserinfoForSubject else {
+            guard !RelyingParty.breaches.contains(error.reason), !self.definition.readsUserinfoForSubject else {
                 throw error
             }
             return .unavailable(error)
         }
-        guard let subject = userinfo["sub"]?.string, isIdentical(subject, idToken.subject) else {
-            let received = userinfo["sub"] == nil ? "absent" : "another one"
-            let detail = "sub of userinfo is \(received), expected that of the ID token"
-            throw Failure(.openIDUserinfoSubject, detail)
-        }
-        return .claims(userinfo)
     }
 }
 
