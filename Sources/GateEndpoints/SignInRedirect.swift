@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import GateCore
+internal import GateCore
 package import GateHTTP
 internal import GateHeaders
 internal import GatePages
@@ -41,31 +41,41 @@ package struct SignInRedirect {
     ///   - request: The request; one that revalidates what a cache has is redirected as any other.
     ///   - route: The route.
     ///   - step: What the user has to do.
-    ///   - client: The client, asked for only when something has to be kept for it.
     /// - Returns: A redirect for a browser's navigation, else 401.
     package func response(
         for request: RequestHead,
         route: RuntimeRoute,
-        step: SignInStep = .signIn,
-        client: @autoclosure () -> IPAddress? = nil
+        step: SignInStep = .signIn
     ) -> Response {
         guard ClientKind(request).wantsPage, self.hasSignIn(route) else {
             return self.challenge(request, route: route, step: step)
         }
-        let path = self.runtime.returnPath(of: request, on: route, client: client())
+        guard request.isRead else { return self.notSent(request, route, step) }
+        let path = self.runtime.returnPath(of: request, on: route)
         let origin = self.runtime.origin(of: request)
-        if origin.host == self.runtime.publicOrigin.host {
-            switch step {
-            case .recheck(let provider):
-                return Rendering.redirect(to: self.silentAddress(path, provider: provider))
-            case .passkey: return Rendering.redirect(to: self.passkeyAddress(path))
-            case .signIn: break
-            }
-        }
         return self.redirect(to: path, on: origin, route: route, cookies: CookieHeader(of: request), step: step)
     }
 
-    /// Redirects a browser to the sign-in and then back to a place on an origin of the gateway.
+    /// The page for a form that the app does not get: a redirect would lose it without a word.
+    private func notSent(_ request: RequestHead, _ route: RuntimeRoute, _ step: SignInStep) -> Response {
+        var context = PageContext()
+        (context.app, context.title) = (route.name, route.title)
+        let failure: Failure
+        if case .recheck = step {
+            // The page can be reloaded once another tab has had the session confirmed.
+            failure = self.failure(step, at: route)
+        } else {
+            let detail = "\(route.name) did not get a \(request.method.rawValue) of a user who has to sign in first"
+            failure = Failure(.signInFormNotSent, detail)
+            let address = self.address(for: request, route: route, step: step)
+            context.others = [PageButton(address: address, label: .text(.signIn))]
+        }
+        var response = self.runtime.rendering.response(to: failure, for: ClientKind(request), context: context)
+        response.head.headerFields[.wwwAuthenticate] = Rendering.authenticationScheme
+        return response
+    }
+
+    /// Redirects a browser to what its user has to do, and then back to a place on an origin of the gateway.
     func redirect(
         to path: ReturnPath,
         on origin: Origin,
@@ -74,10 +84,32 @@ package struct SignInRedirect {
         otherAccount: Bool = false,
         step: SignInStep = .signIn
     ) -> Response {
-        guard origin.host == self.runtime.publicOrigin.host else {
-            return self.transferSession(path, on: origin, cookies: cookies, otherAccount: otherAccount, step: step)
+        let kept = self.runtime.kept(path, on: origin, in: cookies)
+        var response: Response
+        if origin.host == self.runtime.publicOrigin.host {
+            response = Rendering.redirect(
+                to: self.address(kept.path, step: step, route: route, otherAccount: otherAccount)
+            )
+        } else {
+            response = self.transferSession(
+                kept.path,
+                on: origin,
+                cookies: cookies,
+                otherAccount: otherAccount,
+                step: step
+            )
         }
-        return Rendering.redirect(to: self.signInAddress(path, route: route, otherAccount: otherAccount))
+        response.addCookies(kept.cookies)
+        return response
+    }
+
+    /// Where a user of the gateway's host does what is to be done.
+    private func address(_ path: ReturnPath, step: SignInStep, route: RuntimeRoute?, otherAccount: Bool) -> String {
+        switch step {
+        case .signIn: self.signInAddress(path, route: route, otherAccount: otherAccount)
+        case .recheck(let provider): self.silentAddress(path, provider: provider)
+        case .passkey: self.passkeyAddress(path)
+        }
     }
 
     /// The provider that a sign-in for a route on the gateway's host can only be with; nil if there are several, or if the
@@ -90,7 +122,7 @@ package struct SignInRedirect {
 
     /// The page that offers the providers, or the only provider's own start.
     func signInAddress(_ path: ReturnPath, route: RuntimeRoute?, otherAccount: Bool = false) -> String {
-        let query = Form([Form.Field("rd", path.value)] + (otherAccount ? [.selectAccount] : [])).encoded
+        let query = Form([self.runtime.field(path)] + (otherAccount ? [.selectAccount] : [])).encoded
         let accepted = self.runtime.accepted(by: route)
         if accepted.count == 1, let only = accepted.first {
             return "\(self.runtime.publicOrigin)/oauth2/start/\(only.id)?\(query)"
@@ -100,13 +132,13 @@ package struct SignInRedirect {
 
     /// The start of a sign-in that shows no page of the provider.
     func silentAddress(_ path: ReturnPath, provider: String) -> String {
-        let query = Form([Form.Field("rd", path.value), .silent]).encoded
+        let query = Form([self.runtime.field(path), .silent]).encoded
         return "\(self.runtime.publicOrigin)/oauth2/start/\(provider)?\(query)"
     }
 
     /// The page that asks a signed-in user for a passkey.
     func passkeyAddress(_ path: ReturnPath) -> String {
-        let query = Form([Form.Field("rd", path.value)]).encoded
+        let query = Form([self.runtime.field(path)]).encoded
         return "\(self.runtime.publicOrigin)/oauth2/\(EndpointPath.passkey.rawValue)?\(query)"
     }
 
@@ -146,8 +178,18 @@ package struct SignInRedirect {
         guard self.hasSignIn(route) else { return self.challenge(request, route: route, step: step) }
         var response = Response(401, fields: [.location: self.address(for: request, route: route, step: step)])
         response.head.headerFields[.wwwAuthenticate] = Rendering.authenticationScheme
-        response.rejection = Response.Rejection(.signInRequired)
+        response.rejection = Response.Rejection(self.failure(step, at: route).reason)
         return response
+    }
+
+    /// Why a request is not served before its user has done something.
+    private func failure(_ step: SignInStep, at route: RuntimeRoute) -> Failure {
+        switch step {
+        case .signIn: Failure(.signInRequired, "\(route.name) needs a session that it accepts")
+        case .passkey: Failure(.signInRequired, "\(route.name) asks for a passkey")
+        case .recheck(let provider):
+            Failure(.sessionConfirmationNeeded, "\(provider) has to confirm the session, by a navigation of the user")
+        }
     }
 
     /// The response for scripts, with the URL that a user would have to open.
@@ -157,61 +199,29 @@ package struct SignInRedirect {
             let failure = Failure(.signInRequired, "\(route.name) accepts tokens only, and the request has none")
             return self.runtime.rendering.challenge(failure, resource: resource)
         }
-        let wanted = step == .passkey ? "asks for a passkey" : "needs a session that it accepts"
-        let failure = Failure(.signInRequired, "\(route.name) \(wanted)")
         let address = self.address(for: request, route: route, step: step)
-        return self.runtime.rendering.challenge(failure, signIn: address, resource: resource)
+        return self.runtime.rendering.challenge(
+            self.failure(step, at: route),
+            signIn: address,
+            isInBrowser: request.message.first(.secFetchMode) != nil,
+            resource: resource
+        )
     }
 
-    /// The URL that a user would have to open, which leads back to what a request is for.
+    /// The URL that a user would have to open, which leads back to the page that sent a request, or to what a navigation was for.
     private func address(for request: RequestHead, route: RuntimeRoute, step: SignInStep) -> String {
-        let isRead = request.method == .get || request.method == .head
-        let asked = isRead ? ReturnPath(request.target) : nil
-        let isShort = asked.map { $0.value.utf8.count <= ReturnPath.maxLengthOnGatewayHost } ?? false
-        let path = (isShort ? asked : nil) ?? ReturnPath(route.route.path) ?? .root
+        let asked = request.isRead ? ReturnPath(requested: request.target) : nil
+        let isNavigation = request.isRead && ClientKind(request).wantsPage
+        let wanted = (isNavigation ? nil : self.runtime.page(of: request, on: route)) ?? asked
+        let isShort = wanted.map { $0.value.utf8.count <= RuntimeConfiguration.maxPathOnGatewayHost } ?? false
+        let path = (isShort ? wanted : nil) ?? route.front
         let origin = self.runtime.origin(of: request)
         guard origin.host == self.runtime.publicOrigin.host else {
             let page = step == .passkey ? EndpointPath.passkey : .signIn
-            return "\(origin)/oauth2/\(page.rawValue)?\(Form([Form.Field("rd", path.value)]).encoded)"
+            let query = Form([self.runtime.field(path, on: origin.host)]).encoded
+            return "\(origin)/oauth2/\(page.rawValue)?\(query)"
         }
-        return step == .passkey ? self.passkeyAddress(path) : self.signInAddress(path, route: route)
-    }
-}
-
-// The longest return paths that travel as they are, in bytes; longer ones go through ``ReturnPathStore``.
-extension ReturnPath {
-    /// On an app's own host, so that the whole address of a session transfer still fits an attempt's cookie.
-    fileprivate static let maxLengthOnAppHost = 512
-    /// On the gateway's host, so that the cookie of an attempt stays small.
-    fileprivate static let maxLengthOnGatewayHost = 1280
-}
-
-extension RuntimeConfiguration {
-    /// A path that is short enough to travel: itself, or a reference to it.
-    func carried(_ path: ReturnPath, on host: String, for client: IPAddress?) -> ReturnPath {
-        let bound = host == self.publicOrigin.host ? ReturnPath.maxLengthOnGatewayHost : ReturnPath.maxLengthOnAppHost
-        guard path.value.utf8.count > bound else { return path }
-        let place = ReturnPathStore.Place(path: path, isWhole: true)
-        return self.longPaths.reference(to: place, on: host, for: client, now: self.clock.now)
-    }
-
-    /// Where the browser comes back to: the requested path, or that of the app if the request must not be repeated.
-    package func returnPath(
-        of request: RequestHead,
-        on route: RuntimeRoute,
-        client: @autoclosure () -> IPAddress?
-    ) -> ReturnPath {
-        let front = ReturnPath(route.route.path) ?? .root
-        guard request.method == .get || request.method == .head else { return front }
-        let target = request.target
-        let host = request.authority.host
-        if let path = ReturnPath(target) {
-            return path.value.utf8.count <= ReturnPath.maxLengthOnAppHost
-                ? path : self.carried(path, on: host, for: client())
-        }
-        guard target.utf8.count > ReturnPath.maxLength else { return front }
-        let place = ReturnPathStore.Place(path: front, isWhole: false)
-        return self.longPaths.reference(to: place, on: host, for: client(), now: self.clock.now)
+        return self.address(path, step: step, route: route, otherAccount: false)
     }
 }
 

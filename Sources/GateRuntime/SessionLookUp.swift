@@ -42,7 +42,7 @@ package struct SessionLookUp: Sendable {
         case none
         /// A session that may be served.
         case session(Session)
-        /// Only the user can have it confirmed, by a navigation to the provider.
+        /// Only the user can have it confirmed, by a navigation to the provider, and it is not served before.
         case needsUser(Session)
     }
 
@@ -63,7 +63,9 @@ package struct SessionLookUp: Sendable {
         let recheck = self.runtime.rechecks.recheck(of: session.familyKey) { await self.recheck(session, ticket) }
         // An app that gets the access token gets a new one rather than none.
         let isTokenDue = self.route?.lacksAccessToken(session, at: now) ?? false
-        guard state != .due || isTokenDue else { return .session(session) }
+        // A navigation is led over the provider before it is overdue: a page that only fetches cannot be.
+        let leadsUser = mayAskUser && self.policy.leadsUserEarly && session.grant?.isUsable(at: now) != true
+        guard state != .due || isTokenDue || leadsUser else { return .session(session) }
         switch await recheck?.outcome(within: self.patience) {
         case .changed:
             let now = self.runtime.clock.now
@@ -80,10 +82,10 @@ package struct SessionLookUp: Sendable {
             // is served as it was.
             let current = try? await sessions.session(for: ticket, host: host, now: self.runtime.clock.now)
             return .session(current ?? session)
-        case .needsUser where state == .due, .failed where state == .due, nil where state == .due:
+        case .needsUser where state == .stale || mayAskUser && (state != .due || leadsUser): return .needsUser(session)
+        case .needsUser,
+            .failed where state == .due, nil where state == .due:
             return .session(session)
-        case .needsUser where mayAskUser: return .needsUser(session)
-        case .needsUser: return state == .stale ? .none : .session(session)
         case .failed(let failure):
             // A new sign-in helps where the provider responds and only this session cannot be confirmed.
             let isOutage = RelyingParty.isOutage(failure) || failure.reason == .openIDClientRefused
@@ -92,7 +94,7 @@ package struct SessionLookUp: Sendable {
             }
             return try self.unconfirmed(session, state, failure)
         case nil:
-            let detail = "\(session.provider) has not responded for \(self.patience.components.seconds) s"
+            let detail = "\(session.provider) has not responded for \(self.patience.wholeSeconds) s"
             return try self.unconfirmed(session, state, Failure(.providerTimeout, detail))
         }
     }
@@ -139,12 +141,12 @@ extension RuntimeConfiguration {
         under recheck: RecheckPolicy,
         now: Instant
     ) -> Int64 {
-        let remaining = manager.remaining(session, under: recheck, now: now).components.seconds
+        let remaining = manager.remaining(session, under: recheck, now: now).wholeSeconds
         guard self.sendsAccessToken(of: session.provider), let expiry = session.grant?.accessExpiry else {
             return remaining
         }
         let left = expiry.since(now) - ProviderToken.margin
-        return left > .zero ? min(remaining, max(1, left.components.seconds)) : remaining
+        return left > .zero ? min(remaining, max(1, left.wholeSeconds)) : remaining
     }
 }
 
@@ -161,6 +163,7 @@ extension SessionLookUp {
             let now = self.runtime.clock.now
             // Another gateway may have been first.
             guard self.policy.state(of: stored.session, at: now) != .confirmed else { return .changed }
+            if try await self.endsWithFirstAccount(stored.session) { return .ended }
             if let accounts = provider.accounts { return try await self.recheck(stored, with: accounts) }
             guard let grant = stored.session.grant, grant.isUsable(at: now) else {
                 // A provider that is down would show the user nothing.

@@ -18,7 +18,7 @@ package struct RecheckPolicy: Sendable, Hashable {
     /// No re-checks.
     package static let never = RecheckPolicy(interval: nil, maxStale: .zero)
 
-    /// How long before its time a re-check begins, so that no request has to wait for it.
+    /// How long before its time a re-check begins at the latest, so that no request has to wait for it.
     private static let advance = Duration.seconds(300)
     /// How long a session that waits for its provider is cached.
     private static let staleValidity = Duration.seconds(5)
@@ -36,9 +36,19 @@ package struct RecheckPolicy: Sendable, Hashable {
     }
 
     /// When a re-check begins while the session is served; a tenth of a short interval is enough for it.
-    private func begin(_ interval: Duration, after confirmed: Instant) -> Instant {
-        confirmed.advanced(by: interval - min(RecheckPolicy.advance, interval / 10))
+    ///
+    /// Up to as long again before, at a time of the session's own: the users of an office sign in within minutes, and all
+    /// re-checks at once would come to the provider from one client.
+    private func begin(_ interval: Duration, of session: Session) -> Instant {
+        let advance = min(RecheckPolicy.advance, interval / 10)
+        let bytes = session.familyKey
+        let share = Double(UInt16(bytes[0]) << 8 | UInt16(bytes[1])) / Double(1 << 16)
+        return (session.confirmed ?? session.created).advanced(by: interval - advance - advance * share)
     }
+
+    /// Whether a navigation is led over the provider as soon as a re-check can begin; after less than a minute it would lead
+    /// the user in circles.
+    package var leadsUserEarly: Bool { self.interval.map { $0 >= .seconds(60) } ?? false }
 
     /// The state of a session.
     package func state(of session: Session, at now: Instant) -> State {
@@ -47,7 +57,7 @@ package struct RecheckPolicy: Sendable, Hashable {
         let end = confirmed.advanced(by: interval)
         if now >= end.advanced(by: self.maxStale) { return .stale }
         if now >= end { return .overdue }
-        if now >= self.begin(interval, after: confirmed) { return .due }
+        if now >= self.begin(interval, of: session) { return .due }
         guard session.grant?.refreshToken != nil, let expiry = session.grant?.accessExpiry else { return .confirmed }
         // A provider that issues tokens for minutes ends its own session unless they are refreshed.
         let lifetime = expiry.since(confirmed)
@@ -77,7 +87,7 @@ package struct RecheckPolicy: Sendable, Hashable {
         if let ends = session.ends { return ends.since(now) }
         guard let interval else { return .seconds(Int64.max) }
         let confirmed = session.confirmed ?? session.created
-        let begin = self.begin(interval, after: confirmed)
+        let begin = self.begin(interval, of: session)
         // A cached session must not be served past the time at which a re-check can begin in the background.
         guard now >= begin else { return begin.since(now) }
         let end = confirmed.advanced(by: interval)
@@ -95,6 +105,6 @@ package struct RecheckPolicy: Sendable, Hashable {
     package func accepts(lookUpUnder other: RecheckPolicy, of session: Session, at now: Instant) -> Bool {
         guard let interval, session.ends == nil else { return true }
         if let checked = other.interval, checked <= interval { return true }
-        return now < self.begin(interval, after: session.confirmed ?? session.created)
+        return now < self.begin(interval, of: session)
     }
 }

@@ -30,11 +30,12 @@ def start(tmp_path, realm, app):
     """Starts a gateway whose sessions hold for a second, unless a test sets something else."""
     made = []
 
-    def make(apps=None, others=None, **sessions):
+    def make(apps=None, others=None, limits=None, **sessions):
         apps = apps or {"echo": {"path": "/", "upstream": app.address, "allow": "signed_in"}}
         settings = {"store": "memory:", "recheck": "1s", "max_stale": "1h", **sessions}
         providers = {"mock": oidc(realm.issuer), **(others or {})}
-        one = Gateway(tmp_path / f"g{len(made)}", providers, apps, sessions=settings)
+        gateway = {"limits": limits} if limits else None
+        one = Gateway(tmp_path / f"g{len(made)}", providers, apps, sessions=settings, gateway=gateway)
         made.append(one)
         return one.start()
 
@@ -167,6 +168,25 @@ def test_an_expired_grant_leads_over_the_provider(start, realm, has_session):
     eventually(lambda: get(gateway, old).status == (200 if has_session else 401), "it is the same session or has ended")
 
 
+@pytest.mark.one_gateway("each has limits of its own")
+def test_b_11_confirmations_of_sessions_are_not_counted_as_sign_ins(start, realm):
+    """The users of an office whose sessions are confirmed at the same time, again and again, get no 429."""
+    realm.lifetime = 1
+    gateway = start(limits={"sign_ins_per_minute": 1})
+    office = [signed_in(gateway) for _ in range(9)]
+
+    def is_confirmed(browser):
+        done = gateway.metric(CONFIRMED)
+        assert browser.visit("/x").status == 200
+        return gateway.metric(CONFIRMED) > done
+
+    for browser in office:
+        eventually(lambda: is_confirmed(browser), "the provider confirms the session")
+    # The tenth of the network is the last that may begin.
+    statuses = [Browser(gateway).send("GET", "/oauth2/start/mock?rd=/").status for _ in range(2)]
+    assert statuses == [303, 429]
+
+
 def test_an_expired_grant_ends_for_scripts_when_it_is_stale(start, realm):
     """A script cannot lead the user over the provider: it is served until `max_stale`, then it gets 401."""
     realm.lifetime = 1
@@ -174,6 +194,24 @@ def test_an_expired_grant_ends_for_scripts_when_it_is_stale(start, realm):
     ticket = signed_in(gateway).ticket()
     assert get(gateway, ticket).status == 200
     until_status(gateway, ticket, 401)
+
+
+def test_b_12_a_request_other_than_a_navigation_gets_a_code_of_its_own(start, realm):
+    """A script gets the URL, a form a page that can be reloaded; afterwards both are served, in the same session."""
+    realm.lifetime, realm.has_session = 1, True
+    gateway = start(max_stale="1s")
+    browser = signed_in(gateway)
+    ticket = browser.ticket()
+    until_status(gateway, ticket, 401)
+    script = get(gateway, ticket).json
+    assert script["error"] == "session.confirmation_needed"
+    assert script["sign_in"].startswith(f"{gateway.origin}/oauth2/start/mock?") and "prompt=none" in script["sign_in"]
+    fields = {"Sec-Fetch-Dest": "document", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Site": "same-origin"}
+    form = browser.send("POST", "/y", {"a": "b"}, fields)
+    assert form.status == 401 and "session.confirmation_needed" in form.text and "reload this page" in form.text
+    assert browser.visit(script["sign_in"].removeprefix(gateway.origin)).status == 200
+    assert browser.ticket() == ticket
+    assert browser.send("POST", "/y", {"a": "b"}, fields).status == 200
 
 
 @pytest.mark.parametrize(

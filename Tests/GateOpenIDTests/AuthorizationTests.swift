@@ -60,6 +60,8 @@ import Testing
         )
         let query = try self.query(try await fixture.begin().location)
         #expect(query["prompt"] == "select_account")
+        // B-12: Google issues a refresh token when the user consents.
+        #expect(query["access_type"] == "offline")
         #expect(query["hd"] == "example.org")
     }
 

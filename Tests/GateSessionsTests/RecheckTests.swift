@@ -10,10 +10,14 @@ import Testing
     private let policy = RecheckPolicy(interval: .seconds(3600), maxStale: .seconds(900))
     private let host = "gate.example.com"
 
-    private func session(confirmed: Instant, grant: ProviderGrant? = nil) -> Session {
+    private func session(
+        confirmed: Instant,
+        grant: ProviderGrant? = nil,
+        family: String = "family"
+    ) -> Session {
         Session(
             id: "sid",
-            family: "family",
+            family: family,
             profile: .ada,
             host: "gate.example.com",
             created: noon,
@@ -29,7 +33,7 @@ import Testing
 
     @Test(
         arguments: [
-            (0, RecheckPolicy.State.confirmed), (3299, .confirmed), (3300, .due), (3599, .due), (3600, .overdue),
+            (0, RecheckPolicy.State.confirmed), (2999, .confirmed), (3300, .due), (3599, .due), (3600, .overdue),
             (4499, .overdue), (4500, .stale),
         ] as [(Int64, RecheckPolicy.State)]
     )
@@ -73,10 +77,23 @@ import Testing
     ) {
         let policy = RecheckPolicy(interval: .seconds(interval), maxStale: .seconds(900))
         let session = self.session(confirmed: noon)
-        #expect(policy.validity(of: session, at: noon) == .seconds(interval - early))
-        let begin = noon.plus(interval - early)
+        let validity = policy.validity(of: session, at: noon)
+        #expect(validity >= .seconds(interval - 2 * early) && validity <= .seconds(interval - early))
+        let begin = noon.advanced(by: validity)
         #expect(policy.state(of: session, at: begin) == .due)
-        #expect(policy.validity(of: session, at: begin) == .seconds(early))
+        #expect(policy.validity(of: session, at: begin) == .seconds(interval) - validity)
+    }
+
+    @Test func `B-12: the re-checks of users who signed in together do not begin together`() {
+        let begins = (0..<1000).map { number in
+            self.policy.validity(of: self.session(confirmed: noon, family: "family \(number)"), at: noon)
+        }
+        // 3000 to 3300 s after the sign-in, about as many in each minute.
+        for minute in 0..<5 {
+            let minute = Duration.seconds(3000 + 60 * minute)
+            let count = begins.filter { $0 > minute && $0 <= minute + .seconds(60) }.count
+            #expect((120...280).contains(count), "\(count)")
+        }
     }
 
     @Test(
@@ -84,7 +101,7 @@ import Testing
             // What is looked up for an app counts for all with the same or a longer interval.
             (3600, 3600, 9999, true), (3600, 300, 9999, true), (nil, 300, 9999, true), (nil, nil, 9999, true),
             // Else until it is due for the other app.
-            (300, 3600, 269, true), (300, 3600, 270, false), (300, nil, 269, true), (300, nil, 270, false),
+            (300, 3600, 239, true), (300, 3600, 270, false), (300, nil, 239, true), (300, nil, 270, false),
         ] as [(Int64?, Int64?, Int64, Bool)]
     )
     func `what one app has looked up is served by another until that one's re-check is due`(
@@ -116,7 +133,7 @@ import Testing
         var grant = ProviderGrant()
         (grant.refreshToken, grant.accessExpiry) = (Secret(text: "rt"), noon.plus(3600))
         let session = self.session(confirmed: counted, grant: grant)
-        #expect(self.policy.state(of: session, at: noon.plus(due - 301)) == .confirmed)
+        #expect(self.policy.state(of: session, at: noon.plus(due - 601)) == .confirmed)
         #expect(self.policy.state(of: session, at: noon.plus(due)) == .overdue)
     }
 

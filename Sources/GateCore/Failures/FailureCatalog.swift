@@ -31,6 +31,7 @@ extension Failure {
         case tokenRejected
         case signInReturnTooLong
         case signInReturnLost
+        case signInFormNotSent
         case signInSignedOut
         case policyRefused
         case policyEmailNotAuthoritative
@@ -57,6 +58,7 @@ extension Failure {
         case accountNameTaken
         case accountUnreadable
         case accountConnected
+        case accountDisabled
         case mailNotSent
         case passkeyRejected
         case passkeyCloned
@@ -260,6 +262,7 @@ extension Failure {
 
         // The gateway
         case sessionStoreUnavailable
+        case sessionConfirmationNeeded
         case sessionNotConfirmed
         case sessionStoreFull
         case sessionStoreBusy
@@ -281,6 +284,7 @@ extension Failure {
         case gatewaySecret
         case gatewayTracing
         case gatewayEventLoops
+        case gatewayProcess
         case listenerBind
         case listenerOperations
         case listenerNoSockets
@@ -359,7 +363,7 @@ extension Failure.Reason {
                 "openid.state_missing",
                 .malformedRequest,
                 .signIn,
-                page: .signInNotCompleted,
+                page: .callbackNotUnderstood,
                 documentation: """
                     The callback has no `state`. This also happens when a user installs a GitHub App and GitHub \
                     redirects here.
@@ -378,7 +382,7 @@ extension Failure.Reason {
                 "openid.provider_mismatch",
                 .malformedRequest,
                 .signIn,
-                page: .signInNotCompleted,
+                page: .signInStopped,
                 documentation: """
                     The callback came to the endpoint of another provider than the one that the attempt began with.
                     """
@@ -388,7 +392,7 @@ extension Failure.Reason {
                 "openid.callback",
                 .malformedRequest,
                 .signIn,
-                page: .signInNotCompleted,
+                page: .callbackNotUnderstood,
                 documentation: "The callback is not a form."
             )
         case .openIDCallbackMalformed:
@@ -396,7 +400,7 @@ extension Failure.Reason {
                 "openid.callback_malformed",
                 .malformedRequest,
                 .signIn,
-                page: .signInNotCompleted,
+                page: .callbackNotUnderstood,
                 documentation: "The callback has neither a code nor an error."
             )
         case .openIDRepeatedParameter:
@@ -404,7 +408,7 @@ extension Failure.Reason {
                 "openid.repeated_parameter",
                 .malformedRequest,
                 .signIn,
-                page: .signInNotCompleted,
+                page: .callbackNotUnderstood,
                 documentation: "A parameter of the callback is repeated."
             )
         case .openIDParameterValue:
@@ -412,7 +416,7 @@ extension Failure.Reason {
                 "openid.parameter_value",
                 .malformedRequest,
                 .signIn,
-                page: .signInNotCompleted,
+                page: .callbackNotUnderstood,
                 documentation: """
                     A parameter of the callback is empty, too long or has characters that are not allowed.
                     """
@@ -422,7 +426,7 @@ extension Failure.Reason {
                 "openid.token_in_callback",
                 .malformedRequest,
                 .signIn,
-                page: .signInNotCompleted,
+                page: .callbackNotUnderstood,
                 documentation: "The callback carries a token, which the code flow never does."
             )
         case .openIDIssuerMissing:
@@ -430,7 +434,7 @@ extension Failure.Reason {
                 "openid.issuer_missing",
                 .malformedRequest,
                 .signIn,
-                page: .signInNotCompleted,
+                page: .signInStopped,
                 advice: "remove require_iss from {section}, unless the provider is known to send iss",
                 documentation: """
                     The provider announces that it names itself in callbacks, or `require_iss` demands it, and this \
@@ -442,7 +446,7 @@ extension Failure.Reason {
                 "openid.issuer_mismatch",
                 .malformedRequest,
                 .signIn,
-                page: .signInNotCompleted,
+                page: .signInStopped,
                 advice: """
                     write the issuer into {section}.issuer exactly as the provider's discovery document spells it
                     """,
@@ -456,6 +460,7 @@ extension Failure.Reason {
                 "openid.issuer_mismatch",
                 .providerFailed,
                 .signIn,
+                page: .providerMisconfigured,
                 advice: """
                     write the issuer into {section}.issuer exactly as the provider's discovery document spells it
                     """
@@ -488,7 +493,7 @@ extension Failure.Reason {
                 "openid.handover_too_long",
                 .malformedRequest,
                 .signIn,
-                page: .signInNotCompleted,
+                page: .accountTooLarge,
                 documentation: """
                     The session ticket that the attempt has to carry is longer than an attempt can hold.
                     """
@@ -542,8 +547,8 @@ extension Failure.Reason {
                 .signIn,
                 page: .returnPathTooLong,
                 documentation: """
-                    The user is signed in, but the URL that they came from has more than 8 KiB, so the gateway did not \
-                    keep it.
+                    The user is signed in, but the URL that they came from has more than 8 KiB, or is too long for cookies \
+                    beside those that the browser has; see [sessions.md](sessions.md#long-urls). The page leads to the app.
                     """
             )
         case .signInReturnLost:
@@ -553,9 +558,21 @@ extension Failure.Reason {
                 .signIn,
                 page: .returnPathLost,
                 documentation: """
-                    The gateway no longer has the URL that the user came from: it had more than 512 bytes and was kept \
-                    in memory, and the sign-in took more than 11 minutes, the gateway restarted, or too many other \
-                    users signed in.
+                    The browser no longer has the cookie with the URL that the user came from, which is too long to travel \
+                    otherwise: it is over an hour old, was deleted, or was replaced by those of later sign-ins. The page \
+                    leads to the app. See [sessions.md](sessions.md#long-urls).
+                    """
+            )
+        case .signInFormNotSent:
+            Entry(
+                "signin.form_not_sent",
+                .signInRequired,
+                .signIn,
+                page: .formNotSent,
+                documentation: """
+                    A user sent a form to an app, and the session had ended meanwhile, or a rule asks for a passkey. The app \
+                    did not get it, and a sign-in could not bring it back. The button of the page leads to the \
+                    sign-in and then to the page with the form.
                     """
             )
         case .signInSignedOut:
@@ -563,7 +580,7 @@ extension Failure.Reason {
                 "signin.signed_out",
                 .forbidden,
                 .signIn,
-                page: .signInNotCompleted,
+                page: .signedOutMeanwhile,
                 documentation: """
                     The user was signed out while the sign-in was in progress: by the provider, or everywhere from \
                     another browser. The sign-in has ended as well; a new one is possible at once.
@@ -650,7 +667,7 @@ extension Failure.Reason {
                 "policy.authentication_stale",
                 .forbidden,
                 .signIn,
-                page: .signInNotCompleted,
+                page: .authenticationStale,
                 documentation: """
                     A rule with `authenticated` asks for a recent authentication. The provider was asked for one \
                     (`max_age`) and reported an earlier one in `auth_time`. See [policy.md](policy.md#authenticated).
@@ -672,7 +689,7 @@ extension Failure.Reason {
                 "provider.hosted_domain",
                 .forbidden,
                 .signIn,
-                page: .notSignedIn,
+                page: .otherOrganization,
                 advice: "sign in with an account of {hosted_domains}, or change hosted_domains",
                 documentation: "The Google account does not belong to one of the `hosted_domains`."
             )
@@ -681,7 +698,7 @@ extension Failure.Reason {
                 "provider.tenant",
                 .forbidden,
                 .signIn,
-                page: .notSignedIn,
+                page: .otherOrganization,
                 advice: "sign in with an account of the tenant in {section}, or change tenant or tenants",
                 documentation: """
                     The Microsoft account belongs to another tenant than `tenant` and `tenants` allow.
@@ -692,7 +709,7 @@ extension Failure.Reason {
                 "provider.workspace",
                 .forbidden,
                 .signIn,
-                page: .notSignedIn,
+                page: .otherOrganization,
                 advice: "sign in with an account of {workspaces}, or change workspaces",
                 documentation: "The Slack account does not belong to one of the `workspaces`."
             )
@@ -712,8 +729,8 @@ extension Failure.Reason {
                 .tooMany,
                 .signIn,
                 documentation: """
-                    One client IP started more sign-ins within a minute than `limits.sign_ins_per_minute` allows. \
-                    Behind a proxy: is it in `trusted_proxies`?
+                    One browser started more sign-ins within a minute than `limits.sign_ins_per_minute` allows, or one \
+                    client IP ten times as many. Behind a proxy: is it in `trusted_proxies`?
                     """
             )
         case .signInFailing:
@@ -760,7 +777,7 @@ extension Failure.Reason {
                 "account.credentials",
                 .forbidden,
                 .signIn,
-                page: .notSignedIn,
+                page: .credentialsWrong,
                 documentation: """
                     A local account: a wrong password or code, a name without an account, or a disabled account. The page \
                     shows the same in all cases, the log line names the case. See [accounts.md](accounts.md#guessing).
@@ -833,6 +850,17 @@ extension Failure.Reason {
                     many, or the session in which the user began has ended. See [connected-accounts.md](connected-accounts.md).
                     """
             )
+        case .accountDisabled:
+            Entry(
+                "account.disabled",
+                .forbidden,
+                .signIn,
+                page: .accessDenied,
+                documentation: """
+                    The account of the sign-in is connected with a local account by which apps know its user, and an operator has \
+                    disabled that one. See [connected-accounts.md](connected-accounts.md).
+                    """
+            )
         case .mailNotSent:
             Entry(
                 "mail.not_sent",
@@ -861,7 +889,7 @@ extension Failure.Reason {
                 "passkey.cloned",
                 .forbidden,
                 .signIn,
-                page: .passkeyNotAccepted,
+                page: .passkeyCopied,
                 advice: """
                     talk to the user, then remove the passkey with `gatehouse passkeys remove`; if it was copied, end the \
                     user's sessions with `gatehouse sessions revoke`
@@ -877,7 +905,7 @@ extension Failure.Reason {
                 .forbidden,
                 .signIn,
                 status: 409,
-                page: .passkeyNotAccepted,
+                page: .passkeyNotAdded,
                 documentation: """
                     A passkey was not added: the user has as many as are allowed, has added this one before, or has added \
                     the first one in another window at the same time.
@@ -1036,18 +1064,20 @@ extension Failure.Reason {
                 "id_token.malformed",
                 .providerFailed,
                 .idToken,
+                page: .providerMisconfigured,
                 advice: Self.untrustedToken,
                 documentation: "It is not a signed JWT, it is too large, or it is a token for another purpose."
             )
         case .idTokenSize:
-            Entry("id_token.size", .providerFailed, .idToken, advice: Self.untrustedToken)
+            Entry("id_token.size", .providerFailed, .idToken, page: .providerMisconfigured, advice: Self.untrustedToken)
         case .idTokenType:
-            Entry("id_token.type", .providerFailed, .idToken, advice: Self.untrustedToken)
+            Entry("id_token.type", .providerFailed, .idToken, page: .providerMisconfigured, advice: Self.untrustedToken)
         case .idTokenEncrypted:
             Entry(
                 "id_token.encrypted",
                 .providerFailed,
                 .idToken,
+                page: .providerMisconfigured,
                 advice: """
                     turn the encryption of ID tokens off for this client at the provider; the gateway reads signed \
                     ones only
@@ -1062,6 +1092,7 @@ extension Failure.Reason {
                 "id_token.unsigned",
                 .providerFailed,
                 .idToken,
+                page: .providerMisconfigured,
                 advice: Self.untrustedToken,
                 documentation: """
                     It is not signed, or signed with an algorithm that this provider must not use. The log names the \
@@ -1074,6 +1105,7 @@ extension Failure.Reason {
                 "id_token.algorithm",
                 .providerFailed,
                 .idToken,
+                page: .providerMisconfigured,
                 advice: """
                     change what is named above, here in {section}.id_token_algorithms or at the provider
                     """
@@ -1083,6 +1115,7 @@ extension Failure.Reason {
                 "id_token.critical_header",
                 .providerFailed,
                 .idToken,
+                page: .providerMisconfigured,
                 advice: Self.untrustedToken,
                 documentation: "It demands an extension that the gateway does not support."
             )
@@ -1091,6 +1124,7 @@ extension Failure.Reason {
                 "id_token.key_id",
                 .providerFailed,
                 .idToken,
+                page: .providerMisconfigured,
                 advice: Self.untrustedToken,
                 documentation: """
                     Its key has no valid name, is not among the provider's keys, or is the key of another issuer. The \
@@ -1101,12 +1135,19 @@ extension Failure.Reason {
         case .idTokenKeyUnknown:
             Entry("id_token.key_unknown", .providerFailed, .idToken, advice: Self.untrustedToken)
         case .idTokenKeyIssuer:
-            Entry("id_token.key_issuer", .providerFailed, .idToken, advice: Self.untrustedToken)
+            Entry(
+                "id_token.key_issuer",
+                .providerFailed,
+                .idToken,
+                page: .providerMisconfigured,
+                advice: Self.untrustedToken
+            )
         case .idTokenSignature:
             Entry(
                 "id_token.signature",
                 .providerFailed,
                 .idToken,
+                page: .providerMisconfigured,
                 advice: Self.untrustedToken,
                 documentation: "The signature is wrong."
             )
@@ -1115,6 +1156,7 @@ extension Failure.Reason {
                 "id_token.issuer",
                 .providerFailed,
                 .idToken,
+                page: .providerMisconfigured,
                 advice: Self.untrustedToken,
                 documentation: """
                     It is from another issuer, for another client, or has no usable subject. If it is for this client \
@@ -1126,20 +1168,34 @@ extension Failure.Reason {
                 "id_token.audience",
                 .providerFailed,
                 .idToken,
+                page: .providerMisconfigured,
                 advice: """
                     compare client_id in {section} with the registration; list others that are in the audience in \
                     {section}.trusted_audiences
                     """
             )
         case .idTokenAuthorizedParty:
-            Entry("id_token.authorized_party", .providerFailed, .idToken, advice: Self.untrustedToken)
+            Entry(
+                "id_token.authorized_party",
+                .providerFailed,
+                .idToken,
+                page: .providerMisconfigured,
+                advice: Self.untrustedToken
+            )
         case .idTokenSubject:
-            Entry("id_token.subject", .providerFailed, .idToken, advice: Self.untrustedToken)
+            Entry(
+                "id_token.subject",
+                .providerFailed,
+                .idToken,
+                page: .providerMisconfigured,
+                advice: Self.untrustedToken
+            )
         case .idTokenExpired:
             Entry(
                 "id_token.expired",
                 .providerFailed,
                 .idToken,
+                page: .providerMisconfigured,
                 advice: Self.untrustedToken,
                 documentation: """
                     Its times are wrong. If all providers fail: is the gateway's clock right? `id_token.lifetime`: it \
@@ -1147,14 +1203,27 @@ extension Failure.Reason {
                     """
             )
         case .idTokenIssuedAt:
-            Entry("id_token.issued_at", .providerFailed, .idToken, advice: Self.untrustedToken)
+            Entry(
+                "id_token.issued_at",
+                .providerFailed,
+                .idToken,
+                page: .providerMisconfigured,
+                advice: Self.untrustedToken
+            )
         case .idTokenNotBefore:
-            Entry("id_token.not_before", .providerFailed, .idToken, advice: Self.untrustedToken)
+            Entry(
+                "id_token.not_before",
+                .providerFailed,
+                .idToken,
+                page: .providerMisconfigured,
+                advice: Self.untrustedToken
+            )
         case .idTokenLifetime:
             Entry(
                 "id_token.lifetime",
                 .providerFailed,
                 .idToken,
+                page: .providerMisconfigured,
                 advice: "let {section}.id_token_lifetime be as long as the provider's ID tokens live"
             )
         case .idTokenNonce:
@@ -1162,6 +1231,7 @@ extension Failure.Reason {
                 "id_token.nonce",
                 .providerFailed,
                 .idToken,
+                page: .signInNotCompleted,
                 advice: "if the provider never sends the nonce back, set nonce: if_present in {section}",
                 documentation: "It does not belong to this attempt."
             )
@@ -1170,6 +1240,7 @@ extension Failure.Reason {
                 "id_token.access_token_hash",
                 .providerFailed,
                 .idToken,
+                page: .providerMisconfigured,
                 advice: Self.untrustedToken,
                 documentation: "It does not belong to the access token beside it."
             )
@@ -1178,6 +1249,7 @@ extension Failure.Reason {
                 "openid.client_refused",
                 .providerFailed,
                 .provider,
+                page: .providerMisconfigured,
                 advice: """
                     compare client_id and client_secret in {section} with the registration at the provider; a secret \
                     may have expired there
@@ -1192,6 +1264,7 @@ extension Failure.Reason {
                 "openid.client_authentication",
                 .providerFailed,
                 .provider,
+                page: .providerMisconfigured,
                 advice: """
                     set client_authentication in {section} to one that the provider offers; 'gatehouse check --online' \
                     lists them
@@ -1206,6 +1279,7 @@ extension Failure.Reason {
                 "openid.pushed_authorization",
                 .providerFailed,
                 .provider,
+                page: .providerMisconfigured,
                 documentation: """
                     `pushed_authorization` is on and the provider has no endpoint for it, or it is off and the \
                     provider requires it; or its response has no usable `request_uri`. RFC 9126.
@@ -1216,6 +1290,7 @@ extension Failure.Reason {
                 "openid.metadata",
                 .providerFailed,
                 .provider,
+                page: .providerMisconfigured,
                 advice: """
                     look at the provider's discovery document; 'gatehouse check --online' names what is missing
                     """,
@@ -1251,12 +1326,13 @@ extension Failure.Reason {
                     """
             )
         case .openIDTokenType:
-            Entry("openid.token_type", .providerFailed, .provider)
+            Entry("openid.token_type", .providerFailed, .provider, page: .providerMisconfigured)
         case .openIDMissingIDToken:
             Entry(
                 "openid.id_token_missing",
                 .providerFailed,
                 .provider,
+                page: .providerMisconfigured,
                 advice: """
                     the scope 'openid' must be requested in {section}.scopes and allowed at the provider
                     """
@@ -1266,6 +1342,7 @@ extension Failure.Reason {
                 "openid.userinfo_subject",
                 .providerFailed,
                 .provider,
+                page: .providerMisconfigured,
                 documentation: "Userinfo is about another subject than the ID token."
             )
         case .openIDUserinfoToken:
@@ -1273,6 +1350,7 @@ extension Failure.Reason {
                 "openid.userinfo_token",
                 .providerFailed,
                 .provider,
+                page: .providerMisconfigured,
                 documentation: """
                     Userinfo is a signed token that is not valid, or an encrypted one; the log has the code of the \
                     rule, as for ID tokens.
@@ -1285,8 +1363,8 @@ extension Failure.Reason {
                 .provider,
                 shown: "log only",
                 documentation: """
-                    Userinfo did not respond, and the user signed in with the claims of the ID token. For rules, what \
-                    only userinfo contains is unknown.
+                    Userinfo did not respond, or without claims about the user, who signed in with the claims of the ID \
+                    token. For rules, what only userinfo contains is unknown.
                     """
             )
         case .providerSubject:
@@ -1294,6 +1372,7 @@ extension Failure.Reason {
                 "provider.subject",
                 .providerFailed,
                 .provider,
+                page: .providerMisconfigured,
                 advice: """
                     the profile needs an id: see {section}.profile.subject, and 'gatehouse profile' to test it with \
                     saved responses
@@ -1305,6 +1384,7 @@ extension Failure.Reason {
                 "provider.api_refused",
                 .providerFailed,
                 .provider,
+                page: .providerMisconfigured,
                 documentation: """
                     The provider rejected the call that returns the user's profile; the log has its message. Often the \
                     app lacks a scope or a permission.
@@ -1349,6 +1429,7 @@ extension Failure.Reason {
                 "provider.refused",
                 .providerFailed,
                 .provider,
+                page: .providerMisconfigured,
                 documentation: """
                     The provider responded to the sign-in with an error; the log has its text. Often the redirect URI \
                     is not registered there.
@@ -1379,6 +1460,7 @@ extension Failure.Reason {
                 "provider.tls",
                 .providerFailed,
                 .provider,
+                page: .providerMisconfigured,
                 advice: "with a private certificate authority set tls.ca_file in {section}",
                 documentation: """
                     The provider does not prove its name. The log has the reason: its certificate has expired, is for \
@@ -1455,6 +1537,7 @@ extension Failure.Reason {
                 "provider.redirected",
                 .providerFailed,
                 .provider,
+                page: .providerMisconfigured,
                 documentation: "The provider responded with a redirect where none is allowed."
             )
         case .providerContentType:
@@ -1482,6 +1565,7 @@ extension Failure.Reason {
                 "provider.insecure_address",
                 .providerFailed,
                 .provider,
+                page: .providerMisconfigured,
                 documentation: "A call would have used plain http."
             )
         case .providerCancelled:
@@ -1949,25 +2033,26 @@ extension Failure.Reason {
                 "path.bad_escape",
                 .malformedRequest,
                 .wire,
-                page: .unreadable,
+                page: .addressNotAccepted,
                 documentation: """
                     No app can want the path: a broken escape, text that is not UTF-8, an escaped control character, a \
                     raw backslash, dots with a parameter.
                     """
             )
         case .pathNotUTF8:
-            Entry("path.not_utf8", .malformedRequest, .wire, page: .unreadable)
+            Entry("path.not_utf8", .malformedRequest, .wire, page: .addressNotAccepted)
         case .pathControlCharacter:
-            Entry("path.control_character", .malformedRequest, .wire, page: .unreadable)
+            Entry("path.control_character", .malformedRequest, .wire, page: .addressNotAccepted)
         case .pathBackslash:
-            Entry("path.backslash", .malformedRequest, .wire, page: .unreadable)
+            Entry("path.backslash", .malformedRequest, .wire, page: .addressNotAccepted)
         case .pathDotsWithParameter:
-            Entry("path.dots_with_parameter", .malformedRequest, .wire, page: .unreadable)
+            Entry("path.dots_with_parameter", .malformedRequest, .wire, page: .addressNotAccepted)
         case .pathAmbiguous:
             Entry(
                 "path.ambiguous",
                 .malformedRequest,
                 .wire,
+                page: .addressNotAccepted,
                 documentation: """
                     A server could read the path as one of another app, or as one that is not public: by letter case, \
                     a second round of decoding, an escaped slash, or without its `;parameters`. The log names the app. \
@@ -1976,12 +2061,13 @@ extension Failure.Reason {
                     """
             )
         case .pathParameter:
-            Entry("path.parameter", .malformedRequest, .wire)
+            Entry("path.parameter", .malformedRequest, .wire, page: .addressNotAccepted)
         case .pathDestination:
             Entry(
                 "path.destination",
                 .malformedRequest,
                 .wire,
+                page: .addressNotAccepted,
                 documentation: """
                     `Destination` (WebDAV, RFC 4918) leads out of the app, or a server could read it that way: by \
                     `//`, dot segments, a query, a raw character or letter case; or COPY or MOVE have a relative one. \
@@ -1993,6 +2079,7 @@ extension Failure.Reason {
                 "path.encoded_slash",
                 .malformedRequest,
                 .wire,
+                page: .addressNotAccepted,
                 documentation: "The path has `%2F` or `%5C`, and the app has `encoded_slash: reject`."
             )
         case .framingLength:
@@ -2056,6 +2143,7 @@ extension Failure.Reason {
                 "upstream.untrusted",
                 .upstreamFailed,
                 .upstream,
+                page: .appNotVerified,
                 documentation: """
                     The TLS handshake with the app failed, or its certificate is not trusted; the log has the reason. \
                     No byte of a request was sent.
@@ -2066,6 +2154,7 @@ extension Failure.Reason {
                 "upstream.pin_mismatch",
                 .upstreamFailed,
                 .upstream,
+                page: .appNotVerified,
                 documentation: """
                     The app's certificate is trusted but has none of the pinned keys; the log names those it has. No \
                     byte of a request was sent.
@@ -2092,6 +2181,7 @@ extension Failure.Reason {
                 "upstream.refused",
                 .upstreamFailed,
                 .upstream,
+                page: .appNotUnderstood,
                 documentation: """
                     The app's response is not valid HTTP; the log has one of the codes two lines below.
                     """
@@ -2101,6 +2191,7 @@ extension Failure.Reason {
                 "upstream.websocket",
                 .upstreamFailed,
                 .upstream,
+                page: .appNotUnderstood,
                 documentation: """
                     The app responded to a WebSocket handshake with `101`, but not as RFC 6455 demands; the log has \
                     the reason.
@@ -2111,22 +2202,23 @@ extension Failure.Reason {
                 "upstream.start_line",
                 .upstreamFailed,
                 .upstream,
+                page: .appNotUnderstood,
                 documentation: "In the log only: what is wrong with the response."
             )
         case .upstreamStatus:
-            Entry("upstream.status", .upstreamFailed, .upstream)
+            Entry("upstream.status", .upstreamFailed, .upstream, page: .appNotUnderstood)
         case .upstreamLength:
-            Entry("upstream.length", .upstreamFailed, .upstream)
+            Entry("upstream.length", .upstreamFailed, .upstream, page: .appNotUnderstood)
         case .upstreamCoding:
-            Entry("upstream.coding", .upstreamFailed, .upstream)
+            Entry("upstream.coding", .upstreamFailed, .upstream, page: .appNotUnderstood)
         case .upstreamFraming:
-            Entry("upstream.framing", .upstreamFailed, .upstream)
+            Entry("upstream.framing", .upstreamFailed, .upstream, page: .appNotUnderstood)
         case .upstreamHeadTooLarge:
-            Entry("upstream.head_too_large", .upstreamFailed, .upstream)
+            Entry("upstream.head_too_large", .upstreamFailed, .upstream, page: .appNotUnderstood)
         case .upstreamField:
-            Entry("upstream.field", .upstreamFailed, .upstream)
+            Entry("upstream.field", .upstreamFailed, .upstream, page: .appNotUnderstood)
         case .upstreamUnexpectedInterim:
-            Entry("upstream.unexpected_interim", .upstreamFailed, .upstream)
+            Entry("upstream.unexpected_interim", .upstreamFailed, .upstream, page: .appNotUnderstood)
         case .upstreamConnectTimedOut:
             Entry(
                 "upstream.connect_timed_out",
@@ -2151,6 +2243,7 @@ extension Failure.Reason {
                 .upstreamFailed,
                 .upstream,
                 status: 508,
+                page: .appLeadsBack,
                 documentation: """
                     The request came back to the gateway for the third time: the `upstream` of an app leads to the \
                     gateway itself, directly or through a proxy in front of it. `gatehouse check` names the app if it \
@@ -2183,8 +2276,20 @@ extension Failure.Reason {
                     [sessions.md](sessions.md#re-checks).
                     """
             )
+        case .sessionConfirmationNeeded:
+            Entry(
+                "session.confirmation_needed",
+                .signInRequired,
+                .gateway,
+                page: .confirmationNeeded,
+                documentation: """
+                    The session is due for a re-check, only a navigation over the provider can confirm it, and the request is \
+                    another one: of a script, which gets the URL of that navigation as `sign_in`, or a form. See \
+                    [sessions.md](sessions.md#re-checks).
+                    """
+            )
         case .sessionStoreFull:
-            Entry("session.store_full", .overloaded, .gateway)
+            Entry("session.store_full", .overloaded, .gateway, page: .operatorsNeeded)
         case .sessionStoreBusy:
             Entry(
                 "session.store_busy",
@@ -2200,7 +2305,8 @@ extension Failure.Reason {
                 shown: "log only",
                 documentation: """
                     The file of the session store was deleted, replaced, truncated or damaged while the gateway uses \
-                    it; see [running.md](running.md#the-session-store).
+                    it, or its Redis is a replica or removes sessions by itself; see \
+                    [running.md](running.md#the-session-store) and [sessions.md](sessions.md#redis).
                     """
             )
         case .sessionRevocationPending:
@@ -2210,7 +2316,7 @@ extension Failure.Reason {
                 .gateway,
                 shown: "log only",
                 documentation: """
-                    A sign-out is in effect, but is not written to the database yet; see \
+                    A sign-out is in effect, but is not written to the session store yet; see \
                     [running.md](running.md#the-session-store).
                     """
             )
@@ -2229,10 +2335,12 @@ extension Failure.Reason {
                 "session.store_damaged",
                 .overloaded,
                 .gateway,
-                documentation: "The database is damaged, or was written by a later version of the gateway."
+                page: .operatorsNeeded,
+                documentation:
+                    "The database, or a value in the store, is damaged, or was written by a later version of the gateway."
             )
         case .sessionStoreNewer:
-            Entry("session.store_newer", .overloaded, .gateway)
+            Entry("session.store_newer", .overloaded, .gateway, page: .operatorsNeeded)
         case .sessionNotSealed:
             Entry("session.not_sealed", .internalError, .gateway, documentation: "A session could not be sealed.")
         case .sessionNotKept:
@@ -2319,6 +2427,17 @@ extension Failure.Reason {
                 shown: "start",
                 documentation: """
                     The process may not open the descriptors that its event loops need; raise `LimitNOFILE`.
+                    """
+            )
+        case .gatewayProcess:
+            Entry(
+                "gateway.process",
+                .internalError,
+                .gateway,
+                shown: "start",
+                documentation: """
+                    With `serve --listen-fds` the gateway runs as a child process of the one that systemd has started, which \
+                    could not be started: there is no descriptor, memory or process left.
                     """
             )
         case .listenerBind:

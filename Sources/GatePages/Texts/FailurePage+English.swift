@@ -105,6 +105,20 @@ extension Failure.Page {
             "The link is not known any more",
             "The address that you came from was not kept long enough. Open your link again."
         ),
+        "form_not_sent": (
+            "Your form was not sent",
+            """
+            You were signed out meanwhile, or have to confirm who you are, so {{app}} did not get what you entered. Go back to \
+            copy it if your browser still shows it, then sign in and send it again.
+            """
+        ),
+        "confirmation_needed": (
+            "Your session has to be confirmed",
+            """
+            Open the app in another tab, which confirms that you are still signed in. Then reload this page: what you \
+            entered is sent again.
+            """
+        ),
         "not_signed_in": (
             "You are not signed in",
             "The sign-in was cancelled, or this account may not be used here."
@@ -180,6 +194,88 @@ extension Failure.Page {
         "method_not_accepted": (
             "That does not work here",
             "The gateway does not accept this kind of request."
+        ),
+        "provider_misconfigured": (
+            "This way to sign in is not set up correctly",
+            """
+            You are not the cause, and trying again does not help: the operators have to correct it. Choose another \
+            way to sign in, or report it to them.
+            """
+        ),
+        "app_not_verified": (
+            "The app could not be verified",
+            """
+            The gateway could not verify the server of the app, so it sent nothing there. The operators have to \
+            correct that.
+            """
+        ),
+        "app_not_understood": (
+            "The app sent a response that cannot be shown",
+            "You are not the cause. If it happens again, report it to the operators of the app."
+        ),
+        "app_leads_back": (
+            "The app leads back to itself",
+            """
+            The request came back to the gateway, so it was stopped. The operators have to correct the settings of \
+            the app.
+            """
+        ),
+        "operators_needed": (
+            "Not available right now",
+            "The operators of this gateway have to act first. Your data is not lost; come back later."
+        ),
+        "callback_not_understood": (
+            "The response of the sign-in service was not understood",
+            """
+            It is incomplete, or was changed on the way here. Sign in again; if that does not help, report it \
+            to the operators.
+            """
+        ),
+        "sign_in_stopped": (
+            "This sign-in was stopped",
+            """
+            The response did not come from the sign-in service that you began with, so it may be an attack. Nothing \
+            of yours was sent there. Open the app again and sign in; report it to the operators if it happens once more.
+            """
+        ),
+        "authentication_stale": (
+            "A new sign-in is needed",
+            """
+            The app asks for a sign-in of just now, and the sign-in service did not ask you for one. Sign out there \
+            first, then sign in again.
+            """
+        ),
+        "signed_out_meanwhile": (
+            "You were signed out",
+            """
+            You were signed out, here or at the sign-in service, while this sign-in was in progress. Sign in again.
+            """
+        ),
+        "other_organization": (
+            "This account belongs to another organization",
+            "Only accounts of certain organizations may sign in here. Use an account of one of them."
+        ),
+        "credentials_wrong": (
+            "You are not signed in",
+            "The name, the password or the code was not right."
+        ),
+        "passkey_copied": (
+            "The passkey was not accepted",
+            "It seems to have been copied. Remove it, use another one, and report it to the operators."
+        ),
+        "passkey_not_added": (
+            "The passkey was not added",
+            """
+            You have it already, have as many as are allowed, or have added another one in the meantime. Open the \
+            page again.
+            """
+        ),
+        "address_not_accepted": (
+            "This address is not accepted",
+            """
+            It has characters that servers read in different ways, such as an encoded slash. Check the link, or ask \
+            for another one where you got it.
+            """
         ),
     ]
 }

@@ -112,6 +112,20 @@ extension Failure.Page {
             "Le lien n’est plus connu",
             "L’adresse d’où vous veniez n’a pas été conservée assez longtemps. Ouvrez à nouveau votre lien."
         ),
+        "form_not_sent": (
+            "Votre formulaire n’a pas été envoyé",
+            """
+            Vous avez été déconnecté entre-temps, ou vous devez confirmer votre identité : {{app}} n’a pas reçu votre saisie. \
+            Revenez en arrière pour la copier si votre navigateur l’affiche encore, puis connectez-vous et envoyez-la à nouveau.
+            """
+        ),
+        "confirmation_needed": (
+            "Votre session doit être confirmée",
+            """
+            Ouvrez l’application dans un autre onglet, ce qui confirme que vous êtes toujours connecté. Rechargez ensuite \
+            cette page : votre saisie est envoyée à nouveau.
+            """
+        ),
         "not_signed_in": (
             "Vous n’êtes pas connecté",
             "La connexion a été annulée, ou ce compte ne peut pas être utilisé ici."
@@ -196,6 +210,89 @@ extension Failure.Page {
         "link_over": (
             "Ce lien n’est plus valide",
             "Il a déjà servi ou a expiré. Demandez-en un autre à l’administrateur."
+        ),
+        "provider_misconfigured": (
+            "Ce mode de connexion est mal configuré",
+            """
+            Vous n’y êtes pour rien, et réessayer n’aide pas : les exploitants doivent le corriger. Choisissez un \
+            autre mode de connexion, ou prévenez-les.
+            """
+        ),
+        "app_not_verified": (
+            "L’application n’a pas pu être vérifiée",
+            """
+            La passerelle n’a pas pu vérifier le serveur de l’application et ne lui a rien envoyé. Les exploitants \
+            doivent corriger cela.
+            """
+        ),
+        "app_not_understood": (
+            "La réponse de l’application ne peut pas être affichée",
+            "Vous n’y êtes pour rien. Si cela se reproduit, prévenez les exploitants de l’application."
+        ),
+        "app_leads_back": (
+            "L’application renvoie à elle-même",
+            """
+            La requête est revenue à la passerelle et a été arrêtée. Les exploitants doivent corriger les réglages de \
+            l’application.
+            """
+        ),
+        "operators_needed": (
+            "Indisponible pour le moment",
+            """
+            Les exploitants de cette passerelle doivent d’abord intervenir. Vos données ne sont pas perdues ; revenez \
+            plus tard.
+            """
+        ),
+        "callback_not_understood": (
+            "La réponse du service de connexion n’a pas été comprise",
+            """
+            Elle est incomplète ou a été modifiée en chemin. Reconnectez-vous ; si cela n’aide pas, prévenez les \
+            exploitants.
+            """
+        ),
+        "sign_in_stopped": (
+            "Cette connexion a été arrêtée",
+            """
+            La réponse ne vient pas du service de connexion avec lequel vous avez commencé : c’est peut-être une \
+            attaque. Rien de vous n’y a été envoyé. Rouvrez l’application et connectez-vous ; si cela se reproduit, \
+            prévenez les exploitants.
+            """
+        ),
+        "authentication_stale": (
+            "Une nouvelle connexion est nécessaire",
+            """
+            L’application demande une connexion toute récente, et le service de connexion ne vous l’a pas demandée. \
+            Déconnectez-vous d’abord de ce service, puis reconnectez-vous.
+            """
+        ),
+        "signed_out_meanwhile": (
+            "Vous avez été déconnecté",
+            "Vous avez été déconnecté, ici ou du service de connexion, pendant cette connexion. Reconnectez-vous."
+        ),
+        "other_organization": (
+            "Ce compte appartient à une autre organisation",
+            "Seuls les comptes de certaines organisations peuvent se connecter ici. Utilisez l’un d’eux."
+        ),
+        "credentials_wrong": (
+            "Vous n’êtes pas connecté",
+            "Le nom, le mot de passe ou le code n’était pas correct."
+        ),
+        "passkey_copied": (
+            "La clé d’accès n’a pas été acceptée",
+            "Elle semble avoir été copiée. Supprimez-la, utilisez-en une autre et prévenez les exploitants."
+        ),
+        "passkey_not_added": (
+            "La clé d’accès n’a pas été ajoutée",
+            """
+            Vous l’avez déjà, en avez autant que permis, ou en avez ajouté une autre entre-temps. Rouvrez la page.
+            """
+        ),
+        "address_not_accepted": (
+            "Cette adresse n’est pas acceptée",
+            """
+            Elle contient des caractères que les serveurs lisent différemment, comme une barre oblique encodée. \
+            Vérifiez le lien, ou demandez-en un autre à qui vous l’a donné.
+            """
         ),
     ]
 }

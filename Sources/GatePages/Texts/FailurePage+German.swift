@@ -122,6 +122,21 @@ extension Failure.Page {
             "Der Link ist nicht mehr bekannt",
             "Die Adresse, von der Sie kamen, wurde nicht lange genug aufbewahrt. Öffnen Sie Ihren Link noch einmal."
         ),
+        "form_not_sent": (
+            "Ihr Formular wurde nicht gesendet",
+            """
+            Sie wurden inzwischen abgemeldet oder müssen sich noch einmal ausweisen; {{app}} hat Ihre Eingaben deshalb nicht \
+            erhalten. Gehen Sie zurück, um sie zu kopieren, falls Ihr Browser sie noch zeigt. Melden Sie sich dann an und senden \
+            Sie sie noch einmal.
+            """
+        ),
+        "confirmation_needed": (
+            "Ihre Sitzung muss bestätigt werden",
+            """
+            Öffnen Sie die App in einem anderen Tab; damit wird bestätigt, dass Sie noch angemeldet sind. Laden Sie \
+            dann diese Seite neu: Ihre Eingaben werden noch einmal gesendet.
+            """
+        ),
         "not_signed_in": (
             "Sie sind nicht angemeldet",
             "Die Anmeldung wurde abgebrochen, oder dieses Konto darf hier nicht benutzt werden."
@@ -213,6 +228,96 @@ extension Failure.Page {
         "link_over": (
             "Dieser Link ist nicht mehr gültig",
             "Er wurde schon benutzt oder ist abgelaufen. Bitten Sie den Administrator um einen neuen."
+        ),
+        "provider_misconfigured": (
+            "Diese Anmeldung ist nicht richtig eingerichtet",
+            """
+            Es liegt nicht an Ihnen, und ein neuer Versuch hilft nicht: Die Betreiber müssen das berichtigen. Wählen \
+            Sie eine andere Anmeldung, oder sagen Sie ihnen Bescheid.
+            """
+        ),
+        "app_not_verified": (
+            "Die App konnte nicht überprüft werden",
+            """
+            Das Gateway konnte den Server der App nicht überprüfen und hat nichts dorthin gesendet. Die Betreiber \
+            müssen das berichtigen.
+            """
+        ),
+        "app_not_understood": (
+            "Die Antwort der App kann nicht gezeigt werden",
+            "Es liegt nicht an Ihnen. Wenn es wieder geschieht, sagen Sie den Betreibern der App Bescheid."
+        ),
+        "app_leads_back": (
+            "Die App führt zu sich selbst zurück",
+            """
+            Die Anfrage kam zum Gateway zurück und wurde angehalten. Die Betreiber müssen die Einstellungen der App \
+            berichtigen.
+            """
+        ),
+        "operators_needed": (
+            "Im Augenblick nicht verfügbar",
+            """
+            Die Betreiber dieses Gateways müssen zuerst eingreifen. Ihre Daten sind nicht verloren; kommen Sie später \
+            wieder.
+            """
+        ),
+        "callback_not_understood": (
+            "Die Antwort des Anmeldedienstes war nicht zu verstehen",
+            """
+            Sie ist unvollständig oder wurde unterwegs verändert. Melden Sie sich noch einmal an; hilft das nicht, \
+            sagen Sie den Betreibern Bescheid.
+            """
+        ),
+        "sign_in_stopped": (
+            "Diese Anmeldung wurde angehalten",
+            """
+            Die Antwort kam nicht von dem Anmeldedienst, bei dem Sie begonnen haben; das kann ein Angriff sein. \
+            Dorthin wurde nichts von Ihnen gesendet. Öffnen Sie die App neu und melden Sie sich an; geschieht es \
+            wieder, sagen Sie den Betreibern Bescheid.
+            """
+        ),
+        "authentication_stale": (
+            "Eine neue Anmeldung ist nötig",
+            """
+            Die App verlangt eine Anmeldung von eben, und der Anmeldedienst hat Sie nicht danach gefragt. Melden Sie \
+            sich zuerst dort ab, dann wieder an.
+            """
+        ),
+        "signed_out_meanwhile": (
+            "Sie wurden abgemeldet",
+            """
+            Während dieser Anmeldung wurden Sie hier oder beim Anmeldedienst abgemeldet. Melden Sie sich noch einmal \
+            an.
+            """
+        ),
+        "other_organization": (
+            "Dieses Konto gehört zu einer anderen Organisation",
+            "Hier dürfen sich nur Konten bestimmter Organisationen anmelden. Verwenden Sie eines davon."
+        ),
+        "credentials_wrong": (
+            "Sie sind nicht angemeldet",
+            "Der Name, das Passwort oder der Code war nicht richtig."
+        ),
+        "passkey_copied": (
+            "Der Passkey wurde nicht angenommen",
+            """
+            Er wurde anscheinend kopiert. Entfernen Sie ihn, verwenden Sie einen anderen, und sagen Sie den \
+            Betreibern Bescheid.
+            """
+        ),
+        "passkey_not_added": (
+            "Der Passkey wurde nicht hinzugefügt",
+            """
+            Sie haben ihn schon, haben so viele, wie erlaubt sind, oder haben inzwischen einen anderen hinzugefügt. \
+            Öffnen Sie die Seite neu.
+            """
+        ),
+        "address_not_accepted": (
+            "Diese Adresse wird nicht angenommen",
+            """
+            Sie enthält Zeichen, die Server verschieden lesen, etwa einen kodierten Schrägstrich. Prüfen Sie den \
+            Link, oder lassen Sie sich einen anderen geben.
+            """
         ),
     ]
 }

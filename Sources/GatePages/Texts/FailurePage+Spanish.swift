@@ -112,6 +112,20 @@ extension Failure.Page {
             "El enlace ya no se conoce",
             "La dirección de la que venías no se conservó el tiempo suficiente. Abre el enlace de nuevo."
         ),
+        "form_not_sent": (
+            "Tu formulario no se envió",
+            """
+            Tu sesión terminó entretanto, o tienes que confirmar tu identidad, así que {{app}} no recibió lo que escribiste. \
+            Vuelve atrás para copiarlo si tu navegador aún lo muestra; después inicia sesión y envíalo de nuevo.
+            """
+        ),
+        "confirmation_needed": (
+            "Hay que confirmar tu sesión",
+            """
+            Abre la aplicación en otra pestaña; así se confirma que sigues conectado. Después recarga esta página: lo \
+            que escribiste se envía de nuevo.
+            """
+        ),
         "not_signed_in": (
             "No has iniciado sesión",
             "Se canceló el inicio de sesión o esta cuenta no se puede usar aquí."
@@ -185,6 +199,88 @@ extension Failure.Page {
         "link_over": (
             "Este enlace ya no es válido",
             "Ya se usó o ha caducado. Pide otro al administrador."
+        ),
+        "provider_misconfigured": (
+            "Esta forma de iniciar sesión no está bien configurada",
+            """
+            No es culpa tuya y volver a intentarlo no sirve: los responsables tienen que corregirlo. Elige otra forma \
+            de iniciar sesión o avísales.
+            """
+        ),
+        "app_not_verified": (
+            "No se pudo verificar la aplicación",
+            """
+            La pasarela no pudo verificar el servidor de la aplicación y no le envió nada. Los responsables tienen \
+            que corregirlo.
+            """
+        ),
+        "app_not_understood": (
+            "La respuesta de la aplicación no se puede mostrar",
+            "No es culpa tuya. Si vuelve a ocurrir, avisa a los responsables de la aplicación."
+        ),
+        "app_leads_back": (
+            "La aplicación lleva de vuelta a sí misma",
+            """
+            La petición volvió a la pasarela y se detuvo. Los responsables tienen que corregir la configuración de la \
+            aplicación.
+            """
+        ),
+        "operators_needed": (
+            "No disponible en este momento",
+            """
+            Los responsables de esta pasarela tienen que actuar primero. Tus datos no se han perdido; vuelve más \
+            tarde.
+            """
+        ),
+        "callback_not_understood": (
+            "No se entendió la respuesta del servicio de inicio de sesión",
+            """
+            Está incompleta o se modificó por el camino. Inicia sesión otra vez; si no sirve, avisa a los \
+            responsables.
+            """
+        ),
+        "sign_in_stopped": (
+            "Se ha detenido este inicio de sesión",
+            """
+            La respuesta no vino del servicio con el que empezaste, así que puede ser un ataque. No se envió nada \
+            tuyo allí. Abre la aplicación de nuevo e inicia sesión; si vuelve a ocurrir, avisa a los responsables.
+            """
+        ),
+        "authentication_stale": (
+            "Hace falta iniciar sesión de nuevo",
+            """
+            La aplicación pide un inicio de sesión de ahora mismo y el servicio no te lo pidió. Cierra primero la \
+            sesión allí y vuelve a iniciarla.
+            """
+        ),
+        "signed_out_meanwhile": (
+            "Se cerró tu sesión",
+            "Se cerró tu sesión, aquí o en el servicio, mientras iniciabas sesión. Inicia sesión otra vez."
+        ),
+        "other_organization": (
+            "Esta cuenta es de otra organización",
+            "Aquí solo pueden iniciar sesión cuentas de ciertas organizaciones. Usa una de ellas."
+        ),
+        "credentials_wrong": (
+            "No has iniciado sesión",
+            "El nombre, la contraseña o el código no eran correctos."
+        ),
+        "passkey_copied": (
+            "No se aceptó la clave de acceso",
+            "Parece que se ha copiado. Elimínala, usa otra y avisa a los responsables."
+        ),
+        "passkey_not_added": (
+            "No se añadió la clave de acceso",
+            """
+            Ya la tienes, tienes tantas como se permiten o has añadido otra mientras tanto. Abre la página de nuevo.
+            """
+        ),
+        "address_not_accepted": (
+            "Esta dirección no se acepta",
+            """
+            Tiene caracteres que los servidores leen de distintas maneras, como una barra codificada. Revisa el \
+            enlace o pide otro a quien te lo dio.
+            """
         ),
     ]
 }

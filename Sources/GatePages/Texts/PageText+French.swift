@@ -30,6 +30,7 @@ extension PageText {
             "Partout signifie : dans tous les navigateurs et sur tous les appareils qui utilisent ce compte ici.",
         .signedOutTitle: "Vous êtes déconnecté",
         .signedOutUnknown: "Vous êtes peut-être encore connecté au service de connexion que vous avez utilisé.",
+        .signedOutComplete: "Votre session dans ce navigateur est terminée.",
         .signedOutHere:
             """
         Vous êtes peut-être encore connecté chez {{provider}}. Sur un ordinateur partagé, déconnectez-vous aussi de \
@@ -153,6 +154,8 @@ extension PageText {
         Le mot de passe contient votre nom, votre adresse e-mail ou le nom de ce site. Choisissez-en un \
         autre.
         """,
+        .passwordCommon:
+            "Beaucoup de gens utilisent ce mot de passe : il est parmi les premiers essayés. Choisissez-en un autre.",
         .passwordBreached:
             "Ce mot de passe est connu publiquement à la suite d’une fuite de données. Choisissez-en un autre.",
         .credentialsTitle: "Mot de passe et codes",
@@ -181,6 +184,7 @@ extension PageText {
         .passkeyCancelled: "Aucune clé d’accès n’a été utilisée. Réessayez.",
         .passkeyRegistered: "Cet appareil a déjà une clé d’accès pour vous.",
         .passkeyFailed: "La clé d’accès n’a pas été acceptée. Utilisez-en une autre ou réessayez.",
+        .passkeyCopied: "Cette clé d’accès semble avoir été copiée. Supprimez-la et utilisez-en une autre.",
         .passkeyLimit:
             "Cette clé d’accès ne peut pas être ajoutée : vous l’avez déjà, ou vous avez atteint le nombre autorisé.",
         .passkeysTitle: "Vos clés d’accès",

@@ -28,6 +28,7 @@ extension PageText {
             "Überall bedeutet: in allen Browsern und auf allen Geräten, auf denen dieses Konto hier benutzt wird.",
         .signedOutTitle: "Sie sind abgemeldet",
         .signedOutUnknown: "Beim Anmeldedienst, den Sie benutzt haben, sind Sie möglicherweise noch angemeldet.",
+        .signedOutComplete: "Ihre Sitzung in diesem Browser ist beendet.",
         .signedOutHere:
             """
         Bei {{provider}} sind Sie möglicherweise noch angemeldet. Melden Sie sich auf einem gemeinsam genutzten \
@@ -148,6 +149,7 @@ extension PageText {
         Das Passwort enthält Ihren Namen, Ihre E-Mail-Adresse oder den Namen dieser Site. Wählen Sie ein \
         anderes.
         """,
+        .passwordCommon: "Dieses Passwort verwenden viele, es wird als Erstes geraten. Wählen Sie ein anderes.",
         .passwordBreached: "Dieses Passwort ist durch ein Datenleck öffentlich bekannt. Wählen Sie ein anderes.",
         .credentialsTitle: "Passwort und Codes",
         .credentialsChange: "Passwort ändern",
@@ -174,6 +176,7 @@ extension PageText {
         .passkeyRegistered: "Dieses Gerät hat schon einen Passkey für Sie.",
         .passkeyFailed:
             "Der Passkey wurde nicht akzeptiert. Nehmen Sie einen anderen, oder versuchen Sie es noch einmal.",
+        .passkeyCopied: "Dieser Passkey wurde anscheinend kopiert. Entfernen Sie ihn und verwenden Sie einen anderen.",
         .passkeyLimit:
             "Dieser Passkey kann nicht hinzugefügt werden: Sie haben ihn schon, oder so viele, wie erlaubt sind.",
         .passkeysTitle: "Ihre Passkeys",

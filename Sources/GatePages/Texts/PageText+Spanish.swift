@@ -27,6 +27,7 @@ extension PageText {
             "En todas partes significa: en todos los navegadores y dispositivos que usan esta cuenta aquí.",
         .signedOutTitle: "Has cerrado la sesión",
         .signedOutUnknown: "Es posible que tu sesión siga abierta en el servicio de acceso que usaste.",
+        .signedOutComplete: "Tu sesión en este navegador ha terminado.",
         .signedOutHere:
             """
         Es posible que tu sesión siga abierta en {{provider}}. En un ordenador compartido, ciérrala también allí.
@@ -130,6 +131,7 @@ extension PageText {
         .passwordLong: "Usa {{count}} bytes como máximo.",
         .passwordRepetitive: "Usa al menos {{count}} caracteres distintos.",
         .passwordPersonal: "La contraseña contiene tu nombre, tu correo o el nombre de este sitio. Elige otra.",
+        .passwordCommon: "Mucha gente usa esta contraseña, así que es de las primeras que se prueban. Elige otra.",
         .passwordBreached: "Esta contraseña se conoce públicamente por una filtración de datos. Elige otra.",
         .credentialsTitle: "Contraseña y códigos",
         .credentialsChange: "Cambiar la contraseña",
@@ -154,6 +156,7 @@ extension PageText {
         .passkeyCancelled: "No se usó ninguna clave de acceso. Inténtalo de nuevo.",
         .passkeyRegistered: "Este dispositivo ya tiene una clave de acceso para ti.",
         .passkeyFailed: "No se aceptó la clave de acceso. Usa otra o inténtalo de nuevo.",
+        .passkeyCopied: "Parece que esta clave de acceso se ha copiado. Elimínala y usa otra.",
         .passkeyLimit: "No se puede añadir esta clave de acceso: ya la tienes o has llegado al número permitido.",
         .passkeysTitle: "Tus claves de acceso",
         .passkeysIntro: """

@@ -50,6 +50,8 @@ package enum PageText: String, CaseIterable, Sendable {
     case signedOutTitle = "signed_out_title"
     /// “You may still be signed in at the sign-in service that you used”.
     case signedOutUnknown = "signed_out_unknown"
+    /// “Your session in this browser has ended”.
+    case signedOutComplete = "signed_out_complete"
     /// “You may still be signed in at {{provider}}. On a shared computer, sign out there as well”.
     case signedOutHere = "signed_out_here"
     /// “You are signed out at {{provider}} as well”.
@@ -226,6 +228,8 @@ package enum PageText: String, CaseIterable, Sendable {
     case passwordRepetitive = "password_repetitive"
     /// “The password contains your name, your email address or the name of this site. Choose another”.
     case passwordPersonal = "password_personal"
+    /// “This is one of the passwords that are guessed first. Choose another”.
+    case passwordCommon = "password_common"
     /// “This password is publicly known from a data breach. Choose another”.
     case passwordBreached = "password_breached"
     /// “Password and codes”.
@@ -290,6 +294,8 @@ package enum PageText: String, CaseIterable, Sendable {
     case passkeyRegistered = "passkey_registered"
     /// “The passkey was not accepted. Use another one or try once more”.
     case passkeyFailed = "passkey_failed"
+    /// “This passkey seems to have been copied. Remove it and use another one”.
+    case passkeyCopied = "passkey_copied"
     /// “This passkey cannot be added: you have it already, or have as many as are allowed”.
     case passkeyLimit = "passkey_limit"
     /// “The page was open for too long. Try once more”.
@@ -384,6 +390,7 @@ extension PageText {
         .everywhereNote: "Everywhere means: in all browsers and on all devices that use this account here.",
         .signedOutTitle: "You are signed out",
         .signedOutUnknown: "You may still be signed in at the sign-in service that you used.",
+        .signedOutComplete: "Your session in this browser has ended.",
         .signedOutHere: "You may still be signed in at {{provider}}. On a shared computer, sign out there as well.",
         .signedOutThere: "You are signed out at {{provider}} as well.",
         .signedOutOthers: "All your other sessions here have ended, too.",
@@ -475,6 +482,7 @@ extension PageText {
         .passwordRepetitive: "Use at least {{count}} different characters.",
         .passwordPersonal:
             "The password contains your name, your email address or the name of this site. Choose another.",
+        .passwordCommon: "Many users have this password, so it is guessed first. Choose another.",
         .passwordBreached: "This password is publicly known from a data breach. Choose another.",
         .credentialsTitle: "Password and codes",
         .credentialsChange: "Change the password",
@@ -507,6 +515,7 @@ extension PageText {
         .passkeyCancelled: "No passkey was used. Try once more.",
         .passkeyRegistered: "This device has a passkey for you already.",
         .passkeyFailed: "The passkey was not accepted. Use another one or try once more.",
+        .passkeyCopied: "This passkey seems to have been copied. Remove it and use another one.",
         .passkeyLimit: "This passkey cannot be added: you have it already, or have as many as are allowed.",
         .passkeysTitle: "Your passkeys",
         .passkeysIntro: """

@@ -33,7 +33,8 @@ extension CatalogEntry {
             issuer: .aliased(base, alias: String(base[schemeEnd...])),
             scopes: ["openid", "email", "profile"],
             clientAuthentication: .secretPost,
-            authorizationParameters: [Form.Field("prompt", "select_account")],
+            // A refresh token, which Google issues when the user consents, at the first sign-in; no page more for it.
+            authorizationParameters: [Form.Field("prompt", "select_account"), Form.Field("access_type", "offline")],
             accountChoice: Form.Field("prompt", "select_account"),
             chains: self.googleChains,
             trust: EmailTrust(authority: .domainsAndTenants(["gmail.com", "googlemail.com"]))

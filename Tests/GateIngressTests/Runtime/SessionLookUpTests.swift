@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import GateCore
+import GateFixtures
 import GateHTTP
 import GateOpenID
 import GateSessions
@@ -103,6 +104,29 @@ private let policy = RecheckPolicy(interval: .seconds(1800), maxStale: .seconds(
         #expect(gateway.providers.count("/token") == 2)
     }
 
+    @Test
+    func
+        `B-12: other requests than navigations are served until the session is stale, which differs from a missing one`()
+        async throws
+    {
+        let (gateway, ticket) = try await self.signedIn(["expires_in": 60])
+        gateway.clock.advance(by: 2699)
+        #expect(try await gateway.found(ticket) == "Ada Lovelace")
+        gateway.clock.advance(by: 1)
+        #expect(try await gateway.found(ticket) == "needs user")
+    }
+
+    @Test func `B-12: a navigation is led over the provider before the session is due, up to twice a tenth`()
+        async throws
+    {
+        let (gateway, ticket) = try await self.signedIn(["expires_in": 60])
+        gateway.clock.advance(by: 1439)
+        #expect(try await gateway.found(ticket, mayAskUser: true) == "Ada Lovelace")
+        gateway.clock.advance(by: 181)
+        #expect(try await gateway.found(ticket, mayAskUser: true) == "needs user")
+        #expect(try await gateway.found(ticket) == "Ada Lovelace")
+    }
+
     @Test func `a navigation is not led to a provider that is down`() async throws {
         let (gateway, ticket) = try await self.signedIn(["expires_in": 60])
         gateway.clock.advance(by: 1800)
@@ -124,7 +148,7 @@ private let policy = RecheckPolicy(interval: .seconds(1800), maxStale: .seconds(
         gateway.providers.stub("/userinfo")
         #expect(try await gateway.found(ticket) == "Ada Lovelace")
         #expect(gateway.providers.count("/token") == first + 1)
-        gateway.clock.advance(by: 1500)
+        gateway.clock.advance(by: 1400)
         #expect(try await gateway.found(ticket) == "Ada Lovelace")
         #expect(gateway.providers.count("/token") == first + 1, "this one was complete")
     }
