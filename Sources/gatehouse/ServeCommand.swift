@@ -8,6 +8,7 @@ internal import GateCore
 internal import GateHTTP
 internal import GateOperations
 internal import GateServer
+internal import Glibc
 internal import Logging
 
 /// The command `gatehouse serve`.
@@ -31,7 +32,12 @@ struct ServeCommand: AsyncParsableCommand {
     )
     var drainDelay: Int?
 
-    @Flag(help: "Take the listening sockets that systemd hands over (LISTEN_FDS) instead of opening them.")
+    @Flag(
+        help: """
+            Take the listening sockets that systemd hands over (LISTEN_FDS) instead of opening them. The gateway runs in a child \
+            process, which goes on draining after SIGTERM when this one has ended.
+            """
+    )
     var listenFds = false
 
     @Option(
@@ -55,9 +61,10 @@ struct ServeCommand: AsyncParsableCommand {
         }
     }
 
-    private func inherited(_ environment: [String: String]) throws -> [InheritedSocket] {
+    /// Does what may fail with a message and exit code 1.
+    private func reporting<Value>(_ body: () async throws(Failure) -> Value) async throws -> Value {
         do throws(Failure) {
-            return try InheritedSocket.all(in: environment)
+            return try await body()
         } catch {
             printError("gatehouse: error: \(error.code): \(error.detail)")
             throw ExitCode(1)
@@ -65,18 +72,32 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        let environment = ProcessInfo.processInfo.environment
+        let trap = await SignalTrap()
+        let service = self.listenFds ? ServiceLink(environment: environment) : nil
+        guard !self.listenFds || service != nil else {
+            throw ExitCode(
+                try await self.reporting { () async throws(Failure) in
+                    try await ServiceProcess.run(environment: environment, trap: trap)
+                }
+            )
+        }
         let result = try self.file.load(show: showInLog)
-        var options = GatewayOptions(
-            configurationFile: self.file.config,
-            environment: ProcessInfo.processInfo.environment
-        )
+        if let remark = result.configuration?.gateway.missingProxies {
+            showInLog([Diagnostic(.warning, remark, at: nil)])
+        }
+        var options = GatewayOptions(configurationFile: self.file.config, environment: environment)
         options.version = BuildInfo.version
         options.logs = logRouter
         options.maxLoss = self.maxLoss?.share
         options.drainDelay = self.drainDelay.map { .seconds($0) }
-        if self.listenFds { options.inherited = try self.inherited(options.environment) }
+        options.service = service
+        if self.listenFds {
+            options.inherited = try await self.reporting { () async throws(Failure) in
+                try InheritedSocket.all(in: environment, of: getppid())
+            }
+        }
         let logger = makeLogger(level: Logger.Level(rawValue: self.logLevel) ?? .info)
-        let trap = await SignalTrap()
         let gateway = try await started(result, options: options, logger: logger)
         logger.info(
             "serving",

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reload under load: R-01 to R-05."""
 
+import json
 import os
 import shutil
 import signal
@@ -114,6 +115,26 @@ def test_one_edit_is_read_once(own_gateway):
     looked = time.monotonic() + 2
     eventually(lambda: time.monotonic() > looked or reloads(own_gateway) != start + 3, "time passes")
     assert reloads(own_gateway) == start + 3
+
+
+def test_b_14_a_file_that_is_written_slowly_is_not_loaded_in_half(own_gateway):
+    """Half of the file is valid, lacks a rule and is longer than the whole was; the writer pauses after it."""
+    own_gateway.configuration["apps"]["echo"]["deny"] = [{"network": "127.0.0.1"}]
+    own_gateway.start()
+    assert request(own_gateway.port, "/x").status == 401
+    start = reloads(own_gateway)
+    half = json.loads(json.dumps(own_gateway.configuration))
+    del half["apps"]["echo"]["deny"]
+    half["apps"]["echo"]["public"] = ["/"]
+    half["apps"]["more"] = {**half["apps"]["echo"], "path": "/more/", "public": ["/more/"]}
+    # In place, as `cp` and a redirection write.
+    own_gateway.path.write_text(json.dumps(half, indent=1))
+    eventually(lambda: "reload waits for the files to keep still" in own_gateway.log, "it has been read", 10)
+    assert request(own_gateway.port, "/x").status == 401 and reloads(own_gateway) == start
+    whole = {**own_gateway.configuration, "apps": {**half["apps"], "echo": own_gateway.configuration["apps"]["echo"]}}
+    own_gateway.path.write_text(json.dumps(whole, indent=1))
+    eventually(lambda: request(own_gateway.port, "/more/x").status == 200, "the whole file is loaded", 10)
+    assert request(own_gateway.port, "/x").status == 401 and reloads(own_gateway) == start + 1
 
 
 BROKEN = [

@@ -7,13 +7,14 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 
 import pytest
 
 from support.gateway import ENVIRONMENT, PROGRAM, Gateway, oidc, public_echo
 from support.load import Load
 from support.processes import Process, eventually, free_port
-from support.raw import request
+from support.raw import Wire, request
 from support.upstream import Upstream
 
 # Hands the descriptors it has inherited over as 3, 4, … and becomes the gateway, as systemd does it.
@@ -104,6 +105,53 @@ def test_a_restart_rejects_no_client(own_gateway):
     kept.end()
     assert load.failed == [] and kept.failed == []
     assert load.refused == kept.refused == 0, "a connection was refused"
+
+
+def test_b_18_the_next_gateway_serves_while_this_one_drains(own_gateway):
+    """systemd starts the next process when the one that it watches has ended; streams that are open go on."""
+    first = serve(own_gateway, "first")
+    gateway = child_of(first.pid)
+    go = own_gateway.app.hold("/public/stream")
+    with Wire(own_gateway.port, timeout=30) as stream:
+        stream.send(b"GET /public/stream HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
+        own_gateway.app.wait_for("/public/stream")
+        os.kill(first.pid, signal.SIGTERM)
+        began = time.monotonic()
+        with Wire(own_gateway.port) as early:
+            early.send(b"GET /public/x HTTP/1.1\r\nHost: gate.localhost\r\n\r\n")
+            assert first.child.wait(5) == 0, first.log[-2000:]
+            second = serve(own_gateway, "second")
+            assert early.response().status == 200
+        # The start of a debug build is in it.
+        assert time.monotonic() - began < 5
+        for _ in range(20):
+            assert request(own_gateway.port, "/public/x").status == 200
+            assert own_gateway.operation("/readyz").status_code == 200
+        assert os.path.exists(f"/proc/{gateway}"), "the first one drains"
+        go.set()
+        assert stream.response().body == b"done"
+    eventually(lambda: not os.path.exists(f"/proc/{gateway}"), "the first one has drained")
+    assert second.child.poll() is None
+
+
+def child_of(process):
+    """The gateway that a service process runs."""
+    return eventually(lambda: open(f"/proc/{process}/task/{process}/children").read().split(), "the gateway runs")[0]
+
+
+def test_b_18_signals_reach_the_gateway_and_it_ends_with_the_process_that_systemd_watches(own_gateway):
+    """SIGHUP reloads; a watched process that is killed takes its gateway along, also one that does not respond."""
+    first = serve(own_gateway)
+    gateway = child_of(first.pid)
+    done = own_gateway.metric('gatehouse_reloads_total{result="ok"}')
+    own_gateway.reload()
+    eventually(lambda: own_gateway.metric('gatehouse_reloads_total{result="ok"}') > done, "it has reloaded")
+    os.kill(first.pid, signal.SIGKILL)
+    first.child.wait(5)
+    eventually(lambda: not os.path.exists(f"/proc/{gateway}"), "the gateway has ended")
+    second = serve(own_gateway, "second")
+    os.kill(int(child_of(second.pid)), signal.SIGKILL)
+    assert second.child.wait(5) == 128 + signal.SIGKILL, "systemd restarts it"
 
 
 def test_systemds_own_tool_starts_it(own_gateway):

@@ -34,14 +34,19 @@ package struct InheritedSocket: Sendable, Equatable, CustomStringConvertible {
 
     /// The sockets that the environment variables name.
     ///
-    /// - Parameter environment: The variables of this process.
+    /// - Parameters:
+    ///   - environment: The variables of this process.
+    ///   - process: The process that systemd has started, which is this one or its parent.
     /// - Returns: The sockets, marked close-on-exec.
     /// - Throws: A `Failure` if no socket was passed, or if one cannot be used.
-    package static func all(in environment: [String: String]) throws(Failure) -> [InheritedSocket] {
+    package static func all(
+        in environment: [String: String],
+        of process: Int32
+    ) throws(Failure) -> [InheritedSocket] {
         guard let count = environment["LISTEN_FDS"].flatMap({ Int($0) }), (1...64).contains(count) else {
             throw Failure(.listenerNoSockets, "--listen-fds, but LISTEN_FDS names no sockets")
         }
-        guard environment["LISTEN_PID"] == "\(getpid())" else {
+        guard environment["LISTEN_PID"] == "\(process)" else {
             throw Failure(.listenerNoSockets, "--listen-fds, but LISTEN_PID is another process")
         }
         let names = environment["LISTEN_FDNAMES"]?.split(separator: ":", omittingEmptySubsequences: false) ?? []

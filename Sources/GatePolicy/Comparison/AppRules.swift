@@ -13,6 +13,14 @@ package struct AppRules: Sendable {
         self.guardsSpellings = guardsSpellings
     }
 
+    /// Whether all apps are still there with the rules that they had; others may have been added.
+    ///
+    /// A file that is being written has lost apps or parts of rules until its last byte is there.
+    package static func areKept(_ old: [AppRules], in new: [AppRules]) -> Bool {
+        let byName = Dictionary(new.map { ($0.route.app, $0) }) { first, _ in first }
+        return old.allSatisfy { app in byName[app.route.app].map { $0.decidesAs(app) } ?? false }
+    }
+
     /// All conditions of its entries, also of those inside others.
     var entries: [AccessEntry] { (self.route.denied + self.route.access.entries).flatMap(\.withNested) }
 

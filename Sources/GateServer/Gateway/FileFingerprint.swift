@@ -27,6 +27,14 @@ struct FileFingerprint: Equatable, Sendable {
     /// What no file has.
     static let unknown = FileFingerprint()
 
+    /// Whether the file was written, and not replaced by another one, since it was in an earlier state.
+    ///
+    /// So was a file that has been made since: its writer may be in the middle.
+    func isWrittenInPlace(since earlier: FileFingerprint) -> Bool {
+        guard let state, self != earlier else { return false }
+        return earlier.state.map { state.isSameFile(as: $0) } ?? true
+    }
+
     /// Whether the file was changed at or after a moment.
     func isChanged(since moment: Date) -> Bool {
         self.state?.isModified(since: moment.timeIntervalSince1970) ?? false
@@ -62,6 +70,13 @@ struct FileStates: Equatable, Sendable {
             }
         }
         return all
+    }
+
+    /// Whether one of the files was written in place since earlier states of them.
+    func isWrittenInPlace(since earlier: FileStates) -> Bool {
+        self.states.contains { file, state in
+            earlier.states[file].map { state.isWrittenInPlace(since: $0) } ?? true
+        }
     }
 
     /// The same files as they are now.

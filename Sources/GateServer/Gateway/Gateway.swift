@@ -32,6 +32,8 @@ package struct GatewayOptions: Sendable {
     package var drainDelay: Duration?
     /// Sockets that are listened on already; nil to open them.
     package var inherited: [InheritedSocket]?
+    /// The process of systemd's service, if it has started this one.
+    package var service: ServiceLink?
     /// The version of the program.
     package var version = "unknown"
     /// The log, which takes the settings of the file; nil if another program owns it.
@@ -52,6 +54,8 @@ package final class Gateway: Sendable {
     struct State {
         var configuration: Configuration
         var files: FileStates
+        /// The files as they were read and not used yet, since they may be in the middle of a change.
+        var doubtful: FileStates?
         var runtime: RuntimeConfiguration
         var loadedAt: Instant
         var lastReloadFailed = false
@@ -129,7 +133,7 @@ package final class Gateway: Sendable {
         self.state = Mutex(state)
         self.loops = loops
         self.tracing = tracing
-        self.systemd = SystemdNotifier(environment: options.environment)
+        self.systemd = SystemdNotifier(environment: options.environment, service: options.service)
         let (rejected, counters) = (AtomicCounter(), ServerMetrics.acceptCounters())
         let handshakes = ServerMetrics.handshakeCounters()
         self.rejectedConnections = rejected
@@ -161,7 +165,7 @@ package final class Gateway: Sendable {
         }
         _ = PrometheusRegistry.shared
         ServerMetrics.revocationsPending.gauge().record(0)
-        AllocatorSetting.apply()
+        Allocator.configure()
         try options.logs?.configure(configuration.logs)
         let tracing = try Tracing(environment: options.environment, version: options.version, logger: logger)
         let files = FileStates(of: result.files + [options.configurationFile])
@@ -213,8 +217,8 @@ package final class Gateway: Sendable {
                 files: files,
                 runtime: runtime,
                 loadedAt: now,
-                digest: Gateway.digest(of: options.configurationFile),
-                content: Gateway.digest(ofAll: result.files + [options.configurationFile])
+                digest: result.fileContent,
+                content: result.content
             ),
             loops: loops,
             tracing: tracing
@@ -273,7 +277,7 @@ package final class Gateway: Sendable {
         }
         self.operations.withLock { $0 = [listener] }
         do throws(Failure) {
-            try await self.openSocket(settings, api)
+            try await self.openSocket(settings, api, report)
         } catch {
             guard settings.operationsSocket?.isRequired == false else { throw error }
             self.log.operationsSocketFailed(error)
@@ -303,8 +307,12 @@ package final class Gateway: Sendable {
         return OperationsAPI(environment: environment)
     }
 
-    /// Opens the Unix socket of the operations API.
-    private func openSocket(_ settings: GatewaySettings, _ api: OperationsAPI) async throws(Failure) {
+    /// Opens the Unix socket of the operations API, which has the health of the gateway as well.
+    private func openSocket(
+        _ settings: GatewaySettings,
+        _ api: OperationsAPI,
+        _ report: StatusReport
+    ) async throws(Failure) {
         guard let path = settings.operationsSocket?.path else { return }
         let socket: UnixSocket
         do throws(Failure) {
@@ -321,7 +329,8 @@ package final class Gateway: Sendable {
             throw Failure(.operationsSocket, "cannot listen on \(path): \(error.detail)")
         }
         let listener = try await Listener.openPlain(socket, on: self.operationsGroup, maxConnections: 32) {
-            await api.response(to: $0, body: $1, fromPeer: $2)
+            guard OperationsAPI.isMeant(by: $0) else { return await report.response(to: $0) }
+            return await api.response(to: $0, body: $1, fromPeer: $2)
         }
         self.operations.withLock { $0.append(listener) }
         self.operationsSocket.withLock { $0 = socket }
@@ -379,12 +388,14 @@ extension Gateway {
                 for await signal in signals {
                     switch signal {
                     case .sighup: reloads.request(bySignal: true)
-                    case .sigterm: source.yield(.stop)
+                    // systemd may send it to the processes of the service, which one of them passes on.
+                    case .sigterm: source.yield(self.options.service == nil ? .stop : .drain)
                     default: source.yield(.stopNow)
                     }
                 }
             },
         ]
+        self.options.service?.watch { source.yield(.drain) }
         self.systemd.send(.ready, status: self.statusLine)
         let isComplete = await self.serve(events, source, reloads, background, show: show)
         for task in background + work {
@@ -399,6 +410,8 @@ extension Gateway {
         case reload
         case confirmed
         case lookAtKeys(by: String)
+        case drain
+        /// Drain, or end if it drains already.
         case stop
         case stopNow
         case drained(complete: Bool)
@@ -427,11 +440,11 @@ extension Gateway {
                 await self.lookAtKeys(by: cause)
             case .drained(let complete):
                 return complete
-            case .stop where isDraining:
+            case .drain where isDraining:
+                continue
+            case .stop where isDraining, .stopNow:
                 return await self.loops.unfinished() == 0
-            case .stopNow:
-                return await self.loops.unfinished() == 0
-            case .stop:
+            case .drain, .stop:
                 isDraining = true
                 for task in background {
                     task.cancel()
@@ -446,9 +459,9 @@ extension Gateway {
     private func watchFiles(changed: @Sendable () -> Void) async {
         var watch = FileWatch()
         while !Task.isCancelled {
-            try? await Task.sleep(for: .milliseconds(500))
-            let read = self.state.withLock { $0.files }
-            if watch.isTime(read: read, now: read.now) { changed() }
+            try? await Task.sleep(for: FileWatch.interval)
+            let (read, doubtful) = self.state.withLock { ($0.files, $0.doubtful) }
+            if watch.isTime(read: read, now: read.now, doubtful: doubtful) { changed() }
         }
     }
 
@@ -525,13 +538,16 @@ extension Gateway {
             environment: self.options.environment
         )
         let files = before.extended(to: result.files + [self.options.configurationFile], readSince: began)
-        let content = Gateway.digest(ofAll: result.files + [self.options.configurationFile])
+        if cause == "file", let new = result.configuration, self.isDoubtful(new, before) {
+            self.log.reloadPostponed(until: FileWatch.Stillness.doubtful)
+            return false
+        }
         show(result.diagnostics)
         do throws(Failure) {
             guard let configuration = result.configuration else {
                 throw Failure(.gatewayConfiguration, result.firstError)
             }
-            try await self.checkLoss(by: configuration, content: content)
+            try await self.checkLoss(by: configuration, content: result.content)
             let plans = try RuntimeBuilder.plans(for: configuration)
             try self.options.logs?.configure(configuration.logs)
             let runtime = try await self.builder.runtime(for: configuration)
@@ -541,12 +557,13 @@ extension Gateway {
             self.state.withLock { state in
                 state.configuration = configuration
                 state.files = files
+                state.doubtful = nil
                 state.runtime = runtime
                 state.loadedAt = WallClock.system.now
                 state.lastReloadFailed = false
                 state.lastReload = (state.loadedAt, true, cause, "")
-                state.digest = Gateway.digest(of: self.options.configurationFile)
-                state.content = content
+                state.digest = result.fileContent
+                state.content = result.content
                 state.reloads += 1
                 state.confirmation = ReloadConfirmation()
             }
@@ -564,16 +581,29 @@ extension Gateway {
                 if !isRejected { state.confirmation = ReloadConfirmation() }
                 state.lastReload = (WallClock.system.now, false, cause, error.detail)
                 state.files = files
+                state.doubtful = nil
             }
             ServerMetrics.reloaded(ok: false, isRejected: isRejected)
             // Its files are open, so nothing can fail.
             if let logs = self.options.logs { try? logs.configure(self.state.withLock(\.configuration).logs) }
             if isRejected {
-                self.log.reloadRefused(error, by: cause, content: content)
+                self.log.reloadRefused(error, by: cause, content: result.content)
             } else {
                 self.log.reloadFailed(error, by: cause)
             }
             return false
+        }
+    }
+
+    /// Whether a file may be in the middle of a change: it is written in place, and takes an app or changes its rules.
+    ///
+    /// It is read again when it has kept still for longer.
+    private func isDoubtful(_ new: Configuration, _ files: FileStates) -> Bool {
+        self.state.withLock { state in
+            let isKept = AppRules.areKept(state.configuration.apps.map(\.rules), in: new.apps.map(\.rules))
+            guard !isKept, state.doubtful != files, files.isWrittenInPlace(since: state.files) else { return false }
+            state.doubtful = files
+            return true
         }
     }
 
@@ -667,6 +697,7 @@ extension Gateway {
             state.isDraining = true
             return state.configuration.gateway.drain
         }
+        self.loops.announceStop()
         self.systemd.send(.stopping, status: "draining")
         let delay = self.options.drainDelay ?? settings.delay
         self.logger.info("draining", metadata: ["delay": "\(delay)", "timeout": "\(settings.timeout)"])
@@ -677,7 +708,19 @@ extension Gateway {
         async let finished: Void = self.finishListeners()
         await self.loops.drain()
         await finished
+        if let service = self.options.service {
+            await self.closeOperations()
+            service.released()
+        }
         return await self.emptied(until: end, pace: DrainPace(spread: settings.timeout / 2))
+    }
+
+    /// Leaves the operations listener and its Unix socket to the next gateway, which starts while this one drains.
+    private func closeOperations() async {
+        self.operationsSocket.withLock { $0.take() }?.removeFile()
+        for listener in self.operations.withLock({ $0 }) {
+            await listener.close()
+        }
     }
 
     /// Accepts the connections that are queued and no more; on all listeners at the same time, since each takes a while.
@@ -729,6 +772,11 @@ extension Gateway {
             looks += 1
             guard looks % 4 == 0 else { continue }
             if reading.level >= .shorterIdle { self.endIdle(reading, configured: limits.downstream.idle) }
+            switch OverloadLevel(at: reading.usage.memoryShare) {
+            case .normal: break
+            case .shorterIdle, .noSignIns: self.loops.shrink(.expired)
+            case .closing, .noAccept, .noRequests: self.loops.shrink(.all)
+            }
             if let count = dropped.next(total: OperationsMetrics.droppedLineCount) { self.log.dropped(lines: count) }
             let refused = self.rejectedConnections.value
             if refused > refusedBefore, looks % 40 == 0 {
@@ -790,7 +838,8 @@ extension Gateway {
             level: level > before ? .warning : .notice,
             "overload",
             metadata: [
-                "stage": "\(level.name)", "before": "\(before.name)", "share": "\(Int(reading.share * 100))%",
+                "stage": "\(level.name)", "before": "\(before.name)",
+                "share": "\(Int(saturating: reading.share * 100))%",
                 "memory": "\(reading.usage.memory)", "descriptors": "\(reading.usage.descriptors)",
                 "lag_ms": "\(reading.usage.lag.nanoseconds / 1_000_000)", "requests": "\(reading.usage.requests)",
             ]

@@ -94,8 +94,8 @@ extension StatusSchema {
         Member("store_available", flag, "Whether the session store responds."),
         Member(
             "store_fault",
-            orNull(oneOf("deleted", "replaced", "truncated", "damaged")),
-            "What has happened to the file of the session store; null for nothing."
+            orNull(oneOf("deleted", "replaced", "truncated", "damaged", "read_only", "evicting")),
+            "What has happened to the file of the session store, or what is wrong with its servers; null for nothing."
         ),
         Member("overload", overload, "What is used of the resources."),
         Member("stuck_loops", list(count), "The event loops that have not run for five seconds."),

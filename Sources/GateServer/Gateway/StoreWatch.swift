@@ -3,7 +3,8 @@
 internal import GateSessions
 internal import Synchronization
 
-/// Logs when the file of the session store is deleted, replaced or cut short while the gateway uses it.
+/// Logs when the file of the session store is deleted, replaced or cut short while the gateway uses it, or when its servers
+/// are not what they should be.
 final class StoreWatch: Sendable {
     private struct State {
         var failure: StoreFileFailure?
@@ -15,7 +16,7 @@ final class StoreWatch: Sendable {
 
     private let state = Mutex(State())
 
-    /// Whether the file of a store has failed; logs a change at once, and a failure that lasts every ten minutes.
+    /// What is wrong with a store; logs a change at once, and a failure that lasts every ten minutes.
     func look(at store: any SessionStore, log: ServerLog) -> StoreFileFailure? {
         let failure = store.fileFailure()
         let now = ContinuousClock.now

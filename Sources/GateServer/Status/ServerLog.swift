@@ -31,20 +31,24 @@ struct ServerLog: Sendable {
         }
     }
 
-    /// The file of the session store is not what it was when it was opened.
+    /// The file of the session store is not what it was when it was opened, or its servers are not what they should be.
     func storeFailed(_ failure: StoreFileFailure) {
+        let restart = "see docs/running.md before the next restart, which ends all sessions"
         let advice =
             switch failure {
-            case .deleted: "there is no file at sessions.store any more"
-            case .replaced: "another file is at sessions.store; this process still uses the one that it opened"
-            case .truncated: "the file at sessions.store was cut short"
-            case .damaged: "the file at sessions.store cannot be read in parts"
+            case .deleted: "there is no file at sessions.store any more; \(restart)"
+            case .replaced:
+                "another file is at sessions.store; this process still uses the one that it opened; \(restart)"
+            case .truncated: "the file at sessions.store was cut short; \(restart)"
+            case .damaged: "the file at sessions.store cannot be read in parts; \(restart)"
+            case .readOnly: "the server at sessions.store is a replica, from which no session is read; name the master"
+            case .evicting: "Redis ends sessions when its memory is full; set maxmemory-policy to noeviction"
             }
         self.logger.error(
             "session store \(failure.rawValue)",
             metadata: [
                 "code": "\(Failure.Reason.sessionStoreFileFailure.code)", "fault": "\(failure.rawValue)",
-                "detail": "\(advice); see docs/running.md before the next restart, which ends all sessions",
+                "detail": "\(advice)",
             ]
         )
     }
@@ -217,6 +221,14 @@ struct ServerLog: Sendable {
         self.logger.of(.audit).info(
             "configuration reloaded",
             metadata: ["apps": "\(configuration.apps.count)", "by": "\(cause)"]
+        )
+    }
+
+    /// A file is written in place and lacks apps or rules, so it may be in the middle of a change.
+    func reloadPostponed(until stillness: Duration) {
+        self.logger.info(
+            "reload waits for the files to keep still",
+            metadata: ["seconds": "\(stillness.wholeSeconds)", "detail": "a file is written in place"]
         )
     }
 

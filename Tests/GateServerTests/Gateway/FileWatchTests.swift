@@ -32,6 +32,56 @@ import Testing
         #expect(look(read: read, now: read.now) == true)
     }
 
+    /// How many looks it takes until files that keep still are read.
+    private static func looks(read: FileStates, doubtful: FileStates? = nil) -> Int {
+        var watch = FileWatch()
+        let now = read.now
+        return (1...100).first { _ in watch.isTime(read: read, now: now, doubtful: doubtful) } ?? 0
+    }
+
+    // The first look sees the change, the others are half a second apart.
+    @Test func `B-14: a file that is written in place is read after three seconds, a replaced one after half a second`()
+        throws
+    {
+        let folder = try Folder()
+        let files = [try folder.write("a", "1"), try folder.write("b", "1")]
+        let read = FileStates(of: files)
+        _ = try folder.write("b", "22")
+        #expect(Self.looks(read: read) == 2)
+        try Data("333".utf8).write(to: URL(fileURLWithPath: files[0]))
+        #expect(Self.looks(read: read) == 7)
+        #expect(Self.looks(read: read.now, doubtful: read.now) == 0)
+        #expect(Self.looks(read: read, doubtful: read.now) == 21)
+        #expect(Self.looks(read: read, doubtful: read) == 7)
+    }
+
+    @Test func `B-14: a file that is made while the others stay may still be written`() throws {
+        let folder = try Folder()
+        let files = [try folder.write("a", "1"), "\(folder.path)/b"]
+        let read = FileStates(of: files)
+        _ = try folder.write("b", "1")
+        #expect(Self.looks(read: read) == 7)
+    }
+
+    @Test func `B-14: a file of the set that is still written keeps the others from being read`() throws {
+        let folder = try Folder()
+        let files = [try folder.write("a", "1"), try folder.write("b", "1")]
+        let read = FileStates(of: files)
+        var watch = FileWatch()
+        _ = try folder.write("a", "22")
+        for length in 2..<40 {
+            try Data(repeating: 0x31, count: length).write(to: URL(fileURLWithPath: files[1]))
+            let now = read.now
+            for _ in 0..<6 {
+                let isTime = watch.isTime(read: read, now: now)
+                #expect(!isTime)
+            }
+        }
+        let now = read.now
+        let isTime = watch.isTime(read: read, now: now)
+        #expect(isTime)
+    }
+
     @Test func `files that were reloaded by a signal are not reloaded again`() throws {
         let folder = try Folder()
         let file = try folder.write("a", "1")
