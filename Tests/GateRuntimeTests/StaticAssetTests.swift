@@ -2,6 +2,7 @@
 
 import Foundation
 import GateHTTP
+import GateTestSupport
 import HTTPTypes
 import NIOCore
 import Testing
@@ -38,14 +39,7 @@ import Testing
         let file = FileManager.default.temporaryDirectory.appending(path: "asset-\(UUID().uuidString).gz")
         try Data(bytes).write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/gzip")
-        process.arguments = ["-dc", file.path]
-        let output = Pipe()
-        process.standardOutput = output
-        try process.run()
-        let data = output.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        return String(decoding: data, as: UTF8.self)
+        let process = try ChildProcess("/usr/bin/gzip", ["-dc", file.path])
+        return String(decoding: process.output.readDataToEndOfFile(), as: UTF8.self)
     }
 }
