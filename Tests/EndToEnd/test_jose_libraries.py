@@ -114,7 +114,8 @@ def own_gateway(tmp_path_factory, provider_server, makers, forms, bad_forms, for
     sets = {
         "jose": every, "jose-forms": [maker.jwk for maker in forms.values()],
         "jose-bad": [*(maker.jwk for maker in bad_forms.values()), makers["PyJWT", "EdDSA"].jwk],
-        "jose-single": [makers["joserfc", "RS256"].jwk, makers["joserfc", "ES256"].jwk, makers["joserfc", "EdDSA"].jwk],
+        "jose-several": [makers["joserfc", "RS256"].jwk, makers["joserfc", "ES256"].jwk, makers["joserfc", "EdDSA"].jwk],
+        **{f"jose-single-{name.lower()}": [makers["joserfc", name].jwk] for name in ("RS256", "ES256", "EdDSA")},
         "jose-written": every,
     }
     for name, keys in sets.items():
@@ -208,10 +209,11 @@ def test_a_key_set_may_be_written_in_any_way(own_gateway, makers, provider_serve
 
 
 @pytest.mark.parametrize("algorithm", ["RS256", "ES256", "EdDSA"])
-def test_a_token_without_a_key_name_is_verified_by_the_one_key_that_fits(algorithm, own_gateway, makers, provider_server):
-    """OpenID Connect Core §10.1: a key id is needed only if there are several keys of the kind."""
+def test_e_11_a_token_without_a_key_name_is_verified_by_the_one_key_of_the_set(algorithm, own_gateway, makers, provider_server):
+    """OpenID Connect Core §10.1: a key id is needed if the set has several keys, of whatever kinds."""
     maker = makers["joserfc", algorithm]
-    Attempt(own_gateway, provider_server, "jose-single", algorithm, {}, maker.sign).assert_signed_in()
+    Attempt(own_gateway, provider_server, f"jose-single-{algorithm.lower()}", algorithm, {}, maker.sign).assert_signed_in()
+    Attempt(own_gateway, provider_server, "jose-several", algorithm, {}, maker.sign).assert_rejected("id_token.key_unknown")
     Attempt(own_gateway, provider_server, "jose", algorithm, {}, maker.sign).assert_rejected("id_token.key_unknown")
 
 

@@ -4,6 +4,7 @@ import Crypto
 import Foundation
 import GateCore
 import GateProviders
+import GateTestSupport
 import Testing
 
 @testable import GateOpenID
@@ -450,13 +451,29 @@ import Testing
         }
     }
 
-    @Test func `a token without a key name is verified only if exactly one key fits`() async throws {
+    // E-11
+    @Test func `OIDC Core §10.1: a token without a key name is verified only if there is one key`() async throws {
         let text = try token(Self.claims, by: .rs256, kid: nil)
-        let one = [TestKey.rs256.named("a"), TestKey.es256.named("b")]
+        let one = [TestKey.rs256.named("a")]
         #expect(try await self.rejection(text, keys: one) == nil)
-        #expect(try await self.rejection(text, keys: one + [TestKey.otherRS256.named("c")]) == "id_token.key_unknown")
+        for second in [TestKey.otherRS256.named("c"), TestKey.es256.named("b"), TestKey.es256.named(nil)] {
+            #expect(try await self.rejection(text, keys: one + [second]) == "id_token.key_unknown")
+        }
         let encryption = TestKey.otherRS256.named("c", ["use": "enc"])
         #expect(try await self.rejection(text, keys: one + [encryption]) == nil)
+    }
+
+    @Test(arguments: ["iat", "exp", "nbf", "auth_time"])
+    func `B-05: any number in a time of a token is judged as a time`(claim: String) async throws {
+        for text in HostileNumbers.json {
+            let code = try await self.rejection(claims: [claim: .number(text)])
+            let seconds = try #require(Double(text))
+            switch claim {
+            case "exp", "iat": #expect(code != nil, "\(text)")
+            case "nbf": #expect((code == nil) == (seconds >= 0 && seconds <= Double(Self.now.seconds) + 60), "\(text)")
+            default: #expect(code == nil, "\(text)")
+            }
+        }
     }
 }
 

@@ -42,13 +42,23 @@ import Testing
         #expect(keys.candidates(id: "k", algorithm: .es256).isEmpty)
     }
 
-    @Test func `a token without a name needs exactly one key that fits`() throws {
-        let keys = [
-            TestKey.rs256.named(nil), TestKey.es256.named("e"), TestKey.otherRS256.named("enc", ["use": "enc"]),
-        ]
-        #expect(try self.set(keys).candidates(id: nil, algorithm: .rs256).count == 1)
-        let two = try self.set(keys + [TestKey.otherRS256.named("second")])
-        #expect(two.candidates(id: nil, algorithm: .rs256).isEmpty)
+    // E-11
+    @Test func `OIDC Core §10.1: a token without a name needs a set with one key for signatures`() throws {
+        let one = [TestKey.rs256.named(nil), TestKey.otherRS256.named("enc", ["use": "enc"])]
+        #expect(try self.set(one).candidates(id: nil, algorithm: .rs256).count == 1)
+        #expect(try self.set(one).candidates(id: nil, algorithm: .es256).isEmpty)
+        for second in [TestKey.otherRS256.named("second"), TestKey.es256.named("e"), TestKey.rs256.named(nil)] {
+            #expect(try self.set(one + [second]).candidates(id: nil, algorithm: .rs256).isEmpty)
+        }
+    }
+
+    // E-11
+    @Test func `a key of an earlier set is no reason to reject a token without a name`() throws {
+        let earlier = try self.set([TestKey.es256.named("old")])
+        let keys = try self.set([TestKey.rs256.named("new")])
+            .merged(with: earlier, retention: .seconds(3600), at: self.start)
+        #expect(keys.candidates(id: nil, algorithm: .rs256).count == 1)
+        #expect(keys.candidates(id: "old", algorithm: .es256).count == 1)
     }
 
     @Test func `sets that alternate lose no key as long as each comes back in time`() throws {

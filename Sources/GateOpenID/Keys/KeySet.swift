@@ -74,14 +74,14 @@ struct KeySet: Sendable {
 
     /// The keys that may have signed a token of this name and algorithm, at most four.
     ///
-    /// Without a name there must be exactly one that fits, in the last response. RFC 7515 §4.1.4, OpenID Connect Core
-    /// §10.1.
+    /// Without a name the last response must have exactly one key for signatures, of whatever kind: OpenID Connect Core §10.1 has the
+    /// provider name one of several.
     func candidates(id: String?, algorithm: SignatureAlgorithm) -> [JSONWebKey] {
-        let fitting = self.entries.filter { $0.key.fits(algorithm) }
-        if let id {
-            return Array(fitting.filter { $0.key.id == id }.map(\.key).prefix(KeySet.maxCandidates))
+        guard let id else {
+            let current = self.entries.filter(\.isCurrent).map(\.key)
+            return current.count == 1 ? current.filter { $0.fits(algorithm) } : []
         }
-        let current = fitting.filter(\.isCurrent)
-        return current.count == 1 ? current.map(\.key) : []
+        let named = self.entries.map(\.key).filter { $0.id == id && $0.fits(algorithm) }
+        return Array(named.prefix(KeySet.maxCandidates))
     }
 }
