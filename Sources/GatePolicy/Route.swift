@@ -88,6 +88,18 @@ extension Route {
         Set((self.access.entries + self.denied).flatMap(\.withNested).compactMap(\.role))
     }
 
+    /// Scopes without which no token is admitted: those of the first entry of `allow`, if each entry asks for some.
+    package var scopesOfEachAdmission: [String] {
+        let asked = self.access.entries.map { entry in
+            entry.request.compactMap { condition -> String? in
+                guard case .scope(let names) = condition else { return nil }
+                return names.first
+            }
+        }
+        guard let first = asked.first, asked.allSatisfy({ !$0.isEmpty }) else { return [] }
+        return first
+    }
+
     /// The groups of a user that the app receives, in order.
     package func sharedGroups(of profile: Profile) -> [String] {
         guard self.groups == .named else { return profile.groups }

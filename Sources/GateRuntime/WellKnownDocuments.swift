@@ -54,8 +54,9 @@ package struct WellKnownDocuments: Sendable {
     private static func resource(_ route: RuntimeRoute, of issuer: Issuer) -> JSON {
         [
             "resource": .string(route.route.audience), "authorization_servers": [.string(issuer.url)],
-            // What an app gets about a user depends on the app, not on scopes; these two concern the client itself.
-            "scopes_supported": ["openid", "offline_access"], "bearer_methods_supported": ["header"],
+            // What an app gets about a user depends on the app, not on scopes; and a refresh token is for the client, not for the app.
+            "scopes_supported": .array((["openid"] + route.route.scopes.map(\.name)).map(JSON.string)),
+            "bearer_methods_supported": ["header"],
             "resource_name": .string(route.name),
         ]
     }

@@ -69,13 +69,24 @@ def message(method, **more):
     return {"jsonrpc": "2.0", "method": method, **more}
 
 
-def test_a_tool_that_a_rule_denies_is_denied_and_the_app_gets_nothing(post, app):
+@pytest.mark.parametrize("number", ["seven", 7, 0])
+def test_n_06_a_tool_that_a_rule_denies_is_denied_and_the_app_gets_nothing(post, app, number):
+    """As a response of JSON-RPC: an error of HTTP would end the transport of clients."""
     before = len(app.requests)
-    response = post(call("rm", "seven"))
-    assert response.status == 403 and response.get("content-type") == "application/json"
-    assert response.json["jsonrpc"] == "2.0" and response.json["id"] == "seven"
+    response = post(call("rm", number))
+    assert response.status == 200 and response.get("content-type") == "application/json"
+    assert response.json["jsonrpc"] == "2.0" and response.json["id"] == number
     error = response.json["error"]
-    assert error["code"] == -32043 and error["data"]["error"] == "policy.denied" and error["data"]["incident"]
+    assert error["code"] == -32043 and error["data"]["error"] == "policy.denied"
+    assert error["data"]["incident"] and error["message"].endswith(error["data"]["incident"])
+    assert len(app.requests) == before
+
+
+def test_n_06_a_notification_that_a_rule_denies_does_not_end_the_transport(post, app):
+    before = len(app.requests)
+    for body in (message("tools/call", params={"name": "rm"}), [message("tools/call", params={"name": "dd"})]):
+        response = post(body)
+        assert response.status == 200 and response.json["id"] is None and response.json["error"]["data"]["incident"]
     assert len(app.requests) == before
 
 
@@ -102,7 +113,9 @@ def test_every_message_of_a_batch_has_to_be_admitted(post):
     assert post([call("ls"), call("cat", 2), message("ping", id=3)]).status == 200
     for batch in ([call("rm"), call("ls", 2)], [call("ls"), call("rm", 2)], [message("notifications/x"), call("dd")]):
         response = post(batch)
-        assert response.status == 403 and response.json["id"] is None, batch
+        # N-06: an error for each request of the batch, which waits for it.
+        assert response.status == 200 and {one["error"]["data"]["error"] for one in response.json} == {"policy.denied"}
+        assert [one["id"] for one in response.json] == [one["id"] for one in batch if "id" in one], batch
 
 
 @pytest.mark.parametrize("body, fields", [
@@ -154,7 +167,8 @@ def test_a_list_of_methods_leaves_the_session_alone_that_initialize_begins(post)
     for method in ("GET", "HEAD", "DELETE"):
         assert post(b"", method=method, fields=(), **here).status == 200, method
     for body in (call("ls"), message("ping", id=1), message("resources/list", id=1)):
-        assert post(body, **here).status == 403, body
+        response = post(body, **here)
+        assert response.status == 200 and response.json["error"]["code"] == -32043, body
     for method in ("PUT", "PATCH", "OPTIONS"):
         assert post(b"", method=method, fields=(), **here).status == 403, method
     assert post(b"{}", method="GET", **here).status == 403
@@ -167,6 +181,7 @@ def test_a_request_without_a_token_is_led_to_the_metadata(gateway):
         assert response.status == 401
         challenge = next(value for value in response.all("www-authenticate") if value.startswith("Bearer"))
         url = re.search(r'resource_metadata="([^"]+)"', challenge)[1]
+        assert 'scope="openid"' in challenge, "E-11: what the client is to ask for first"
         resource = f"http://{host}:{gateway.port}"
         assert url == f"{resource}/.well-known/oauth-protected-resource{app_path}"
         assert response.json["resource_metadata"] == url and response.json["error"] == "sign_in_required"
@@ -175,7 +190,7 @@ def test_a_request_without_a_token_is_led_to_the_metadata(gateway):
         assert found.get("access-control-allow-origin") == "*"
         assert found.json["resource"] == resource + app_path
         assert found.json["authorization_servers"] == [gateway.origin]
-        assert found.json["bearer_methods_supported"] == ["header"] and "offline_access" in found.json["scopes_supported"]
+        assert found.json["bearer_methods_supported"] == ["header"] and found.json["scopes_supported"] == ["openid"]
 
 
 def test_a_rejected_token_has_the_metadata_too_and_other_apps_have_none(gateway):

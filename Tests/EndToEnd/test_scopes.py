@@ -224,7 +224,15 @@ def test_a_batch_with_a_message_that_is_denied_anyway_asks_for_no_scope(gateway,
     token = tokens(gateway, browser, "")["access_token"]
     for batch in (messages, messages[::-1]):
         response = send(gateway, token, path="/tools/mcp", fields=[("Content-Type", "application/json")], body=json.dumps(batch).encode())
-        assert response.status == 403 and response.get("www-authenticate") is None
+        assert response.status == 200 and response.get("www-authenticate") is None
+        assert [one["error"]["data"]["error"] for one in response.json] == 2 * ["policy.denied"]
+
+
+def test_e_11_the_metadata_of_an_app_has_its_scopes(gateway):
+    """RFC 9728 §2: not `offline_access`, which is the client's matter."""
+    for app in ("notes", "tools"):
+        found = request(gateway.port, f"/.well-known/oauth-protected-resource/{app}", host=gateway.host).json
+        assert found["scopes_supported"] == ["openid", *gateway.configuration["apps"][app]["scopes"]]
 
 
 def test_the_access_log_has_the_decision_and_the_rule(gateway, browser):

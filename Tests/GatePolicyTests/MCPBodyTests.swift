@@ -32,6 +32,24 @@ import Testing
 
     private static func request(_ members: String) -> String { #"{"jsonrpc":"2.0",\#(members)}"# }
 
+    // N-06
+    @Test(
+        arguments: [
+            (#"{"jsonrpc":"2.0","id":0,"method":"a"}"#, 0, nil),
+            (#"{"jsonrpc":"2.0","id":"x","method":"a"}"#, "x", nil),
+            (#"{"jsonrpc":"2.0","method":"a"}"#, .null, nil), (#"{"jsonrpc":"2.0","id":7,"result":{}}"#, .null, nil),
+            (#"[{"jsonrpc":"2.0","method":"a"},{"jsonrpc":"2.0","id":7,"result":{}}]"#, .null, nil),
+            (
+                #"[{"jsonrpc":"2.0","id":2,"method":"a"},{"jsonrpc":"2.0","method":"b"},{"jsonrpc":"2.0","id":"c","method":"c"}]"#,
+                .null, [2, "c"]
+            ),
+        ] as [(String, JSON, [JSON]?)]
+    )
+    func `the requests that wait for a response are known by their ids`(text: String, id: JSON, ids: [JSON]?) throws {
+        let body = try self.body(text)
+        #expect(body.id == id && body.ids == ids)
+    }
+
     @Test(arguments: [
         (#""id":1,"method":"tools/list""#, MCPMessage(method: "tools/list")),
         (

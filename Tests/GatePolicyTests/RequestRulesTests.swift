@@ -102,6 +102,18 @@ import Testing
         route.missingScopes(for: self.facts(with: scopes), path: [0x2F], profile: .ada)
     }
 
+    // E-11
+    @Test func `the scopes without which no token is admitted are those that each entry asks for`() throws {
+        let (read, write) = (RequestCondition.scope(["read", "all"]), RequestCondition.scope(["write"]))
+        func scopes(_ entries: [[RequestCondition]]) throws -> [String] {
+            try Route.to(.entries(entries.map { conditions in .with { $0.request = conditions } }))
+                .scopesOfEachAdmission
+        }
+        #expect(try scopes([]) == [] && scopes([[]]) == [] && scopes([[read], []]) == [])
+        #expect(try scopes([[read]]) == ["read"] && scopes([[read, write]]) == ["read", "write"])
+        #expect(try scopes([[write], [read]]) == ["write"])
+    }
+
     @Test func `RFC 6749 §3.3: a scope limits a client and not the user's own session`() throws {
         let allowing = try Route.to(.entries([.with { $0.request = [.scope(["write"])] }]))
         var denying = try Route.to(.signedIn)

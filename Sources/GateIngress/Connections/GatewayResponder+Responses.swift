@@ -5,6 +5,7 @@ internal import GateEndpoints
 internal import GateHTTP
 internal import GateHeaders
 internal import GateOpenID
+internal import GateOperations
 internal import GatePages
 internal import GatePolicy
 internal import GateRuntime
@@ -59,7 +60,9 @@ extension GatewayResponder {
             response.head.headerFields[.wwwAuthenticate] = challenge
         }
         if failure.kind == .forbidden, request.method == .post {
-            if route?.maxMCPBody != nil { response = response.asDenial(of: self.messages) }
+            if route?.maxMCPBody != nil {
+                response = response.asDenial(of: self.messages, asksForScopes: !scopes.isEmpty)
+            }
         }
         self.respond(response)
     }
@@ -72,7 +75,12 @@ extension GatewayResponder {
         else { return }
         // A browser would show its dialog for a password.
         let isBrowser = request.message.first(.secFetchMode) != nil || request.message.first(.xRequestedWith) != nil
-        let further = self.runtime.challenges(on: route, isRejected: isRejected, asksForPassword: !isBrowser)
+        let further = self.runtime.challenges(
+            on: route,
+            to: request,
+            isRejected: isRejected,
+            asksForPassword: !isBrowser
+        )
         let known = response.head.headerFields[values: .wwwAuthenticate]
         response.head.headerFields[values: .wwwAuthenticate] = further + known
     }
@@ -95,18 +103,18 @@ extension GatewayResponder {
         if let session = path.liveSession(of: request) { context.user = self.runtime.user(of: session) }
         guard let route = path.route(of: request) else { return }
         (context.app, context.title) = (route.name, route.title)
-        let back = self.runtime.returnPath(of: request, on: route, client: self.client(of: request))
-        context.place = PageContext.Place(origin: self.runtime.origin(of: request), path: back)
+        let back = self.runtime.returnPath(of: request, on: route)
+        context.place = self.runtime.place(back, on: self.runtime.origin(of: request))
     }
 
     /// Redirects a browser without an accepted session to the sign-in; a script gets 401.
     func invite(_ request: RequestHead, to route: RuntimeRoute, _ step: SignInStep) {
-        var response = SignInRedirect(runtime: self.runtime).response(
-            for: request,
-            route: route,
-            step: step,
-            client: self.client(of: request)
-        )
+        // To a proxy that asks, a response of 200 would admit the request.
+        if route.endsServiceWorkers, self.forwardAuth == nil, request.isForServiceWorker {
+            self.respond(Rendering.unregisteringWorker)
+            return
+        }
+        var response = SignInRedirect(runtime: self.runtime).response(for: request, route: route, step: step)
         // A script gets JSON with an incident; a redirect shows none.
         response.rejection = response.rejection ?? Response.Rejection(.signInRequired)
         self.challenge(&response, request, isRejected: false)
@@ -239,7 +247,7 @@ extension GatewayResponder {
             EndpointRequest.isNavigation(request),
             let provider = SignInRedirect(runtime: self.runtime).onlyProvider(of: request, on: route)
         else { return false }
-        let path = self.runtime.returnPath(of: request, on: route, client: self.client(of: request))
+        let path = self.runtime.returnPath(of: request, on: route)
         let start = self.endpointRequest(request).redirected(toStartOf: provider.id, returningTo: path)
         self.count(Response.Rejection(.signInRequired), status: 303)
         self.respond(from: start)
@@ -252,6 +260,7 @@ extension GatewayResponder {
     }
 
     func endpointRequest(_ request: RequestHead) -> EndpointRequest {
+        self.noteForwarding(request)
         var own = EndpointRequest(
             request,
             body: self.held.flatMap { Array($0.readableBytesView) },
@@ -261,6 +270,14 @@ extension GatewayResponder {
         )
         own.clientKind.request = self.requestID.text
         return own
+    }
+
+    /// Reports a proxy of this network that is missing in `trusted_proxies`; only here, since each user signs in.
+    private func noteForwarding(_ request: RequestHead) {
+        guard !self.downstream.isTrusted, let peer, request.message.value(.xForwardedFor) != nil,
+            CIDRRange.internalNetworks.contains(where: { $0.contains(peer) })
+        else { return }
+        self.runtime.log.forwardingIgnored(from: self.peerText)
     }
 
     func respond(from own: EndpointRequest) {

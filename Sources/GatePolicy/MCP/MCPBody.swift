@@ -22,11 +22,14 @@ package struct MCPBody: Sendable, Hashable {
     package let messages: [MCPMessage]
     /// The id of the only request, for the response to it; `null` for everything else.
     package let id: JSON
+    /// The ids of the requests in a batch, for the responses to them; nil if the body is no batch, or one without requests.
+    package let ids: [JSON]?
 
     /// What a request without a body is.
     package init(_ message: MCPMessage) {
         self.messages = [message]
         self.id = .null
+        self.ids = nil
     }
 
     /// Reads the body of a POST.
@@ -46,13 +49,17 @@ package struct MCPBody: Sendable, Hashable {
         if case .array(let elements) = json {
             guard (1...MCPBody.maxMessages).contains(elements.count) else { throw .batch }
             self.id = .null
+            let ids = elements.filter { $0["method"] != nil }.compactMap { $0["id"] }
+            self.ids = ids.isEmpty ? nil : ids
             var messages: [MCPMessage] = []
             for element in elements { messages.append(try MCPBody.message(element)) }
             self.messages = messages
         } else {
             let message = try MCPBody.message(json)
             self.messages = [message]
-            self.id = json["id"] ?? .null
+            // The id of a response is the server's own.
+            self.id = json["method"] == nil ? .null : json["id"] ?? .null
+            self.ids = nil
         }
         try self.checkNames(in: request.message)
     }

@@ -31,7 +31,7 @@ package struct MachineCredential: Sendable {
 
     /// Reads the token of a request.
     ///
-    /// RFC 6750 §2.1, RFC 7617 §2: one space after the scheme (a second field is rejected with the head), and for `Bearer` only the characters of a token.
+    /// RFC 6750 §2.1, RFC 7617 §2: spaces after the scheme (a second field is rejected with the head), and for `Bearer` only the characters of a token.
     /// A password is a token only with the prefix of service tokens; others are the app's.
     ///
     /// - Parameters:
@@ -45,9 +45,9 @@ package struct MachineCredential: Sendable {
         let rest = value.dropFirst(scheme.count)
         switch scheme {
         case "bearer":
-            let token = rest.dropFirst()
+            let token = rest.drop { $0 == " " }
             guard rest.first == " ", self.isToken(token) else {
-                return .malformed("'Authorization' is not 'Bearer', one space and a token")
+                return .malformed("'Authorization' is not 'Bearer', a space and a token")
             }
             return .token(MachineCredential(String(token), isAmbient: false))
         case "basic" where takesBasic:
@@ -55,12 +55,6 @@ package struct MachineCredential: Sendable {
             return .token(MachineCredential(token, isAmbient: true))
         default: return .none
         }
-    }
-
-    /// Whether a request has a service token, valid or not, in a form that some app accepts.
-    package static func hasServiceToken(_ request: RequestHead) -> Bool {
-        guard case .token(let credential) = self.field(of: request, takesBasic: true) else { return false }
-        return ServiceToken.isOne(credential.text)
     }
 
     private init(_ text: String, isAmbient: Bool) {
@@ -212,9 +206,7 @@ extension RuntimeConfiguration {
     ///
     /// RFC 6750 §3.1, RFC 9449 §7.1.
     package func challenge(on route: RuntimeRoute, scopes: [String], to request: RequestHead) -> String {
-        let field = request.message.first(.authorization).map { request.message.text($0.valueRange) }
-        let isBound = field?.lowercased().hasPrefix("dpop ") ?? false
-        let scheme = isBound ? "DPoP \(DPoPProof.algorithmList)" : "Bearer realm=\"gatehouse\""
+        let scheme = request.isBoundToKey ? "DPoP \(DPoPProof.algorithmList)" : "Bearer realm=\"gatehouse\""
         let scope = "scope=\"\(scopes.joined(separator: " "))\""
         return "\(scheme), error=\"insufficient_scope\", \(scope)\(self.metadataParameter(of: route))"
     }
@@ -224,25 +216,49 @@ extension RuntimeConfiguration {
         self.resourceMetadata(of: route).map { ", resource_metadata=\"\($0)\"" } ?? ""
     }
 
+    /// What a client of an MCP server is to ask for first: MCP, "Authorization", Scope Selection Strategy.
+    ///
+    /// Not all scopes of the app: a denial for want of one names that.
+    private func scopeParameter(of route: RuntimeRoute) -> String {
+        guard route.maxMCPBody != nil else { return "" }
+        return ", scope=\"\((["openid"] + route.route.scopesOfEachAdmission).joined(separator: " "))\""
+    }
+
     /// The challenges of a route for clients without a session or a valid token.
     ///
-    /// RFC 6750 §3, RFC 7617 §2.
+    /// RFC 6750 §3, RFC 7617 §2, RFC 9449 §7.1.
     ///
     /// - Parameters:
     ///   - route: The route.
+    ///   - request: The request.
     ///   - isRejected: Whether the request has a token that is not valid.
     ///   - asksForPassword: Whether the client takes a challenge for a password as one; a browser would show a dialog.
     /// - Returns: The values of `WWW-Authenticate` beside that for sessions; none for an app that accepts no tokens.
-    package func challenges(on route: RuntimeRoute, isRejected: Bool, asksForPassword: Bool) -> [String] {
+    package func challenges(
+        on route: RuntimeRoute,
+        to request: RequestHead,
+        isRejected: Bool,
+        asksForPassword: Bool
+    ) -> [String] {
         var challenges: [String] = []
+        let isBound = route.takesTokens && request.isBoundToKey
+        let error = isRejected ? ", error=\"invalid_token\"" : ""
         if route.takesBasic, asksForPassword { challenges.append("Basic realm=\"gatehouse\", charset=\"UTF-8\"") }
         if route.takesMachines || route.takesTokens {
-            let error = isRejected ? ", error=\"invalid_token\"" : ""
-            challenges.append("Bearer realm=\"gatehouse\"\(error)\(self.metadataParameter(of: route))")
+            let more = "\(isBound ? "" : error)\(self.scopeParameter(of: route))\(self.metadataParameter(of: route))"
+            challenges.append("Bearer realm=\"gatehouse\"\(more)")
         }
-        if route.takesTokens, let issuer = self.issuer, issuer.clients.values.contains(where: \.requiresDPoP) {
-            challenges.append("DPoP \(DPoPProof.algorithmList)")
+        if route.takesTokens, isBound || self.issuer?.clients.values.contains(where: \.requiresDPoP) ?? false {
+            challenges.append("DPoP \(DPoPProof.algorithmList)\(isBound ? error : "")")
         }
         return challenges
+    }
+}
+
+extension RequestHead {
+    /// Whether it has a token that is bound to a key, RFC 9449 §7.1.
+    fileprivate var isBoundToKey: Bool {
+        guard let field = self.message.first(.authorization) else { return false }
+        return self.message.text(field.valueRange).lowercased().hasPrefix("dpop ")
     }
 }
