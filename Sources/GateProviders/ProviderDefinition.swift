@@ -12,6 +12,8 @@ package struct ProviderDefinition: Sendable {
     package let signIn: SignInProtocol
     /// Where the browser is sent instead of to the authorization endpoint that the provider names; nil for that one.
     package let authorizationEndpoint: WebURL?
+    /// What the gateway calls instead of the endpoints that the provider names.
+    package let ownEndpoints: OwnEndpoints
     /// Which issuers are accepted.
     package let issuer: IssuerRule
     /// Whether a callback must name its issuer, whatever the metadata are; nil if they decide.
@@ -34,6 +36,8 @@ package struct ProviderDefinition: Sendable {
     package let authorizationParameters: [Form.Field]
     /// What makes the provider offer another account than the one it knows; nil if nothing does.
     package let accountChoice: Form.Field?
+    /// What makes the provider authenticate the user again; nil if nothing is known to do so.
+    package let reauthentication: Form.Field?
     /// The algorithms that ID tokens may be signed with.
     package let signatureAlgorithms: Set<SignatureAlgorithm>
     /// The audiences that an ID token may name beside us.
@@ -66,6 +70,12 @@ package struct ProviderDefinition: Sendable {
     package static let standardConnections = 16
     /// How long ID tokens live, and keys are used that cannot be fetched, unless configured.
     package static let standardLifetime = Duration.seconds(86_400)
+
+    /// Where the metadata is; nil for a provider without one.
+    package var discovery: WebURL? {
+        guard case .openID(let address) = self.signIn else { return nil }
+        return address
+    }
 
     /// Whether ID tokens are verified with the client secret instead of with published keys.
     package var usesSecretForTokens: Bool { self.signatureAlgorithms.contains(where: \.isSymmetric) }
@@ -116,6 +126,16 @@ extension ProviderDefinition {
         case openID(discovery: WebURL)
         /// Plain OAuth 2.0 with known endpoints; the identity comes from calls to the provider's API.
         case oauth2(OAuth2Endpoints)
+    }
+
+    /// Endpoints of the file, for a provider that the gateway reaches by another name than its metadata have; nil for theirs.
+    package struct OwnEndpoints: Sendable, Hashable {
+        /// Where the code is redeemed.
+        package let token: WebURL?
+        /// Where the claims about a user are.
+        package let userinfo: WebURL?
+        /// Where the keys are.
+        package let keys: WebURL?
     }
 
     /// The fixed endpoints of a provider without discovery.

@@ -20,6 +20,8 @@ struct CatalogEntry: Sendable {
     var authorizationParameters: [Form.Field] = []
     /// What makes the provider offer another account than the one it knows; nil if nothing does.
     var accountChoice: Form.Field?
+    /// What makes the provider authenticate the user again; nil if nothing is known to do so.
+    var reauthentication: Form.Field?
     var signatureAlgorithms: Set<SignatureAlgorithm> = [.rs256]
     var keyRetention = Duration.seconds(3600)
     var recheckPause = Duration.zero
@@ -65,6 +67,7 @@ extension CatalogEntry {
             clientAuthentication: .advertised,
             // OpenID Connect Core §3.1.2.1: every provider knows `login`; where `select_account` is not known it is an error.
             accountChoice: Form.Field("prompt", "login"),
+            reauthentication: Form.Field("prompt", "login"),
             chains: self.standardChains
         )
     }

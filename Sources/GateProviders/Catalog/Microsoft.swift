@@ -40,6 +40,7 @@ extension CatalogEntry {
             clientAuthentication: .secretPost,
             authorizationParameters: [Form.Field("prompt", "select_account")],
             accountChoice: Form.Field("prompt", "select_account"),
+            reauthentication: Form.Field("prompt", "login"),
             keyRetention: .seconds(86_400),
             apiBase: graph,
             chains: self.microsoftChains,

@@ -12,10 +12,17 @@ extension ProviderDefinition {
         try ProviderDefinition.check(overrides, entry)
         self.id = settings.id
         self.buttonText = settings.name ?? entry.buttonText
-        self.signIn = entry.signIn
-        self.authorizationEndpoint = try settings.authorizationEndpoint.map { (address) throws(Failure) in
-            try CatalogEntry.checked(address)
+        if let address = settings.metadataURL, case .openID = entry.signIn {
+            self.signIn = .openID(discovery: try CatalogEntry.checked(address))
+        } else {
+            self.signIn = entry.signIn
         }
+        self.authorizationEndpoint = try settings.authorizationEndpoint.map(CatalogEntry.checked)
+        self.ownEndpoints = OwnEndpoints(
+            token: try settings.tokenEndpoint.map(CatalogEntry.checked),
+            userinfo: try settings.userinfoEndpoint.map(CatalogEntry.checked),
+            keys: try settings.keysURL.map(CatalogEntry.checked)
+        )
         self.issuer = entry.issuer
         self.requiresCallbackIssuer = settings.requiresIssuer
         self.scopes = ProviderDefinition.scopes(settings.scopes ?? entry.scopes, for: entry.signIn)
@@ -27,6 +34,7 @@ extension ProviderDefinition {
         self.revokesTokens = settings.revokesTokens ?? entry.revokesTokens
         self.authorizationParameters = ProviderDefinition.parameters(settings, entry)
         self.accountChoice = entry.accountChoice
+        self.reauthentication = entry.reauthentication
         self.signatureAlgorithms = settings.signatureAlgorithms.map { Set($0) } ?? entry.signatureAlgorithms
         try ProviderDefinition.check(algorithmsOf: settings)
         self.trustedAudiences = Set(settings.trustedAudiences)
