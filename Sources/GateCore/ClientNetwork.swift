@@ -13,6 +13,9 @@ package struct ClientNetwork: Sendable, Hashable {
         self.low = address.isIPv4 ? ClientNetwork.number(address.bytes.suffix(8)) : 0
     }
 
+    /// The same text for the same network in every process.
+    package var text: String { "\(String(self.high, radix: 16))-\(String(self.low, radix: 16))" }
+
     private static func number(_ bytes: some Sequence<UInt8>) -> UInt64 {
         bytes.reduce(0) { $0 << 8 | UInt64($1) }
     }

@@ -6,6 +6,9 @@ package import GateCore
 ///
 /// RFC 6749 §1.3.
 package struct ClientGrant: Sendable, Hashable {
+    /// How many clients may act for each other, RFC 8693 §4.1.
+    package static let maxSubjects = 3
+
     /// The client.
     package let client: String
     /// The scopes, in the order of the request.
@@ -19,6 +22,14 @@ package struct ClientGrant: Sendable, Hashable {
     /// The ticket of the session whose token the client has exchanged, without which this one ends; nil for the client of a
     /// sign-in.
     let subject: Ticket?
+    /// The clients whose tokens were exchanged for this grant, the nearest first; each look-up reads them again, since the grant ends with
+    /// each of theirs.
+    package internal(set) var subjects: [String] = []
+    /// When the user had authenticated at the provider as it was granted, which stays in all of its tokens; nil if the provider did not
+    /// report it.
+    ///
+    /// OpenID Connect Core §12.2, RFC 9068 §2.2.1.
+    package internal(set) var authenticated: Instant?
     /// Whether the sign-in began at this client, without a browser, so that it ends with the grant.
     package let ownsSignIn: Bool
     /// When the session is over however often it is used; nil for as long as sessions last.
@@ -62,6 +73,7 @@ extension ClientGrant {
             "rotated": .int(self.rotated.seconds),
         ]
         members["jkt"] = self.keyThumbprint.map(JSON.string)
+        members["auth_time"] = self.authenticated.map { .int($0.seconds) }
         members["subject"] = self.subject.map { .string($0.text) }
         if self.ownsSignIn { members["owns"] = true }
         members["ends"] = self.ends.map { .int($0.seconds) }
@@ -84,5 +96,6 @@ extension ClientGrant {
             at: Instant(seconds: rotated)
         )
         self.generation = Int(generation)
+        self.authenticated = json["auth_time"]?.integer.map(Instant.init(seconds:))
     }
 }

@@ -6,7 +6,8 @@ internal import Synchronization
 /// Bounds how often sign-ins on other devices begin, how often codes are tried, and how often clients ask; shared by all event
 /// loops of a process.
 ///
-/// RFC 8628 §5.1 and §5.2: of 20^8 codes, a hundred of them valid, 30 wrong ones in a minute find one in 16 years.
+/// RFC 8628 §5.1 and §5.2: of 20^8 codes, a hundred of them valid, ten wrong ones in a minute find one in 48 years. Only signed-in
+/// users can try any, so they are counted by user and by client network: none stops the others.
 package final class DeviceLimiter: Sendable {
     /// How long a client waits between two requests.
     ///
@@ -14,12 +15,10 @@ package final class DeviceLimiter: Sendable {
     package static let interval = Duration.seconds(5)
     /// How many sign-ins may begin in a minute for one client network.
     package static let beginsPerClient = 30
-    /// How many sign-ins may begin in a minute in all.
-    package static let begins = 600
-    /// How many codes one client network may try in a minute.
-    package static let attemptsPerClient = 10
-    /// How many wrong codes may be tried in a minute in all.
-    package static let attempts = 30
+    /// How many sign-ins may begin in a minute in all, which bounds what they take of the store.
+    package static let begins = 6000
+    /// How many wrong codes one user, and one client network, may try in a minute.
+    package static let attempts = 10
     /// How much earlier than after the interval a request may arrive, since networks take different times.
     private static let tolerance = Duration.seconds(1)
     private static let maxInterval = Duration.seconds(60)
@@ -28,13 +27,13 @@ package final class DeviceLimiter: Sendable {
     private struct Table {
         var beginsPerClient = RateLimiter<ClientNetwork>(capacity: DeviceLimiter.capacity)
         var begins = RateLimiter<Bool>(capacity: 2)
-        var attemptsPerClient = RateLimiter<ClientNetwork>(capacity: DeviceLimiter.capacity)
-        var attempts = RateLimiter<Bool>(capacity: 2)
         /// When each device last asked, and how long it has to wait.
         var polls: [String: (last: Duration, interval: Duration)] = [:]
     }
 
     private let table = Mutex(Table())
+    private let networks: AttemptLimiter<ClientNetwork>
+    private let users: AttemptLimiter<String>
     private let elapsed: @Sendable () -> Duration
 
     /// A limiter that has counted nothing.
@@ -46,6 +45,8 @@ package final class DeviceLimiter: Sendable {
     /// A limiter with its own clock.
     init(elapsed: @escaping @Sendable () -> Duration) {
         self.elapsed = elapsed
+        self.networks = AttemptLimiter(capacity: DeviceLimiter.capacity, elapsed: elapsed)
+        self.users = AttemptLimiter(capacity: DeviceLimiter.capacity, elapsed: elapsed)
     }
 
     /// Whether a sign-in may begin.
@@ -61,21 +62,29 @@ package final class DeviceLimiter: Sendable {
         }
     }
 
-    /// Whether a code may be tried.
-    package func admitsAttempt(from client: IPAddress?) -> Bool {
-        let now = self.elapsed()
-        return self.table.withLock { table in
-            guard table.attempts.wait(of: true, perMinute: DeviceLimiter.attempts, at: now) == nil else { return false }
-            guard let client else { return true }
-            let network = ClientNetwork(of: client)
-            return table.attemptsPerClient.take(network, perMinute: DeviceLimiter.attemptsPerClient, at: now) == nil
+    /// A code that is tried.
+    package struct CodeAttempt: Sendable {
+        fileprivate let ofNetwork: AttemptLimiter<ClientNetwork>.Attempt
+        fileprivate let ofUser: AttemptLimiter<String>.Attempt
+
+        /// Takes it off the counts: a sign-in has the code.
+        package func release() {
+            self.ofNetwork.release()
+            self.ofUser.release()
         }
     }
 
-    /// Takes note of a code that no sign-in has.
-    package func attemptFailed() {
-        let now = self.elapsed()
-        _ = self.table.withLock { $0.attempts.take(true, perMinute: DeviceLimiter.attempts, at: now) }
+    /// Lets a user try a code, which counts as wrong until it is released; nil if there were too many.
+    package func attempt(by user: String, from client: IPAddress?) -> CodeAttempt? {
+        let rate = TokenBucket.Rate(perMinute: DeviceLimiter.attempts)
+        guard let ofNetwork = try? self.networks.begin(client.map { ClientNetwork(of: $0) }, within: rate) else {
+            return nil
+        }
+        guard let ofUser = try? self.users.begin(user, within: rate) else {
+            ofNetwork.release()
+            return nil
+        }
+        return CodeAttempt(ofNetwork: ofNetwork, ofUser: ofUser)
     }
 
     /// Whether the client of a sign-in has waited long enough; if not, it has to wait five seconds longer from now on.

@@ -12,6 +12,8 @@ package struct GatewayCookie: Sendable, Hashable {
     package static let attemptSeconds = 3600
     /// How long a session transfer may take, in seconds.
     package static let transferSeconds = 600
+    /// The maximum number of return paths that a browser keeps for one host.
+    static let maxReturnPaths = 8
     /// The maximum number of open sign-in attempts, and of open session transfers on one host, of a browser.
     package static let maxAttempts = 5
 
@@ -35,7 +37,7 @@ package struct GatewayCookie: Sendable, Hashable {
     ///   - time: How long the browser keeps it; nil to let it expire with the browser session.
     /// - Returns: The cookie; its ``deletion`` does not depend on the time.
     package static func session(at origin: Origin, for time: Duration? = nil) -> GatewayCookie {
-        GatewayCookie(GatewayCookie.base, at: origin, seconds: time.map { max(1, Int($0.components.seconds)) })
+        GatewayCookie(GatewayCookie.base, at: origin, seconds: time.map { max(1, Int($0.wholeSeconds)) })
     }
 
     /// The cookie of one sign-in attempt.
@@ -61,14 +63,28 @@ package struct GatewayCookie: Sendable, Hashable {
         return GatewayCookie("\(GatewayCookie.transferBase)\(tag)", at: origin, seconds: GatewayCookie.transferSeconds)
     }
 
+    /// The cookie that holds a return path, for as long as an attempt; nil if the tag is malformed.
+    ///
+    /// It comes along with a form that a provider posts from its own site, as that of the attempt does.
+    static func returnPath(_ tag: String, at origin: Origin) -> GatewayCookie? {
+        guard GatewayCookie.isTag(tag.utf8) else { return nil }
+        let name = "\(GatewayCookie.returnBase)\(tag)"
+        return GatewayCookie(name, at: origin, seconds: GatewayCookie.attemptSeconds, isCrossSite: true)
+    }
+
     /// The cookie that binds the state of a sign-out to the browser; a later sign-out replaces it.
     package static func signOut(at origin: Origin) -> GatewayCookie {
-        GatewayCookie(GatewayCookie.signOutBase, at: origin, seconds: Int(SignOutState.lifetime.components.seconds))
+        GatewayCookie(GatewayCookie.signOutBase, at: origin, seconds: Int(SignOutState.lifetime.wholeSeconds))
     }
 
     /// The cookie with the provider that the user signed in with last, so that the sign-in page has it first; it proves nothing.
     package static func lastProvider(at origin: Origin) -> GatewayCookie {
         GatewayCookie(GatewayCookie.lastProviderBase, at: origin, seconds: 400 * 86_400)
+    }
+
+    /// The cookie that binds the pushed requests of clients to the browser that has brought them.
+    package static func pushedRequest(at origin: Origin, for time: Duration) -> GatewayCookie {
+        GatewayCookie(GatewayCookie.pushedBase, at: origin, seconds: Int(time.wholeSeconds))
     }
 
     /// The cookie of a sign-in that confirms the session for one change, for ten minutes.
@@ -78,7 +94,7 @@ package struct GatewayCookie: Sendable, Hashable {
 
     /// The cookie that marks a browser from which the user of a local account has signed in.
     package static func device(at origin: Origin, for time: Duration) -> GatewayCookie {
-        GatewayCookie(GatewayCookie.deviceBase, at: origin, seconds: Int(time.components.seconds))
+        GatewayCookie(GatewayCookie.deviceBase, at: origin, seconds: Int(time.wholeSeconds))
     }
 
     /// The value of the `Set-Cookie` field that sets the cookie; `value` is base64url.
@@ -97,14 +113,18 @@ package struct GatewayCookie: Sendable, Hashable {
     ///   - header: The cookies of the request.
     /// - Returns: The values; the first is that of the cookie itself.
     package func settings(_ ticket: Ticket, replacing header: CookieHeader) -> [String] {
-        let pieces = SplitCookie.pieces(of: ticket.text)
-        let settings = pieces.enumerated().map { index, piece in self.piece(index).setting(piece) }
-        var surplus = self.pieces(in: header, from: pieces.count)
+        let settings = self.settings(ticket.text)
+        var surplus = self.pieces(in: header, from: settings.count)
         if ticket.isWholeSession, header.lookup(self.name) == .absent {
             // A form that was posted from the provider's site comes without the session cookie, which has pieces maybe.
-            surplus = (pieces.count..<max(pieces.count, SplitCookie.maxPieces)).map(self.piece)
+            surplus = (settings.count..<max(settings.count, SplitCookie.maxPieces)).map(self.piece)
         }
         return settings + surplus.map(\.deletion)
+    }
+
+    /// The `Set-Cookie` values that set a value in pieces as long as ``SplitCookie`` allows.
+    func settings(_ value: String) -> [String] {
+        SplitCookie.pieces(of: value).enumerated().map { index, piece in self.piece(index).setting(piece) }
     }
 
     /// The `Set-Cookie` values that make the browser forget the cookie and all of its pieces that it sent.
@@ -137,10 +157,12 @@ extension GatewayCookie {
     fileprivate static let base = "gatehouse"
     fileprivate static let attemptBase = "gatehouse-attempt-"
     fileprivate static let transferBase = "gatehouse-handover-"
+    fileprivate static let returnBase = "gatehouse-return-"
     fileprivate static let lastProviderBase = "gatehouse-provider"
     fileprivate static let signOutBase = "gatehouse-sign-out"
     fileprivate static let deviceBase = "gatehouse-device"
     fileprivate static let confirmationBase = "gatehouse-confirmed"
+    fileprivate static let pushedBase = "gatehouse-pushed"
 
     private static let maxDeletions = 16
 
@@ -182,6 +204,19 @@ extension GatewayCookie {
         }
     }
 
+    /// The return paths that a browser keeps for an origin, older ones first.
+    static func returnPaths(in header: CookieHeader, at origin: Origin) -> [GatewayCookie] {
+        let prefix = GatewayCookie.name(GatewayCookie.returnBase, isSecure: origin.isSecure)
+        return header.names(withPrefix: prefix).compactMap {
+            GatewayCookie.returnPath(String($0.dropFirst(prefix.count)), at: origin)
+        }
+    }
+
+    /// The tag in the name of a cookie that is found by the first bytes of an id.
+    package static func tag(of id: [UInt8]) -> String {
+        id.prefix(4).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+
     private static func surplus(
         in header: CookieHeader,
         prefix: String,
@@ -203,9 +238,9 @@ extension GatewayCookie {
         guard !tail.isEmpty else { return true }
         if tail[0] == UInt8(ascii: "_") { return (1..<tail.count).allSatisfy { (0x30...0x39).contains(tail[$0]) } }
         return rest.starts(with: GatewayCookie.attemptBase) || rest.starts(with: GatewayCookie.transferBase)
-            || rest.starts(with: GatewayCookie.signOutBase) || rest.starts(with: GatewayCookie.deviceBase)
-            || rest.starts(with: GatewayCookie.lastProviderBase)
-            || rest.starts(with: GatewayCookie.confirmationBase)
+            || rest.starts(with: GatewayCookie.returnBase) || rest.starts(with: GatewayCookie.signOutBase)
+            || rest.starts(with: GatewayCookie.deviceBase) || rest.starts(with: GatewayCookie.lastProviderBase)
+            || rest.starts(with: GatewayCookie.confirmationBase) || rest.starts(with: GatewayCookie.pushedBase)
     }
 
     /// Whether a server may read a cookie as one of ours: a pair of a request's `Cookie` field, or the value of a

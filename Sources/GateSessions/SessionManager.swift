@@ -24,10 +24,12 @@ package struct SessionManager: Sendable {
     let maxPerUser: Int?
     private let untaggedTickets = UntaggedTicketLimiter()
     let notBefore = NotBeforeTimes()
+    private let unfinishedEnds = UnfinishedEnds()
     let signOuts: RecentSignOuts
     /// Who is notified when a sign-in ends; nil if no client is.
     private let notice: SignOutNotice?
     let register: UserRegister
+    let redemptions = RecentRedemptions()
 
     /// The interval at which uses of a session are recorded, so that requests rarely cause writes.
     package static let touchStep = Duration.seconds(60)
@@ -158,7 +160,9 @@ package struct SessionManager: Sendable {
             subjectClaim: signIn.subjectClaim,
             providerSession: signIn.providerSession,
             device: signIn.device,
-            passkeyUsed: signIn.passkeyUsed
+            passkeyUsed: signIn.passkeyUsed,
+            askedBy: signIn.askedBy,
+            order: signIn.order
         )
     }
 
@@ -232,14 +236,33 @@ package struct SessionManager: Sendable {
             return session.confirmed == nil
         }
         if let subject = session.client?.subject {
-            guard try await self.store.record(for: subject.storeKey) != nil else { return false }
+            guard let subjects = try await self.subjects(from: subject, now: now) else { return false }
+            session.client?.subjects = subjects
         }
+        let own = session.keepsOwnProofs ? session : nil
         session.profile = first.profile
         session.confirmed = first.confirmed
         session.grant = first.grant
         session.idToken = first.idToken
-        session.passkeyUsed = first.passkeyUsed
+        session.passkeyUsed = own == nil ? first.passkeyUsed : own?.passkeyUsed
+        if let own { session.profile.authTime = own.profile.authTime }
         return true
+    }
+
+    /// The clients whose tokens led to a session, from the one with this ticket to that of the user's sign-in; nil if the session of one
+    /// has ended, or if there are more than can act for each other.
+    private func subjects(from ticket: Ticket, now: Instant) async throws(Failure) -> [String]? {
+        var found: [String] = []
+        var next: Ticket? = ticket
+        while let ticket = next {
+            guard found.count < ClientGrant.maxSubjects, let record = try await self.store.record(for: ticket.storeKey),
+                let session = self.open(record, with: ticket), self.isLive(session, record: record, now: now),
+                let grant = session.client
+            else { return nil }
+            found.append(grant.client)
+            next = grant.subject
+        }
+        return found
     }
 
     /// The live session at the gateway's host that another one was transferred from; a use of one is a use of both.
@@ -275,22 +298,39 @@ package struct SessionManager: Sendable {
 
     /// Ends the session of a ticket and all of its family.
     ///
-    /// When this returns, it is removed from the store and the caches. If it throws, the session may still be live.
+    /// When this returns, it is removed from the store and the caches, at all gateways that share the store. If it throws,
+    /// the session may still be live; a second call goes on where the first has ended.
     ///
     /// - Parameter ticket: The ticket of any session of the family.
     /// - Returns: The session with the ID token and the grant of its family; nil if it does not exist.
     /// - Throws: If the store is unavailable, or over the limit of tickets without a tag.
     package func end(_ ticket: Ticket) async throws(Failure) -> Session? {
         if let whole = ticket.whole { return self.end(whole) }
-        guard let record = try await self.record(of: ticket) else { return nil }
+        guard let record = try await self.record(of: ticket) ?? self.unfinishedEnds.record(for: ticket.storeKey) else {
+            return nil
+        }
         var session = self.open(record, with: ticket)
-        if let origin = session?.origin, let first = try? await self.store.record(for: origin.storeKey) {
+        var records = [record]
+        if let origin = session?.origin, let first = await self.endingRecord(of: origin) {
+            records.append(first)
             let first = self.open(first, with: origin)
             session?.idToken = first?.idToken
             session?.grant = first?.grant
         }
-        try await self.endFamily(record.family)
+        do throws(Failure) {
+            try await self.endFamily(record.family)
+        } catch {
+            for record in records { self.unfinishedEnds.note(record) }
+            throw error
+        }
+        self.unfinishedEnds.remove(family: record.family)
         return session
+    }
+
+    /// The record of a session that ends, or whose end is not written; nil if there is none, or the store is unavailable.
+    private func endingRecord(of ticket: Ticket) async -> SessionRecord? {
+        let stored = try? await self.store.record(for: ticket.storeKey)
+        return stored ?? self.unfinishedEnds.record(for: ticket.storeKey)
     }
 
     /// Ends all sessions of a family, first in the caches of this process, since a store may be slow.
@@ -346,6 +386,8 @@ extension SessionManager {
     ///   - cookie: The value of the cookie named after the code's tag, if the browser sent exactly one.
     ///   - gatewayHost: The host of `public_url`.
     ///   - limits: Those of the app that the browser goes to; a session of its host that they end is replaced.
+    ///   - isBelowWildcard: Whether only a wildcard includes the host. Another server may have its name, so its session has no
+    ///     proof that the user gave for another host.
     ///   - now: The time.
     /// - Returns: The session of the app's host with its ticket.
     /// - Throws: `handover.spent` for a code that was used before, `handover.wrong_origin`, `handover.other_browser`,
@@ -356,13 +398,14 @@ extension SessionManager {
         cookie: (some Collection<UInt8>)?,
         gatewayHost: String,
         within limits: SessionLimits = SessionLimits(),
+        isBelowWildcard: Bool = false,
         now: Instant
     ) async throws(Failure) -> IssuedSession? {
         guard try await self.spend(SingleUse("handover", code.id, until: code.expires)) else {
             throw Failure(.sessionTransferSpent, "the code was used before")
         }
         let claim = try code.claim(at: origin, cookie: cookie)
-        return try await self.issue(from: claim, of: gatewayHost, within: limits, now: now)
+        return try await self.issue(from: claim, of: gatewayHost, within: limits, isBelowWildcard, now: now)
     }
 
     /// Issues a session on another host for the browser with this ticket; nil if the ticket has no session.
@@ -373,19 +416,20 @@ extension SessionManager {
         from claim: SessionTransferClaim,
         of gatewayHost: String,
         within limits: SessionLimits,
+        _ isBelowWildcard: Bool,
         now: Instant
     ) async throws(Failure) -> IssuedSession? {
         let (ticket, host) = (claim.ticket, claim.code.origin.host)
         guard let first = try await self.session(for: ticket, host: gatewayHost, now: now) else { return nil }
         let wanted = self.signed(ticket.bytes(for: host), host: host)
         if let existing = try await self.session(for: wanted, host: host, now: now),
-            limits.admits(existing, at: now)
+            limits.admits(existing, at: now), !existing.keepsOwnProofs || !claim.code.isForPasskey
         {
             return IssuedSession(ticket: wanted, session: existing)
         }
-        // A record under this key has expired, but is not removed yet, or the app does not accept it.
+        // A record under this key has expired, but is not removed yet, the app does not accept it, or it has no proof of a passkey.
         try await self.store.remove(wanted.storeKey)
-        let session = Session(
+        var session = Session(
             id: self.random.identifier(16),
             family: first.family,
             profile: first.profile,
@@ -402,8 +446,11 @@ extension SessionManager {
             subjectClaim: first.subjectClaim,
             providerSession: first.providerSession,
             device: first.device,
-            passkeyUsed: first.passkeyUsed
+            passkeyUsed: isBelowWildcard && !claim.code.isForPasskey ? nil : first.passkeyUsed,
+            askedBy: first.askedBy,
+            order: first.order
         )
+        session.keepsOwnProofs = isBelowWildcard
         let issued: IssuedSession
         do throws(Failure) {
             issued = try await self.insert(session, as: wanted)
@@ -434,8 +481,11 @@ extension SessionManager {
 extension SessionManager {
     /// The record of a ticket; the rate of look-ups of tickets without a tag is limited.
     func record(of ticket: Ticket) async throws(Failure) -> SessionRecord? {
-        if ticket.isUntagged { try self.untaggedTickets.admit() }
-        return try await self.store.record(for: ticket.storeKey)
+        guard ticket.isUntagged else { return try await self.store.record(for: ticket.storeKey) }
+        let attempt = try self.untaggedTickets.attempt()
+        let record = try await self.store.record(for: ticket.storeKey)
+        if record != nil { attempt.release() }
+        return record
     }
 
     /// A ticket of these bytes for a host.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateCore
-internal import Synchronization
 
-/// Limits the rate of look-ups of tickets without a tag, which earlier versions issued and which anyone can forge.
+/// Limits the rate of look-ups of tickets without a tag, which earlier versions issued and which anyone can forge; those that have
+/// a session do not count.
 final class UntaggedTicketLimiter: Sendable {
     /// The number of look-ups in a burst.
     static let burst = 400
@@ -12,15 +12,15 @@ final class UntaggedTicketLimiter: Sendable {
 
     private static let rate = TokenBucket.Rate(perSecond, in: .seconds(1), burst: burst)
 
-    private let bucket = Mutex(TokenBucket())
-    private let began = ContinuousClock.now
+    private let attempts = AttemptLimiter<Bool>(capacity: 2)
 
-    /// Admits one look-up.
+    /// Lets a look-up begin, which counts until it is released.
     ///
     /// - Throws: `session.bare_tickets` over the limit; the session may exist.
-    func admit() throws(Failure) {
-        let now = self.began.duration(to: .now)
-        guard self.bucket.withLock({ $0.take(UntaggedTicketLimiter.rate, at: now) }) == nil else {
+    func attempt() throws(Failure) -> AttemptLimiter<Bool>.Attempt {
+        do throws(TooManyAttempts) {
+            return try self.attempts.begin(true, within: UntaggedTicketLimiter.rate)
+        } catch {
             let detail = "over \(UntaggedTicketLimiter.perSecond) look-ups a second of tickets without a tag"
             throw Failure(.sessionUntaggedTickets, detail)
         }

@@ -23,7 +23,13 @@ import Testing
     }
 
     private func redeem(_ code: AuthorizationCode, now: Instant = noon) async throws -> ClientSession? {
-        let redemption = try await self.fixture.manager.redeem(code, boundTo: nil, gatewayHost: self.host, now: now)
+        let redemption = try await self.fixture.manager.redeem(
+            code,
+            boundTo: nil,
+            gatewayHost: self.host,
+            arrival: .max,
+            now: now
+        )
         guard case .issued(let session) = redemption else { return nil }
         return session
     }
@@ -31,7 +37,13 @@ import Testing
     /// Whether the redemption of a code is noticed as its second use.
     private func isReplayed(_ code: AuthorizationCode) async throws -> Bool {
         let manager = self.fixture.manager
-        let result = try await manager.redeem(code, boundTo: nil, gatewayHost: self.host, now: noon)
+        let result = try await manager.redeem(
+            code,
+            boundTo: nil,
+            gatewayHost: self.host,
+            arrival: .max,
+            now: noon
+        )
         guard case .replayed = result else { return false }
         return true
     }
@@ -80,6 +92,51 @@ import Testing
         #expect(try await self.isReplayed(code))
         #expect(try await self.fixture.manager.clientSession(client.ticket, of: "notes", now: noon) == nil)
         #expect(try await self.fixture.manager.session(for: signedIn.ticket, host: self.host, now: noon) != nil)
+    }
+
+    // E-11
+    @Test(arguments: [(0, true), (.max, false)] as [(Int64, Bool)])
+    func `a code that is sent several times at once has one use, whose tokens go on`(
+        arrival: Int64,
+        isAtOnce: Bool
+    ) async throws {
+        let code = self.code(for: try await self.fixture.signedIn().ticket)
+        let client = try #require(try await self.redeem(code))
+        for _ in 0..<2 {
+            let result = try await self.fixture.manager.redeem(
+                code,
+                boundTo: nil,
+                gatewayHost: self.host,
+                arrival: arrival,
+                now: noon
+            )
+            switch result {
+            case .repeated: #expect(isAtOnce)
+            case .replayed: #expect(!isAtOnce)
+            case .issued, .none: Issue.record("a second use")
+            }
+        }
+        let found = try await self.fixture.manager.clientSession(client.ticket, of: "notes", now: noon)
+        #expect((found != nil) == isAtOnce)
+    }
+
+    // E-11
+    @Test func `of several requests with a code at once, those that wait for the first are no second use`() async throws
+    {
+        let code = self.code(for: try await self.fixture.signedIn().ticket)
+        let redemptions = RecentRedemptions()
+        redemptions.begin(code, now: noon)
+        #expect(!redemptions.overlaps(code, arrival: 5))
+        redemptions.begin(code, now: noon)
+        #expect(redemptions.overlaps(code, arrival: 5))
+        redemptions.end(code, withTokensAt: nil)
+        redemptions.end(code, withTokensAt: 7)
+        #expect(redemptions.overlaps(code, arrival: 6) && !redemptions.overlaps(code, arrival: 7))
+        // One that was used at another gateway leaves nothing behind here.
+        let other = AuthorizationCode(for: self.terms(), ticket: code.ticket, random: .system, now: noon)
+        redemptions.begin(other, now: noon)
+        redemptions.end(other, withTokensAt: nil)
+        #expect(!redemptions.overlaps(other, arrival: 0))
     }
 
     @Test func `a code whose second use comes between the writes of the first gives nothing`() async throws {
@@ -207,6 +264,55 @@ import Testing
         #expect(try await manager.clientSession(try #require(third).ticket, of: "wiki", now: noon) == nil)
         #expect(try await manager.clientSession(other.ticket, of: "forum", now: noon) == nil)
         #expect(try await exchanged() == nil)
+    }
+
+    /// The session of a client, and what others have exchanged it for, one after the other.
+    private func chain(_ names: [String]) async throws -> [ClientSession] {
+        var chain = [try await self.issued().client]
+        for name in names {
+            let next = try await self.fixture.manager.issue(
+                to: name,
+                for: ["a"],
+                exchanging: chain[chain.count - 1],
+                gatewayHost: self.host,
+                now: noon
+            )
+            chain.append(try #require(next))
+        }
+        return chain
+    }
+
+    // E-01
+    @Test(arguments: [0, 1, 2])
+    func `what was exchanged ends with each session that it comes from`(ended: Int) async throws {
+        let chain = try await self.chain(["forum", "wiki", "notes"])
+        let manager = self.fixture.manager
+        #expect(chain[3].grant.subjects == ["wiki", "forum", "notes"])
+        let found = try await manager.clientSession(chain[3].ticket, of: "notes", now: noon)
+        #expect(found?.grant.subjects == chain[3].grant.subjects)
+        try await manager.endClient(chain[ended].ticket)
+        for (index, session) in chain.enumerated() {
+            let found = try await manager.clientSession(session.ticket, of: session.grant.client, now: noon)
+            #expect((found != nil) == (index < ended), "\(index)")
+        }
+    }
+
+    // E-01
+    @Test func `what was exchanged ends when a session that it comes from was idle for too long`() async throws {
+        let chain = try await self.chain(["forum", "wiki"])
+        let manager = self.fixture.manager
+        let (half, end) = (manager.lifetimes.idle / 2, manager.lifetimes.idle + .seconds(1))
+        // The last one is in use, and with it the session of the user.
+        #expect(try await manager.clientSession(chain[2].ticket, of: "wiki", now: noon.advanced(by: half)) != nil)
+        #expect(try await manager.clientSession(chain[2].ticket, of: "wiki", now: noon.advanced(by: end)) == nil)
+    }
+
+    // E-01
+    @Test func `a chain of more clients than can act for each other leads to nothing`() async throws {
+        let chain = try await self.chain(["a", "b", "c", "d"])
+        let manager = self.fixture.manager
+        #expect(try await manager.clientSession(chain[3].ticket, of: "c", now: noon) != nil)
+        #expect(try await manager.clientSession(chain[4].ticket, of: "d", now: noon) == nil)
     }
 
     @Test func `the text of a refresh token is always the same, and only its client's`() async throws {
