@@ -68,7 +68,7 @@ extension Issuer {
             "grant": .string(client.ticket.masked(for: id, by: self.sealer)),
         ]
         claims["aud"] = audiences.count == 1 ? .string(audiences[0]) : .array(audiences.map(JSON.string))
-        claims["auth_time"] = client.session.authenticated.map { .int($0.seconds) }
+        claims["auth_time"] = grant.authenticated.map { .int($0.seconds) }
         claims["act"] = actor
         claims["cnf"] = keyThumbprint.map { ["jkt": .string($0)] }
         return try self.signer.sign(claims, as: .accessToken)

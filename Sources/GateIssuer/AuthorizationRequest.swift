@@ -156,16 +156,18 @@ extension Issuer {
         guard client.grants.contains(.authorizationCode) else {
             throw OAuthError(.unauthorizedClient, "the client's 'grants' do not have authorization_code")
         }
-        guard form["response_type"] == "code" else {
-            throw OAuthError(.unsupportedResponseType, "'response_type' must be 'code'")
+        // RFC 6749 §4.1.2.1: a parameter that is missing is another error than one that is not supported.
+        guard let type = form["response_type"] else {
+            throw OAuthError(.invalidRequest, "'response_type' is missing: it must be 'code'")
         }
+        guard type == "code" else { throw OAuthError(.unsupportedResponseType, "'response_type' must be 'code'") }
         guard form["response_mode"] ?? "query" == "query" else {
             throw OAuthError(.invalidRequest, "'response_mode' must be 'query'")
         }
         guard form["code_challenge_method"] == "S256", let challenge = form["code_challenge"],
             let bytes = Base64URL.decode(challenge), bytes.count == 32
         else {
-            let help = "send 'code_challenge' with 'code_challenge_method=S256' (RFC 7636)"
+            let help = "switch on PKCE with the method S256 in the client, so that it sends 'code_challenge' (RFC 7636)"
             throw OAuthError(.invalidRequest, "PKCE is required: \(help)")
         }
         var terms = AuthorizationCode.Terms(client: client.id, redirectURI: target.redirectURI, challenge: challenge)
@@ -173,8 +175,8 @@ extension Issuer {
         guard !client.isOpen || !named.isEmpty else {
             throw OAuthError(.invalidTarget, "name the app in 'resource' (RFC 8707)")
         }
-        terms.audiences = named.isEmpty ? self.audiences(of: client) : named
-        terms.scopes = try self.scopes(form["scope"], at: terms.audiences)
+        terms.scopes = try self.scopes(form["scope"], at: named.isEmpty ? self.audiences(of: client) : named)
+        terms.audiences = named.isEmpty ? self.audiences(of: client, for: terms.scopes) : named
         terms.nonce = form["nonce"]
         if let thumbprint = form["dpop_jkt"] {
             guard DPoPProof.isThumbprint(thumbprint) else {

@@ -26,14 +26,14 @@ package struct DPoPProof: Sendable, Hashable {
     package struct Target: Sendable {
         /// The method.
         let method: String
-        /// The spellings of its URL, without a query.
-        let urls: [String]
+        /// Its URL, without a query.
+        let url: String
         /// The access token in the request; nil at the token endpoint.
         let accessToken: [UInt8]?
 
         /// A request.
-        package init(method: String, urls: [String], accessToken: [UInt8]? = nil) {
-            (self.method, self.urls, self.accessToken) = (method, urls, accessToken)
+        package init(method: String, url: String, accessToken: [UInt8]? = nil) {
+            (self.method, self.url, self.accessToken) = (method, url, accessToken)
         }
     }
 
@@ -96,14 +96,14 @@ package struct DPoPProof: Sendable, Hashable {
             throw self.invalid("'htm' must be \(target.method)")
         }
         let url = claims["htu"]?.string.map { String($0.prefix { $0 != "?" && $0 != "#" }) }
-        guard let url, target.urls.contains(where: { isIdentical($0, url) }) else {
-            throw self.invalid("'htu' must be \(target.urls.first ?? "")")
+        guard let url, isIdentical(self.normalized(url), self.normalized(target.url)) else {
+            throw self.invalid("'htu' must be \(target.url)")
         }
         guard let issued = claims["iat"]?.numericDate, now.since(issued) <= self.maxAge,
             issued.since(now) <= self.maxAhead
         else {
             throw self.invalid(
-                "'iat' must be at most \(self.maxAge.components.seconds) s ago, by the clock of the gateway"
+                "'iat' must be at most \(self.maxAge.wholeSeconds) s ago, by the clock of the gateway"
             )
         }
         let hash = target.accessToken.map { Base64URL.encode(SHA256.hash(data: $0)) }
@@ -111,6 +111,49 @@ package struct DPoPProof: Sendable, Hashable {
         guard let found = claims["ath"]?.string, isIdentical(found, hash) else {
             throw self.invalid("'ath' must be the hash of the access token")
         }
+    }
+
+    /// A URL in the form in which RFC 9449 §4.3 compares it.
+    ///
+    /// Letter case of scheme, host and escapes, the port of the scheme, escapes of
+    /// what needs none, and dot segments do not matter. RFC 3986 §6.2.2 and §6.2.3.
+    private static func normalized(_ text: String) -> String {
+        guard let url = WebURL(text) else { return text }
+        var segments: [String] = []
+        let parts = url.path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map {
+            self.unescaped($0)
+        }
+        for (index, part) in parts.enumerated() {
+            let isLast = index == parts.count - 1
+            switch part {
+            case ".": if isLast { segments.append("") }
+            case "..":
+                _ = segments.popLast()
+                if isLast { segments.append("") }
+            default: segments.append(part)
+            }
+        }
+        return "\(url.origin)/\(segments.joined(separator: "/"))"
+    }
+
+    /// A text without escapes of unreserved characters; the others with capital digits.
+    private static func unescaped(_ text: some StringProtocol) -> String {
+        let bytes = Array(text.utf8)
+        var result: [UInt8] = []
+        var position = 0
+        while position < bytes.count {
+            guard let value = PercentEncoding.escaped(at: position, in: bytes) else {
+                result.append(bytes[position])
+                position += 1
+                continue
+            }
+            let escape = bytes[position..<position + 3]
+            result +=
+                PercentEncoding.isUnreserved(value)
+                ? [value] : Array(String(decoding: escape, as: UTF8.self).uppercased().utf8)
+            position += 3
+        }
+        return String(decoding: result, as: UTF8.self)
     }
 
     /// RFC 7638 §3.2, RFC 8037 §2: the members that make the key, sorted, their bytes in canonical base64url.

@@ -38,6 +38,7 @@ extension Issuer {
     /// - Parameters:
     ///   - client: The session.
     ///   - settings: The client.
+    ///   - scopes: What the client learns about the user.
     ///   - nonce: What the client wants back; nil at a refresh.
     ///   - accessToken: The access token beside it, for `at_hash`.
     ///   - now: The time.
@@ -46,15 +47,16 @@ extension Issuer {
     package func idToken(
         of client: ClientSession,
         for settings: ClientSettings,
+        scopes: [String],
         nonce: String?,
         beside accessToken: String,
         now: Instant
     ) throws(Failure) -> String {
-        var claims = client.session.profile.claims(for: client.grant.scopes)
+        var claims = client.session.profile.claims(for: scopes)
         claims["aud"] = .string(settings.id)
         claims["iat"] = .int(now.seconds)
         claims["exp"] = .int(now.advanced(by: settings.accessTokenLifetime).seconds)
-        claims["auth_time"] = .int((client.session.authenticated ?? client.session.created).seconds)
+        claims["auth_time"] = client.grant.authenticated.map { .int($0.seconds) }
         claims["sid"] = .string(client.session.signInID)
         claims["nonce"] = nonce.map(JSON.string)
         claims["at_hash"] = .string(Base64URL.encode(Array(SHA256.hash(data: Array(accessToken.utf8)).prefix(16))))

@@ -58,18 +58,29 @@ package struct Issuer: Sendable {
         return apps.isEmpty ? [self.userinfo] : apps
     }
 
+    /// The audiences of tokens with some scopes for a request that names none: the apps of the client, and userinfo with `openid`.
+    ///
+    /// OpenID Connect Core §5.3, RFC 9068 §3: a token for an app alone is not valid at userinfo.
+    func audiences(of client: ClientSettings, for scopes: [String]) -> [String] {
+        let known = self.audiences(of: client)
+        return known.contains(self.userinfo) || !scopes.contains("openid") ? known : known + [self.userinfo]
+    }
+
     /// The audiences of the apps that access tokens of a client may be for.
     package func apps(of client: ClientSettings) -> [String] { client.audiences.compactMap { self.audiences[$0] } }
 
     /// The audience of tokens for no app.
     ///
     /// No app can have it, which is not so for the URL of the issuer.
-    private var userinfo: String { "\(self.url)/oauth2/userinfo" }
+    package var userinfo: String { "\(self.url)/oauth2/userinfo" }
 
     /// The audience that a `resource` of a request names; nil if tokens of the client may not be for that.
     ///
-    /// RFC 8707 §2. A URL without a path may be spelled with `/`, and one with a path with a slash at its end.
+    /// RFC 8707 §2. A URL without a path may be spelled with `/`, and one with a path with a slash at its end; scheme and host in any letter
+    /// case, and the port of the scheme, are the same URL (RFC 3986 §6.2.2.1 and §6.2.3).
     func audience(named resource: String, of client: ClientSettings) -> String? {
-        self.audiences(of: client).first { isIdentical($0, resource) || isIdentical("\($0)/", resource) }
+        // A name of an app, as `audience` may have it, is not a URL.
+        let name = WebURL(resource).map { "\($0.origin)\($0.target)" } ?? resource
+        return self.audiences(of: client).first { isIdentical($0, name) || isIdentical("\($0)/", name) }
     }
 }

@@ -83,6 +83,14 @@ package struct OAuthError: Error, Sendable, Equatable {
         )
     }
 
+    /// The same for the operator: which client it is about, by its key in the file if it has one.
+    package func detail(for client: String?, isOpen: Bool) -> String {
+        let error = "\(self.code.rawValue): \(self.detail)"
+        guard let client else { return error }
+        let name = PrintableText.escaped(client, limit: 100)
+        return isOpen ? "the client '\(name)' got \(error)" : "clients.\(name) got \(error)"
+    }
+
     /// The status of a response that is not a redirect.
     ///
     /// RFC 6749 §5.2.

@@ -10,7 +10,7 @@ package struct PushedRequest: Sendable {
     /// How long a browser may take to bring it.
     package static let lifetime = Duration.seconds(90)
     /// How long the user may take then, to sign in and to consent.
-    static let timeToSignIn = Duration.seconds(1800)
+    package static let timeToSignIn = Duration.seconds(1800)
     private static let prefix = "urn:ietf:params:oauth:request_uri:"
     private static let purpose = "client/pushed"
     /// The most bytes of its encoded parameters, so that its URI fits into a URL.
@@ -24,8 +24,8 @@ package struct PushedRequest: Sendable {
     package let id: String
     /// When it expires.
     package let expires: Instant
-    /// Whether a browser has brought it, so that only the sign-in of its user is pending.
-    package let isInUse: Bool
+    /// The hash of the value that only the browser has which has brought it, so that only the sign-in of its user is pending; nil before.
+    package let browser: [UInt8]?
 
     /// A request that was pushed now.
     init(_ form: Form, of client: String, random: RandomBytes, now: Instant) {
@@ -33,15 +33,15 @@ package struct PushedRequest: Sendable {
         self.client = client
         self.id = random.token(16)
         self.expires = now.advanced(by: PushedRequest.lifetime)
-        self.isInUse = false
+        self.browser = nil
     }
 
-    private init(inUse request: PushedRequest, now: Instant) {
+    private init(_ request: PushedRequest, inUseBy browser: [UInt8], now: Instant) {
         self.form = request.form
         self.client = request.client
         self.id = request.id
         self.expires = now.advanced(by: PushedRequest.timeToSignIn)
-        self.isInUse = true
+        self.browser = browser
     }
 
     /// Opens the `request_uri` of a request; nil unless this gateway issued it.
@@ -50,13 +50,13 @@ package struct PushedRequest: Sendable {
             let sealed = Base64URL.decode(String(uri.dropFirst(PushedRequest.prefix.count))),
             let plain = sealer.open(sealed, for: PushedRequest.purpose), let json = try? JSON(parsing: plain, depth: 1),
             let form = json["form"]?.string.flatMap({ Form(encoded: $0) }), let client = json["client"]?.string,
-            let id = json["id"]?.string, let expires = json["expires"]?.integer, let isInUse = json["used"]?.bool
+            let id = json["id"]?.string, let expires = json["expires"]?.integer
         else { return nil }
         self.form = form
         self.client = client
         self.id = id
         self.expires = Instant(seconds: expires)
-        self.isInUse = isInUse
+        self.browser = json["browser"]?.string.flatMap { Base64URL.decode($0) }
     }
 
     /// Whether a `request_uri` has the form of those of this gateway.
@@ -64,17 +64,21 @@ package struct PushedRequest: Sendable {
 
     /// The URI of the request.
     package func uri(by sealer: Sealer) -> String {
-        let members: JSON = [
+        var members: [String: JSON] = [
             "form": .string(self.form.encoded), "client": .string(self.client), "id": .string(self.id),
-            "expires": .int(self.expires.seconds), "used": .bool(self.isInUse),
+            "expires": .int(self.expires.seconds),
         ]
-        return PushedRequest.prefix + Base64URL.encode(sealer.seal(members.encoded, for: PushedRequest.purpose))
+        members["browser"] = self.browser.map { .string(Base64URL.encode($0)) }
+        let sealed = sealer.seal(JSON.object(members).encoded, for: PushedRequest.purpose)
+        return PushedRequest.prefix + Base64URL.encode(sealed)
     }
 
-    /// The same request once a browser has brought it: it may be repeated until the user has signed in.
+    /// The same request once a browser has brought it: that one may repeat it until the user has signed in.
     ///
-    /// RFC 9126 §4 lets a user reload the page.
-    package func inUse(now: Instant) -> PushedRequest { PushedRequest(inUse: self, now: now) }
+    /// RFC 9126 §4 lets a user reload the page; §7.3 asks for one use, so no other browser may.
+    package func inUse(by browser: [UInt8], now: Instant) -> PushedRequest {
+        PushedRequest(self, inUseBy: browser, now: now)
+    }
 
     /// The parameters by which a browser brings it.
     package func parameters(by sealer: Sealer) -> Form {
@@ -126,7 +130,7 @@ extension Issuer {
 
     /// The pushed request that a browser brings for the first time, not expired; nil for every other request.
     package func unusedPushedRequest(in form: Form, now: Instant) -> PushedRequest? {
-        guard let pushed = self.pushedRequest(in: form), !pushed.isInUse, now < pushed.expires else { return nil }
+        guard let pushed = self.pushedRequest(in: form), pushed.browser == nil, now < pushed.expires else { return nil }
         return pushed
     }
 
@@ -141,7 +145,13 @@ extension Issuer {
     /// Parses and checks a request at the authorization endpoint, which may refer to one that was pushed.
     ///
     /// RFC 9126 §4: the parameters beside a reference are ignored.
-    package func authorizationRequest(in form: Form, now: Instant) -> ParsedAuthorizationRequest {
+    ///
+    /// - Parameters:
+    ///   - form: The parameters.
+    ///   - browser: The hash of the value that the browser has for its pushed requests; nil if it has none.
+    ///   - now: The time.
+    /// - Returns: The request, or why it is rejected.
+    package func authorizationRequest(in form: Form, by browser: [UInt8]?, now: Instant) -> ParsedAuthorizationRequest {
         guard let pushed = self.pushedRequest(in: form) else {
             let parsed = self.authorizationRequest(form)
             guard case .valid(let request) = parsed, request.client.requiresPushedRequests else { return parsed }
@@ -150,7 +160,7 @@ extension Issuer {
         }
         let parsed = self.authorizationRequest(pushed.form)
         guard case .valid(let request) = parsed else { return parsed }
-        guard pushed.isInUse, now < pushed.expires else {
+        guard let owner = pushed.browser, owner == browser, now < pushed.expires else {
             return .error(PushedRequest.expired, request.target)
         }
         return parsed
@@ -160,7 +170,7 @@ extension Issuer {
 extension PushedRequest {
     /// What a request that has expired, or was used before, is rejected with.
     static var expired: OAuthError {
-        let limit = self.lifetime.components.seconds
+        let limit = self.lifetime.wholeSeconds
         return OAuthError(
             .invalidRequestURI,
             "'request_uri' has expired or was used before; it is valid once, for \(limit) s"

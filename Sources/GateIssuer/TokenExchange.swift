@@ -50,9 +50,6 @@ package struct TokenExchange: Sendable {
     package let scopes: [String]
     /// Who acts for the user, the client first; nil if the token was issued to the client itself.
     package let actor: JSON?
-
-    /// The most clients that act for each other.
-    static let maxActors = 3
 }
 
 extension Issuer {
@@ -90,9 +87,9 @@ extension Issuer {
 
     /// The client of the new token is named in it, as after a sign-in at the client; so it does not act for another one.
     private func exchange(ofIssuer text: String, in request: TokenRequest) throws(OAuthError) -> TokenExchange {
-        let (target, isNamed) = try self.target(of: request, otherwise: self.audiences(of: request.client))
         // No user is asked, so that such a token has no more scopes of apps than that of the issuer itself: none.
         let scopes = try self.scopes(request.form["scope"], at: [])
+        let (target, isNamed) = try self.target(of: request, otherwise: self.audiences(of: request.client, for: scopes))
         return TokenExchange(
             subject: .ofIssuer(text),
             requested: try Issuer.requestedType(in: request, for: target),
@@ -119,7 +116,7 @@ extension Issuer {
                 "'subject_token' is not for this client, nor for an app of its 'audiences'"
             )
         }
-        let reach = self.audiences(of: request.client)
+        let reach = self.audiences(of: request.client) + [self.userinfo]
         let granted = subject.audiences.filter { audience in reach.contains { isIdentical($0, audience) } }
         let (target, isNamed) = try self.target(of: request, otherwise: granted)
         return TokenExchange(
@@ -197,8 +194,8 @@ extension Issuer {
         while let actor = earlier {
             (count, earlier) = (count + 1, actor["act"])
         }
-        guard count <= TokenExchange.maxActors else {
-            throw OAuthError(.invalidRequest, "over \(TokenExchange.maxActors) clients would act for each other")
+        guard count <= ClientGrant.maxSubjects else {
+            throw OAuthError(.invalidRequest, "over \(ClientGrant.maxSubjects) clients would act for each other")
         }
         var members: [String: JSON] = ["sub": .string(client)]
         members["act"] = before
@@ -249,7 +246,7 @@ extension Issuer {
         claims["exp"] = .int(now.advanced(by: lifetime).seconds)
         claims["jti"] = .string(self.random.token(16))
         claims["sid"] = .string(session.session.signInID)
-        claims["auth_time"] = session.session.authenticated.map { .int($0.seconds) }
+        claims["auth_time"] = session.grant.authenticated.map { .int($0.seconds) }
         claims["act"] = exchange.actor
         return try self.signer.sign(claims, as: exchange.requested == .accessToken ? .accessToken : .idToken)
     }

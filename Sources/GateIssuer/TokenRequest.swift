@@ -141,7 +141,7 @@ extension Issuer {
     /// RFC 8707 §2.2.
     package func audiences(namedIn request: TokenRequest, grantedTo grant: ClientGrant) throws(OAuthError) -> [String] {
         let named = try self.namedAudiences(in: request.form, of: request.client)
-        let known = self.audiences(of: request.client)
+        let known = self.audiences(of: request.client) + [self.userinfo]
         // An app may have been removed from the client since.
         let granted = grant.audiences.filter { audience in known.contains { isIdentical($0, audience) } }
         guard !named.isEmpty else { return granted }
@@ -153,12 +153,25 @@ extension Issuer {
 }
 
 extension Issuer {
+    /// The scopes of the tokens that a request asks for: those that it names, or all that were granted.
+    ///
+    /// RFC 6749 §6: a refresh may ask for fewer; the grant and its refresh tokens keep all.
+    package func scopes(namedIn request: TokenRequest, grantedTo grant: ClientGrant) throws(OAuthError) -> [String] {
+        guard let text = request.form["scope"] else { return grant.scopes }
+        let named = text.split(separator: " ").map(String.init)
+        guard !named.isEmpty, named.allSatisfy({ scope in grant.scopes.contains { isIdentical($0, scope) } }) else {
+            throw OAuthError(.invalidScope, "'scope' has a word that was not granted")
+        }
+        return grant.scopes.filter(named.contains)
+    }
+
     /// What a client without a browser asks for.
     ///
     /// RFC 8628 §3.1, RFC 8707 §2.
     package func deviceRequest(_ request: TokenRequest) throws(OAuthError) -> (scopes: [String], audiences: [String]) {
         let named = try self.namedAudiences(in: request.form, of: request.client)
-        let audiences = named.isEmpty ? self.audiences(of: request.client) : named
-        return (try self.scopes(request.form["scope"], at: audiences), audiences)
+        let client = request.client
+        let scopes = try self.scopes(request.form["scope"], at: named.isEmpty ? self.audiences(of: client) : named)
+        return (scopes, named.isEmpty ? self.audiences(of: client, for: scopes) : named)
     }
 }

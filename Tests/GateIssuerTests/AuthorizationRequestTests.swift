@@ -5,6 +5,7 @@ import GateClients
 import GateCore
 import GatePolicy
 import GateSessions
+import GateTestSupport
 import Testing
 
 @testable import GateIssuer
@@ -82,7 +83,8 @@ struct IssuerFixture {
         let request = try self.request(IssuerFixture.form(["nonce": "n", "max_age": "60", "prompt": "login consent"]))
         #expect(request.client.id == "notes" && request.target.state == "s t&")
         #expect(request.terms.scopes == ["openid", "email"] && request.terms.nonce == "n")
-        #expect(request.terms.audiences == ["https://wiki.example.com", "https://apps.example.com/ledger"])
+        let userinfo = "\(gate)/oauth2/userinfo"
+        #expect(request.terms.audiences == ["https://wiki.example.com", "https://apps.example.com/ledger", userinfo])
         #expect(request.maxAge == .seconds(60) && request.prompt.login && request.prompt.consent)
         #expect(!request.prompt.none && !request.prompt.selectAccount && !request.namesAudiences)
     }
@@ -128,7 +130,8 @@ struct IssuerFixture {
 
     @Test(
         arguments: [
-            (["response_type": "token"], .unsupportedResponseType), (["response_type": nil], .unsupportedResponseType),
+            // E-11, RFC 6749 §4.1.2.1: what is missing is not what is not supported.
+            (["response_type": "token"], .unsupportedResponseType), (["response_type": nil], .invalidRequest),
             (["response_type": "code id_token"], .unsupportedResponseType), (["code_challenge": nil], .invalidRequest),
             (["code_challenge_method": "plain"], .invalidRequest), (["code_challenge_method": nil], .invalidRequest),
             (["code_challenge": "short"], .invalidRequest), (["response_mode": "fragment"], .invalidRequest),
@@ -176,5 +179,40 @@ struct IssuerFixture {
                 "openid", "email",
             ]
         )
+    }
+
+    @Test(arguments: HostileNumbers.texts) func `B-05: any max_age is read within bounds or rejected`(
+        text: String
+    ) throws {
+        let form = IssuerFixture.form(["max_age": text])
+        guard case .valid(let request) = self.fixture.issuer.authorizationRequest(form) else {
+            #expect(self.fixture.error(form) == .invalidRequest)
+            return
+        }
+        #expect(request.maxAge.map { $0 >= .zero && $0 <= .seconds(1 << 32) } ?? text.isEmpty)
+    }
+
+    // E-11
+    @Test(
+        arguments: [
+            ("https://WIKI.example.com", true), ("HTTPS://wiki.Example.com/", true),
+            ("https://wiki.example.com:443", true),
+            ("https://Apps.example.com/ledger", true), ("https://apps.example.com:443/ledger/", true),
+            ("https://apps.example.com/LEDGER", false), ("http://wiki.example.com", false),
+            ("https://wiki.example.com:8443", false), ("https://wiki.example.com/x", false),
+            ("https://wiki.example.com.evil.example", false), ("https://wiki.example.com?x=1", false),
+            ("https://user@wiki.example.com", false), ("https://wiki.example.com#x", false),
+        ] as [(String, Bool)]
+    )
+    func `RFC 3986 §6.2: a resource is the same URL in every spelling of scheme, host and port`(
+        resource: String,
+        isSame: Bool
+    ) {
+        #expect((self.fixture.error(IssuerFixture.form(["resource": resource])) == nil) == isSame)
+    }
+
+    // E-10
+    @Test func `the audience of tokens for no app is one URL of the gateway, which ends as no app's does`() {
+        #expect(self.fixture.issuer.userinfo == "\(gate)/oauth2/userinfo")
     }
 }

@@ -3,6 +3,7 @@
 import Crypto
 import GateCore
 import GateSessions
+import GateTestSupport
 import Synchronization
 import Testing
 
@@ -39,7 +40,7 @@ import Testing
     private func accepts(_ text: String, now: Instant = noon) -> Bool {
         let target = DPoPProof.Target(
             method: "GET",
-            urls: [Self.url, "https://gate.example.com/%78"],
+            url: Self.url,
             accessToken: self.token
         )
         // Which of the rules it breaks is in the error.
@@ -56,7 +57,7 @@ import Testing
             WF0IjoxNTYyMjYyNjE2fQ.2-GxA6T8lP4vfrg8v-FdWP0A0zdrj8igiMLvqRMUvwnQg\
             4PtFLbdLXiOSsX0x7NVY-FNyJK70nfbV37xRZT3Lg
             """
-        let target = DPoPProof.Target(method: "POST", urls: ["https://server.example.com/token"])
+        let target = DPoPProof.Target(method: "POST", url: "https://server.example.com/token")
         let proof = try DPoPProof(Array(text.utf8), for: target, now: Instant(seconds: 1_562_262_616))
         #expect(proof.keyThumbprint == "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I")
     }
@@ -104,12 +105,56 @@ import Testing
         #expect(self.accepts(try self.proof(claims: claims)))
     }
 
+    // E-11
+    @Test(
+        arguments: [
+            ("HTTPS://Gate.Example.com:443/x", true), ("https://gate.example.com/%78", true),
+            ("https://gate.example.com/./x", true), ("https://gate.example.com/a/../x", true),
+            ("https://gate.example.com/%2E/x?q=1", true), ("https://gate.example.com/X", false),
+            ("https://gate.example.com//x", false), ("https://gate.example.com/x/.", false),
+            ("https://gate.example.com:8443/x", false), ("https://gate.example.com/x/../y", false),
+            ("https://gate.example.com/%2Fx", false), ("https://gate.example.com@evil.example/x", false), ("x", false),
+        ] as [(String, Bool)]
+    )
+    func `RFC 9449 §4.3 rule 9: htu is compared after the normalization of RFC 3986`(url: String, isSame: Bool) throws {
+        #expect(self.accepts(try self.proof(claims: ["htu": .string(url)])) == isSame)
+    }
+
+    // E-11
+    @Test(
+        arguments: [
+            ("/a%2fb", "/a%2Fb", true), ("/a%2fb", "/a/b", false), ("/a|b", "/a|b", true), ("/a%7Eb", "/a~b", true),
+            ("/", "", true), ("/%c3%a9", "/%C3%A9", true),
+        ] as [(String, String, Bool)]
+    )
+    func `RFC 9449 §4.3 rule 9: the URL of the request is normalized in the same way`(
+        path: String,
+        stated: String,
+        isSame: Bool
+    ) throws {
+        let url = "https://gate.example.com\(path)"
+        let target = DPoPProof.Target(method: "GET", url: url, accessToken: self.token)
+        let text = try self.proof(claims: ["htu": .string("https://gate.example.com\(stated)")])
+        #expect(((try? DPoPProof(Array(text.utf8), for: target, now: noon)) != nil) == isSame)
+    }
+
     @Test func `RFC 9449 §4.3 rule 6: the signature is that of the key in the header`() throws {
         let text = try self.proof()
         let other = DPoPProofTests()
         #expect(!self.accepts(try self.proof(header: ["jwk": .object(other.jwk)])))
         #expect(!self.accepts(text + "A") && !self.accepts(text + ".x") && !self.accepts("") && !self.accepts("a.b.c"))
         #expect(!self.accepts(try self.proof(claims: ["x": .string(String(repeating: "x", count: 4096))])))
+    }
+
+    @Test(arguments: HostileNumbers.json) func `B-05: a proof is of the last minute, whatever number its time is`(
+        text: String
+    )
+        throws
+    {
+        let proof = try self.proof(claims: ["iat": .number(text)])
+        let isNow = Double(text).map { $0 == Double(noon.seconds) } ?? false
+        #expect(self.accepts(proof) == isNow)
+        for now in HostileNumbers.integers.map(Instant.init(seconds:)) { _ = self.accepts(proof, now: now) }
     }
 }
 
@@ -128,7 +173,7 @@ import Testing
         let claims: JSON = ["htm": "GET", "htu": "https://a.example/", "iat": .int(noon.seconds), "jti": .string(id)]
         let signed = "\(Base64URL.encode(header.encoded)).\(Base64URL.encode(claims.encoded))"
         let signature = try key.signature(for: Array(signed.utf8))
-        let target = DPoPProof.Target(method: "GET", urls: ["https://a.example/"])
+        let target = DPoPProof.Target(method: "GET", url: "https://a.example/")
         return try DPoPProof(Array("\(signed).\(Base64URL.encode(Array(signature)))".utf8), for: target, now: noon)
     }
 

@@ -21,8 +21,8 @@ import Testing
     }
 
     /// The error of a request, or its state if it is valid.
-    private func result(_ form: Form, now: Instant = noon) -> String {
-        switch self.issuer.authorizationRequest(in: form, now: now) {
+    private func result(_ form: Form, by browser: [UInt8]? = [1], now: Instant = noon) -> String {
+        switch self.issuer.authorizationRequest(in: form, by: browser, now: now) {
         case .valid(let request): request.target.state ?? ""
         case .error(let error, _): error.code.rawValue
         case .untrusted: "untrusted"
@@ -36,9 +36,14 @@ import Testing
         #expect(found.id == first.id)
         // The reference that the client has leads nowhere until it is spent.
         #expect(self.result(form) == "invalid_request_uri")
-        let inUse = found.inUse(now: noon).parameters(by: self.fixture.sealer)
+        let inUse = found.inUse(by: [1], now: noon).parameters(by: self.fixture.sealer)
         #expect(self.issuer.unusedPushedRequest(in: inUse, now: noon) == nil)
         #expect(self.result(inUse) == "s t&")
+        // E-11, RFC 9126 §7.3: in that browser only.
+        #expect(self.result(inUse, by: [2]) == "invalid_request_uri")
+        #expect(
+            self.result(inUse, by: nil) == "invalid_request_uri" && self.result(form, by: nil) == "invalid_request_uri"
+        )
         #expect(self.result(inUse, now: noon.advanced(by: .seconds(1799))) == "s t&")
         #expect(self.result(inUse, now: noon.advanced(by: .seconds(1800))) == "invalid_request_uri")
     }
@@ -88,13 +93,15 @@ import Testing
             audiences: [:],
             sealer: self.fixture.sealer
         )
-        guard case .error(let error, _) = issuer.authorizationRequest(in: IssuerFixture.form(), now: noon) else {
+        guard case .error(let error, _) = issuer.authorizationRequest(in: IssuerFixture.form(), by: nil, now: noon)
+        else {
             Issue.record("accepted")
             return
         }
         #expect(error.code == .invalidRequest)
-        let form = try issuer.push(IssuerFixture.form(), of: client, now: noon).inUse(now: noon)
-        guard case .valid = issuer.authorizationRequest(in: form.parameters(by: self.fixture.sealer), now: noon) else {
+        let form = try issuer.push(IssuerFixture.form(), of: client, now: noon).inUse(by: [1], now: noon)
+        let parameters = form.parameters(by: self.fixture.sealer)
+        guard case .valid = issuer.authorizationRequest(in: parameters, by: [1], now: noon) else {
             Issue.record("rejected")
             return
         }

@@ -175,7 +175,7 @@ import Testing
             Issue.record("not the token of an issuer")
             return
         }
-        #expect(exchange.target == .apps([Self.wiki, Self.ledger]) && !exchange.isTargetNamed)
+        #expect(exchange.target == .apps([Self.wiki, Self.ledger, self.issuer.userinfo]) && !exchange.isTargetNamed)
         #expect(exchange.scopes == ["openid"] && exchange.actor == nil)
     }
 

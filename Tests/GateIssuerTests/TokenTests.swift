@@ -164,4 +164,63 @@ import Testing
         #expect(outcome(["code_verifier": String(IssuerFixture.verifier.dropLast())]) == .invalidGrant)
         #expect(outcome(["code_verifier": IssuerFixture.challenge]) == .invalidGrant)
     }
+
+    private func request(_ fields: [(String, String)], audiences: [String]) throws -> TokenRequest {
+        var client = try #require(self.fixture.issuer.clients["notes"])
+        client.audiences = audiences
+        return TokenRequest(client: client, form: Form(fields.map { Form.Field($0.0, $0.1) }))
+    }
+
+    //
+    @Test func `RFC 8707 §2.2: an app that was removed from the client is in no token of an old grant`() throws {
+        let (wiki, ledger) = ("https://wiki.example.com", "https://apps.example.com/ledger")
+        let grant = ClientGrant(client: "notes", scopes: [], audiences: [wiki, ledger], at: noon)
+        let issuer = self.fixture.issuer
+        func audiences(_ fields: [(String, String)], _ apps: [String]) throws -> [String] {
+            try issuer.audiences(namedIn: self.request(fields, audiences: apps), grantedTo: grant)
+        }
+        #expect(try audiences([], ["wiki", "ledger"]) == [wiki, ledger])
+        #expect(try audiences([], ["ledger"]) == [ledger])
+        #expect(try audiences([], []) == [])
+        #expect(try audiences([("resource", ledger)], ["ledger"]) == [ledger])
+        for named in [[("resource", wiki)], [("resource", ledger), ("resource", wiki)]] {
+            #expect(throws: OAuthError.self) { try audiences(named, ["ledger"]) }
+        }
+        // Nor is one that the client has got since.
+        let narrow = ClientGrant(client: "notes", scopes: [], audiences: [wiki], at: noon)
+        let both = try self.request([("resource", ledger)], audiences: ["wiki", "ledger"])
+        #expect(throws: OAuthError.self) { try issuer.audiences(namedIn: both, grantedTo: narrow) }
+        #expect(
+            try issuer.audiences(namedIn: self.request([], audiences: ["wiki", "ledger"]), grantedTo: narrow) == [wiki]
+        )
+    }
+
+    // E-11
+    @Test(
+        arguments: [
+            (nil, ["openid", "email"]), ("email", ["email"]), ("email openid", ["openid", "email"]),
+            ("openid groups", nil),
+            ("", nil), (" ", nil), ("OPENID", nil), ("offline_access", nil),
+        ] as [(String?, [String]?)]
+    )
+    func `RFC 6749 §6: a refresh may ask for fewer scopes, and for no others`(text: String?, scopes: [String]?) throws {
+        let grant = ClientGrant(client: "notes", scopes: ["openid", "email"], audiences: [], at: noon)
+        let request = try self.request(text.map { [("scope", $0)] } ?? [], audiences: [])
+        let found = try? self.fixture.issuer.scopes(namedIn: request, grantedTo: grant)
+        #expect(found == scopes)
+    }
+
+    // E-09
+    @Test func `OIDC Core §2: no token has a time of an authentication that the provider did not report`() async throws
+    {
+        let session = try await self.session()
+        let issuer = self.fixture.issuer
+        let access = try issuer.accessToken(of: session, for: [gate], lifetime: .seconds(600), now: noon)
+        let client = try #require(issuer.clients["notes"])
+        let id = try issuer.idToken(of: session, for: client, scopes: ["openid"], nonce: nil, beside: access, now: noon)
+        for token in [access, id] {
+            let claims = Base64URL.decode(token.split(separator: ".")[1].utf8).flatMap { try? JSON(parsing: $0) }
+            #expect(claims?["sub"] == "mock:1" && claims?["auth_time"] == nil)
+        }
+    }
 }

@@ -65,6 +65,11 @@ extension Failure.Reason {
             "remove 'maintenance' from the app when the work is done"
         case .requestBodyTooLarge, .endpointMethod, .endpointNone, .providerNone:
             "the request is for an endpoint of the gateway (docs/headers.md lists them); correct the client or the link"
+        case .clientRejected:
+            "the detail names the client and what it has to send: set that in the client, or correct its entry under 'clients'; "
+                + "docs/clients.md has the errors, and the settings of common clients"
+        case .clientRequest:
+            "compare 'client_id' and 'redirect_uri' of the detail with the entry under 'clients' and its 'redirect_uris', byte by byte"
         case .providerBusy, .providerQueueFull:
             "if the provider can serve more calls at a time, raise its 'max_connections'; docs/running.md explains the wait"
         case .upstreamOverflow:
