@@ -12,12 +12,6 @@ enum AuthorizationSteps {
     /// The path of the endpoint.
     static let path = "/oauth2/authorize"
 
-    /// The name of the parameter with the time since which the user must have signed in, in seconds since 1970; added by the
-    /// gateway where it leads a browser to a sign-in, in place of `prompt` and `max_age`.
-    ///
-    /// A user may change it, and gets an ID token that has the time of the authentication all the same.
-    private static let sinceName = "gatehouse_since"
-
     /// The name of the parameter with the scopes that the user has read, added by the gateway to what the page of consent seals: a reload
     /// meanwhile may have given a word of the request another meaning.
     static let shownName = "gatehouse_scopes"
@@ -29,49 +23,37 @@ enum AuthorizationSteps {
 
     private static func withoutShown(_ form: Form) -> Form { Form(form.fields.filter { $0.name != self.shownName }) }
 
-    /// How long a user may take to sign in.
-    private static let maxSignIn = Duration.seconds(900)
-
-    /// The time since which the user must have signed in; nil for no such time, or for one that is longer ago than a sign-in may
-    /// take: a later one counts as an authentication.
-    static func since(in form: Form, now: Instant) -> Instant? {
-        let time = form[self.sinceName].flatMap { Int64($0) }.map { Instant(seconds: $0) }
-        return time.flatMap { now.since($0) <= self.maxSignIn ? $0 : nil }
-    }
-
     /// A request without what the gateway has added.
     static func original(_ form: Form) -> Form {
-        Form(self.withoutShown(form).fields.filter { $0.name != self.sinceName })
+        Form(self.withoutShown(form).fields.filter { $0.name != RequestedSignIn.field })
     }
 
-    /// Whether the session of a user is recent enough for a request.
-    static func isRecent(_ session: Session, for request: AuthorizationRequest, _ form: Form, now: Instant) -> Bool {
-        if form.fields.contains(where: { $0.name == self.sinceName }) {
-            // An older time would let a session of long ago pass for a new sign-in.
-            guard let since = self.since(in: form, now: now) else { return false }
-            return session.created >= since
-        }
-        guard !request.prompt.login, !request.prompt.selectAccount else { return false }
-        guard let maxAge = request.maxAge else { return true }
-        return session.authenticated.map { now.since($0) <= maxAge } ?? false
-    }
-
-    /// Where the browser comes back to after a sign-in: the same request, which then needs no further one.
+    /// Where the browser comes back to after a sign-in: the same request with what that sign-in was asked for.
     ///
     /// - Parameters:
     ///   - form: The parameters.
-    ///   - request: The same, checked.
-    ///   - since: The time since which a rule wants the sign-in; nil for no such rule.
-    ///   - now: The time.
+    ///   - signIn: What the sign-in is asked for; nil if nothing is.
+    ///   - sealer: Seals it.
     /// - Returns: The path; nil if it is too long.
-    static func returnPath(_ form: Form, _ request: AuthorizationRequest, since: Instant?, now: Instant) -> ReturnPath?
-    {
-        var fields = self.original(form).fields.filter { $0.name != "prompt" && $0.name != "max_age" }
-        if request.prompt.consent { fields.append(Form.Field("prompt", "consent")) }
-        if since != nil || request.prompt.login || request.prompt.selectAccount || request.maxAge != nil {
-            fields.append(Form.Field(self.sinceName, "\(now.seconds)"))
-        }
-        return ReturnPath("\(self.path)?\(Form(fields).encoded)")
+    static func returnPath(_ form: Form, after signIn: RequestedSignIn?, by sealer: Sealer) -> ReturnPath? {
+        let asked = signIn.map { [Form.Field(RequestedSignIn.field, $0.sealed(by: sealer))] } ?? []
+        return ReturnPath(requested: "\(self.path)?\(Form(self.original(form).fields + asked).encoded)")
+    }
+
+    /// Whether a session is recent enough for a request without a new sign-in.
+    ///
+    /// OpenID Connect Core §3.1.2.1: by the time that the provider reports, which the client gets as `auth_time`.
+    static func isRecent(_ session: Session, for request: AuthorizationRequest, now: Instant) -> Bool {
+        guard !request.prompt.login, !request.prompt.selectAccount else { return false }
+        guard let maxAge = request.maxAge else { return true }
+        return session.profile.authTime.map { now.since($0) <= maxAge } ?? false
+    }
+
+    /// The error after a sign-in that does not prove what was asked for.
+    ///
+    /// OpenID Connect Core §3.1.2.6.
+    static var notAuthenticated: OAuthError {
+        OAuthError(.loginRequired, "the provider of the user does not report an authentication as recent as asked for")
     }
 
     /// Whether the user must be asked: where the client wants that, and where any program on the user's device could call itself

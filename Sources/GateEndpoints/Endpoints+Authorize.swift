@@ -5,8 +5,10 @@ internal import GateConfiguration
 internal import GateCore
 internal import GateHTTP
 internal import GateIssuer
+internal import GateOpenID
 internal import GatePages
 internal import GatePolicy
+internal import GateProviders
 internal import GateRuntime
 internal import GateSessions
 internal import GateTokenEndpoints
@@ -61,12 +63,21 @@ extension Endpoints {
         guard asked.expectedUser.map({ isIdentical($0, session.profile.forwardedKey) }) ?? true else {
             return try step.signIn(otherAccount: true)
         }
-        guard AuthorizationSteps.isRecent(session, for: asked, form, now: request.now) else {
+        let signedIn = RequestedSignIn(in: form, by: self.runtime.sealer, now: request.now).flatMap {
+            $0.hasBegun(session) ? $0 : nil
+        }
+        if let signedIn {
+            let party = self.runtime.provider(session.provider)?.relyingParty
+            let reauthenticated = party?.definition.reauthentication != nil
+            guard signedIn.satisfies(asked, by: session, reauthenticated: reauthenticated) else {
+                return try self.reject(AuthorizationSteps.notAuthenticated, to: asked.target)
+            }
+        } else if !AuthorizationSteps.isRecent(session, for: asked, now: request.now) {
             return try step.signIn(otherAccount: asked.prompt.selectAccount)
         }
         switch self.runtime.decision(about: session, at: asked.client, from: request.client, now: request.now) {
         case .admitted: break
-        case .signInNeeded, .authenticationNeeded: return try step.signIn(since: request.now)
+        case .signInNeeded, .authenticationNeeded: return try step.signIn(after: signedIn)
         case .passkeyNeeded: return try step.passkey()
         case .denied(let denial):
             let failure = denial.failure(of: session.profile, app: asked.client.id)
@@ -91,7 +102,7 @@ extension Endpoints {
         terms.audiences = permitted
         // The app would reject the token, and the client would come back for another one.
         guard self.runtime.accepts(session, at: permitted, now: request.now) else {
-            return try step.signIn(since: request.now)
+            return try step.signIn(after: signedIn)
         }
         if let shown = consented?.form[AuthorizationSteps.shownName]?.split(separator: " ").map(String.init) {
             terms.scopes = terms.scopes.filter(shown.contains)
@@ -118,9 +129,15 @@ extension Endpoints {
         guard case .value(let id) = form.single("client_id"), issuer.clients[id] == nil,
             let url = issuer.metadataURL(of: id),
             let documents = self.runtime.clientDocuments
-        else { return issuer.authorizationRequest(in: form, now: request.now) }
-        let document = try await documents.document(at: url, now: request.now) { () throws(Failure) in
-            try self.runtime.openClients.admit(request.client, within: self.runtime.limits.signIns)
+        else { return issuer.authorizationRequest(in: form, by: self.browser(of: request), now: request.now) }
+        let document = try await documents.document(at: url, now: request.now) { () async throws(Failure) in
+            let limits = self.runtime.limits.signIns
+            try self.runtime.openClients.admit(request.client, within: limits)
+            let limit = SharedLimit.documents(limits.perMinute)
+            guard await self.runtime.sessions.count(limit, of: request.network, now: request.now) else {
+                let detail = "over \(limits.perMinute) new clients a minute from one address, at all gateways together"
+                throw Failure(.signInTooOften, detail, retryAfter: .seconds(60))
+            }
         }
         do throws(OAuthError) {
             return issuer.authorizationRequest(form, of: try issuer.client(at: url, document))
@@ -198,9 +215,10 @@ extension Endpoints {
         let label = target.isOpen ? ClientSettings.openLabel : target.client
         self.runtime.metrics.clientRequest(label, endpoint: "authorize", result: error.code.rawValue)
         guard !target.isOpen || hasConsent else {
-            throw failure ?? Failure(.clientRequest, "\(error.code.rawValue): \(error.detail)")
+            throw failure ?? Failure(.clientRequest, error.detail(for: target.client, isOpen: true))
         }
-        let failure = failure ?? Failure(.clientRejected, "\(error.code.rawValue): \(error.detail)")
+        let detail = error.detail(for: target.client, isOpen: target.isOpen)
+        let failure = failure ?? Failure(.clientRejected, detail)
         let incident = self.runtime.rendering.logged(failure)
         var response = Rendering.redirect(to: target.url(error))
         response.rejection = Response.Rejection(failure.reason, incident: incident)
@@ -215,26 +233,42 @@ private struct NextStep {
     let asked: AuthorizationRequest
     let form: Form
 
+    /// The sign-in that a rule asks for, unless the user has just come from one: another would lead here again.
+    func signIn(after signedIn: RequestedSignIn?) throws(Failure) -> Response {
+        guard signedIn == nil else {
+            return try self.endpoints.reject(AuthorizationSteps.notAuthenticated, to: self.asked.target)
+        }
+        return try self.signIn(byRule: true)
+    }
+
     func signIn(
         silentlyWith provider: String? = nil,
         otherAccount: Bool = false,
-        since: Instant? = nil
+        byRule: Bool = false
     ) throws(Failure) -> Response {
         guard !self.asked.prompt.none else {
             let error = OAuthError(.loginRequired, "the user has to sign in")
             return try self.endpoints.reject(error, to: self.asked.target)
         }
         let runtime = self.endpoints.runtime
-        let whole = AuthorizationSteps.returnPath(self.form, self.asked, since: since, now: self.request.now)
-        guard let path = self.carried(whole) else { return try self.tooLong() }
+        let signIn = RequestedSignIn(
+            for: self.form,
+            self.asked,
+            byRule: byRule,
+            random: runtime.random,
+            now: self.request.now
+        )
+        let whole = AuthorizationSteps.returnPath(self.form, after: signIn, by: runtime.sealer)
+        guard let whole, let kept = self.kept(whole) else { return try self.tooLong() }
         if let provider {
-            return Rendering.redirect(to: SignInRedirect(runtime: runtime).silentAddress(path, provider: provider))
+            let address = SignInRedirect(runtime: runtime).silentAddress(kept.path, provider: provider)
+            return self.redirect(to: address, kept)
         }
-        let query = Form([Form.Field("rd", path.value)] + (otherAccount ? [.selectAccount] : [])).encoded
-        let accepted = self.endpoints.accepted(at: path, now: self.request.now)
+        let query = Form([runtime.field(kept.path)] + (otherAccount ? [.selectAccount] : [])).encoded
+        let accepted = self.endpoints.accepted(at: whole, for: self.request)
         let named = accepted.first { $0.id == self.asked.provider } ?? (accepted.count == 1 ? accepted.first : nil)
         let next = named.map { "start/\($0.id)" } ?? "sign_in"
-        return Rendering.redirect(to: "\(runtime.publicOrigin)/oauth2/\(next)?\(query)")
+        return self.redirect(to: "\(runtime.publicOrigin)/oauth2/\(next)?\(query)", kept)
     }
 
     /// The page that asks for a passkey, and then the same request.
@@ -243,14 +277,21 @@ private struct NextStep {
             let error = OAuthError(.interactionRequired, "the user has to use a passkey")
             return try self.endpoints.reject(error, to: self.asked.target)
         }
-        let whole = ReturnPath("\(AuthorizationSteps.path)?\(self.form.encoded)")
-        guard let path = self.carried(whole) else { return try self.tooLong() }
-        return Rendering.redirect(to: SignInRedirect(runtime: self.endpoints.runtime).passkeyAddress(path))
+        let whole = ReturnPath(requested: "\(AuthorizationSteps.path)?\(self.form.encoded)")
+        guard let kept = whole.flatMap(self.kept) else { return try self.tooLong() }
+        return self.redirect(to: SignInRedirect(runtime: self.endpoints.runtime).passkeyAddress(kept.path), kept)
     }
 
-    private func carried(_ path: ReturnPath?) -> ReturnPath? {
-        let runtime = self.endpoints.runtime
-        return path.map { runtime.carried($0, on: runtime.publicOrigin.host, for: self.request.client) }
+    /// The request in the form in which it travels; nil if it is too long.
+    private func kept(_ path: ReturnPath) -> KeptPath? {
+        let kept = self.endpoints.runtime.kept(path, on: self.request.origin, in: self.request.cookies)
+        return kept.isWhole ? kept : nil
+    }
+
+    private func redirect(to address: String, _ kept: KeptPath) -> Response {
+        var response = Rendering.redirect(to: address)
+        response.addCookies(kept.cookies)
+        return response
     }
 
     private func tooLong() throws(Failure) -> Response {

@@ -14,6 +14,8 @@ internal import GateWire
 // Sign-ins that clients without a browser begin, and users confirm here.
 extension Endpoints {
     private static let devicePath = "/oauth2/device"
+    /// The name of the field with the apps that the user has read.
+    private static let shownAudiences = "audiences"
 
     /// The page for the code of a device, and the user's decision.
     ///
@@ -35,15 +37,18 @@ extension Endpoints {
             return Rendering.redirect(to: signIn.silentAddress(path, provider: stale.provider))
         case .session(let live): session = live
         }
-        guard self.runtime.devices.admitsAttempt(from: request.client) else {
-            return self.devicePage(request, .deviceTooMany, status: 429)
-        }
+        guard let attempt = self.runtime.devices.attempt(by: session.profile.user, from: request.client),
+            await !self.triedTooMany(session, request)
+        else { return self.devicePage(request, .deviceTooMany, status: 429) }
         guard let device = try await self.runtime.sessions.device(code, now: request.now), device.isPending,
             let client = issuer.clients[device.client]
         else {
-            self.runtime.devices.attemptFailed()
+            for counted in [session.profile.user, request.network] {
+                _ = await self.runtime.sessions.count(.deviceAttempts, of: counted, now: request.now)
+            }
             return self.devicePage(request, .deviceUnknown, status: 404)
         }
+        attempt.release()
         let decision = self.runtime.decision(about: session, at: client, from: request.client, now: request.now)
         if case .passkeyNeeded = decision { return Rendering.redirect(to: signIn.passkeyAddress(path)) }
         try self.check(session, at: client, request)
@@ -60,6 +65,13 @@ extension Endpoints {
         return self.deviceConsent(to: device, code, of: client, session, request)
     }
 
+    /// Whether the user, or the client's network, has tried too many codes at the gateways of the store together.
+    private func triedTooMany(_ session: Session, _ request: EndpointRequest) async -> Bool {
+        let (sessions, now) = (self.runtime.sessions, request.now)
+        if await sessions.isOver(.deviceAttempts, of: session.profile.user, now: now) { return true }
+        return await sessions.isOver(.deviceAttempts, of: request.network, now: now)
+    }
+
     private func devicePage(_ request: EndpointRequest, _ remark: PageText? = nil, status: Int = 200) -> Response {
         let action = "\(self.runtime.publicOrigin)\(Endpoints.devicePath)"
         let pages = self.runtime.rendering.pages
@@ -73,13 +85,14 @@ extension Endpoints {
         _ session: Session,
         _ request: EndpointRequest
     ) -> Response {
+        let audiences = self.runtime.permitted(device.audiences, to: session.profile)
+        let shown = Form.Field(Endpoints.shownAudiences, audiences.joined(separator: " "))
         let consent = Consent(
             .device,
-            to: Form([Form.Field(Pages.deviceField, code.text)]),
+            to: Form([Form.Field(Pages.deviceField, code.text), shown]),
             of: session,
             now: request.now
         )
-        let audiences = self.runtime.permitted(device.audiences, to: session.profile)
         let html = self.runtime.rendering.pages.deviceConsent(
             ConsentView(
                 client: client.name,
@@ -100,15 +113,14 @@ extension Endpoints {
         guard request.comesFromOurPages else { throw Failure(.requestCrossSite, "another site posted to device") }
         guard let text = request.form?[Consent.field],
             let consent = Consent(.device, sealed: text, by: self.runtime.sealer, now: request.now),
-            // The page of a client's request has another form, in which the client may have put anything.
-            consent.form.fields.count == 1, let code = consent.form[Pages.deviceField].flatMap({ UserCode($0) })
+            let code = consent.form[Pages.deviceField].flatMap({ UserCode($0) }),
+            let shown = consent.form[Endpoints.shownAudiences]?.split(separator: " ").map(String.init)
         else { throw Failure(.clientRequest, "the page is over ten minutes old, or not of this gateway") }
         guard let ticket = request.ticket, let session = try await self.session(of: request), consent.isOf(session)
         else {
             // Another user is signed in now, who has not been asked.
-            return Rendering.redirect(
-                to: "\(self.runtime.publicOrigin)\(Endpoints.devicePath)?\(consent.form.encoded)"
-            )
+            let query = Form([Form.Field(Pages.deviceField, code.text)]).encoded
+            return Rendering.redirect(to: "\(self.runtime.publicOrigin)\(Endpoints.devicePath)?\(query)")
         }
         let isAllowed = request.form?[Consent.choice.name] == Consent.choice.allow
         var audiences: [String] = []
@@ -116,8 +128,8 @@ extension Endpoints {
             let client = issuer.clients[device.client]
         {
             try self.check(session, at: client, request)
-            // As the page has shown them: what the user may not enter now must not be granted for later.
-            audiences = self.runtime.permitted(device.audiences, to: session.profile)
+            // As the page has shown them, whatever a reload admits since; what the user may not enter now must not be granted for later.
+            audiences = self.runtime.permitted(device.audiences, to: session.profile).filter(shown.contains)
         }
         let decided = try await self.runtime.sessions.decideDevice(
             code,

@@ -22,6 +22,11 @@ extension Endpoints {
             throw Failure(.clientRequest, "the parameters are not a form")
         }
         let hint = form["id_token_hint"].flatMap { issuer.signer.claims(of: $0.utf8, as: .idToken) }
+        // OpenID Connect RP-Initiated Logout §2: both name the same client.
+        if let id = form["client_id"], let audience = hint?["aud"]?.string, !isIdentical(id, audience) {
+            let shown = PrintableText.escaped(id, limit: 100)
+            throw Failure(.clientRequest, "'client_id' is '\(shown)', and 'id_token_hint' is of 'clients.\(audience)'")
+        }
         let target = try self.target(in: form, hint, issuer)
         guard let session = try await self.session(of: request) else {
             return target.map { Rendering.redirect(to: $0) } ?? Rendering.redirect(to: self.signOutPath(to: nil))
@@ -51,9 +56,7 @@ extension Endpoints {
         if let next = form["next"] { return self.opened(next) }
         guard let uri = form["post_logout_redirect_uri"] else { return nil }
         let id = form["client_id"] ?? hint?["aud"]?.string
-        guard let id, let client = issuer.clients[id], client.postLogoutRedirectURI(uri),
-            hint?["aud"]?.string.map({ isIdentical($0, id) }) ?? true
-        else {
+        guard let id, let client = issuer.clients[id], client.postLogoutRedirectURI(uri) else {
             let shown = PrintableText.escaped(uri, limit: 200)
             throw Failure(.clientRequest, "'\(shown)' is not one of the 'post_logout_redirect_uris' of the client")
         }

@@ -22,21 +22,14 @@ extension Endpoints {
             return (path ?? self.returnPath(ofDropped: callback, request)).map { self.place(of: $0) }
         case .sessionTransfer: return self.placeOfSessionTransfer(request)
         case .resume:
-            let place = (request.query?["to"]).flatMap {
-                self.runtime.longPaths.place(of: $0, on: origin.host, now: request.now)
+            let reference = (request.query?["to"]).flatMap {
+                ReturnReference(sealed: $0, on: origin.host, by: self.runtime.sealer)
             }
-            return place.map { PageContext.Place(origin: origin, path: $0.path) }
-        case .start, .signIn:
-            return request.statedPath.map { path in
-                PageContext.Place(
-                    origin: origin,
-                    path: self.runtime.carried(path, on: origin.host, for: request.client)
-                )
-            }
+            return reference.map { self.runtime.place($0.front, on: origin) }
         case .password:
             return request.form.flatMap { self.attempt(named: $0, in: request) }.map { self.place(of: $0.returnPath) }
-        case .passkey, .passkeys:
-            return request.statedPath.map { PageContext.Place(origin: origin, path: $0) }
+        case .start, .signIn, .passkey, .passkeys:
+            return request.statedPath.map { self.runtime.place($0, on: origin) }
         case .account, .connected, .recover, .join, .passkeyScript, .pictures, .accountLink, .credentials, .signOut,
             .backChannelLogout,
             .frontChannelLogout,
@@ -52,12 +45,12 @@ extension Endpoints {
     /// The place in a request or a code of a session transfer, which may be expired or spent.
     private func placeOfSessionTransfer(_ request: EndpointRequest) -> PageContext.Place? {
         if let wanted = request.query?["request"].flatMap(self.transferRequest(sealed:)) {
-            return PageContext.Place(origin: wanted.origin, path: wanted.path)
+            return self.runtime.place(wanted.path, on: wanted.origin)
         }
         if let text = request.query?["code"], let code = SessionTransferCode(sealed: text, by: self.runtime.sealer),
             code.origin == request.origin
         {
-            return PageContext.Place(origin: code.origin, path: code.path)
+            return self.runtime.place(code.path, on: code.origin)
         }
         return nil
     }
@@ -67,15 +60,15 @@ extension Endpoints {
     func place(of path: ReturnPath) -> PageContext.Place {
         let soon = self.runtime.clock.now.advanced(by: .seconds(30))
         guard let request = self.transferRequest(in: path), request.expires <= soon else {
-            return PageContext.Place(origin: self.runtime.publicOrigin, path: path)
+            return self.runtime.place(path, on: self.runtime.publicOrigin)
         }
-        return PageContext.Place(origin: request.origin, path: request.path)
+        return self.runtime.place(request.path, on: request.origin)
     }
 
     /// The route of the app that a return path leads to, also through a session transfer or a reference.
-    func destination(of path: ReturnPath, now: Instant) -> RuntimeRoute? {
+    func destination(of path: ReturnPath, for request: EndpointRequest) -> RuntimeRoute? {
         let (host, path) = self.target(of: path)
-        return self.route(host: host, path: path, now: now)
+        return self.route(host: host, path: path, for: request)
     }
 
     /// The host and the path that a return path leads to, also through a session transfer.
@@ -84,8 +77,8 @@ extension Endpoints {
     }
 
     /// Where the form may lead: a sign-in ends with a redirect, which browsers compare with `form-action` as well.
-    func formTargets(of path: ReturnPath, now: Instant) -> String {
-        if let form = self.authorizationForm(of: path, now: now) {
+    func formTargets(of path: ReturnPath, for request: EndpointRequest) -> String {
+        if let form = self.authorizationForm(of: path, for: request) {
             // The redirect URI of a pushed request is not known here; the request is checked before the browser gets there.
             let client = form["client_id"].flatMap { self.runtime.issuer?.client(named: $0) }
             let schemes = (client?.redirectURIs ?? []).compactMap { uri -> String? in
@@ -101,41 +94,46 @@ extension Endpoints {
         return "'self' \(origin)"
     }
 
-    /// How recent the authentication of a user must be where a return path leads; nil if that does not matter.
-    func maxAuthenticationAge(of path: ReturnPath, now: Instant) -> Duration? {
-        if let form = self.authorizationForm(of: path, now: now) {
-            return AuthorizationSteps.since(in: form, now: now).map { max(.zero, now.since($0)) }
+    /// What a sign-in is asked for where a return path leads; nil if nothing is.
+    func demand(of path: ReturnPath, for request: EndpointRequest) -> AuthenticationDemand? {
+        if let form = self.authorizationForm(of: path, for: request) {
+            return RequestedSignIn(in: form, by: self.runtime.sealer, now: request.now).map(AuthenticationDemand.init)
         }
         let (host, path) = self.target(of: path)
         if host == self.runtime.publicOrigin.host {
-            let age = SignedInPage.maxAuthenticationAge(at: self.whole(path, on: host, now: now))
-            if let age { return age }
+            let age = SignedInPage.maxAuthenticationAge(at: self.whole(path, on: host, for: request))
+            if let age { return AuthenticationDemand(ofRule: age) }
         }
-        return self.route(host: host, path: path, now: now)
-            .flatMap { $0.maxAuthenticationAge(at: self.whole(path, on: host, now: now)) }
+        return self.maxAuthenticationAge(on: host, path, for: request).map(AuthenticationDemand.init(ofRule:))
+    }
+
+    /// How recent the authentication of a user must be for a place on the host of an app; nil if that does not matter.
+    private func maxAuthenticationAge(on host: String, _ path: ReturnPath, for request: EndpointRequest) -> Duration? {
+        let reference = ReturnReference(path, on: host, by: self.runtime.sealer)
+        guard reference == nil else { return reference?.maxAuthenticationAge }
+        return self.runtime.route(host: host, path: path)?.maxAuthenticationAge(at: path)
     }
 
     /// Whether a request for a place on an app's host needs a more recent authentication than a session has.
-    func needsAuthentication(_ session: Session, on host: String, _ path: ReturnPath, now: Instant) -> Bool {
-        let limit = self.route(host: host, path: path, now: now)
-            .flatMap { $0.maxAuthenticationAge(at: self.whole(path, on: host, now: now)) }
+    func needsAuthentication(_ session: Session, at place: SessionTransferRequest, _ request: EndpointRequest) -> Bool {
+        let limit = self.maxAuthenticationAge(on: place.origin.host, place.path, for: request)
         guard let limit else { return false }
-        return session.authenticated.map { now.since($0) > limit } ?? true
+        return session.authenticated.map { request.now.since($0) > limit } ?? true
     }
 
     /// The route of a place on a host, references followed.
-    func route(host: String, path: ReturnPath, now: Instant) -> RuntimeRoute? {
-        self.runtime.route(host: host, path: self.whole(path, on: host, now: now))
+    func route(host: String, path: ReturnPath, for request: EndpointRequest) -> RuntimeRoute? {
+        self.runtime.route(host: host, path: self.whole(path, on: host, for: request))
     }
 
     /// The providers that are accepted where a return path leads: those of a client, of an app, or all.
-    func accepted(at path: ReturnPath, now: Instant) -> [RuntimeProvider] {
-        if let id = self.authorizationForm(of: path, now: now)?["client_id"],
+    func accepted(at path: ReturnPath, for request: EndpointRequest) -> [RuntimeProvider] {
+        if let id = self.authorizationForm(of: path, for: request)?["client_id"],
             let client = self.runtime.issuer?.client(named: id)
         {
             return self.runtime.providers.filter { client.route.providers.contains($0.id) }
         }
-        return self.runtime.accepted(by: self.destination(of: path, now: now))
+        return self.runtime.accepted(by: self.destination(of: path, for: request))
     }
 
     /// The account that a client expects where a sign-in leads, or whose email address the user has typed, which never replaces
@@ -145,24 +143,41 @@ extension Endpoints {
     func loginHint(of request: EndpointRequest, for party: RelyingParty? = nil) -> String? {
         let isFixed = party?.definition.authorizationParameters.contains { $0.name == Endpoints.hint } ?? false
         let typed = request.query?[Endpoints.hint].flatMap { EmailAddress($0) }?.description
-        let asked = self.authorizationForm(of: request.returnPath, now: request.now)?[Endpoints.hint]
+        let asked = self.authorizationForm(of: request.returnPath, for: request)?[Endpoints.hint]
         return (asked ?? (isFixed ? nil : typed)).flatMap { $0.utf8.count <= Endpoints.maxHint ? $0 : nil }
     }
 
     static let maxHint = 256
 
     /// The parameters of a client's request that a return path leads to; nil if it leads elsewhere.
-    func authorizationForm(of path: ReturnPath, now: Instant) -> Form? {
+    func authorizationForm(of path: ReturnPath, for request: EndpointRequest) -> Form? {
         guard self.runtime.issuer != nil else { return nil }
-        let whole = self.whole(path, on: self.runtime.publicOrigin.host, now: now).value
+        let whole = self.whole(path, on: self.runtime.publicOrigin.host, for: request).value
         let sides = whole.split(separator: "?", maxSplits: 1)
         guard sides.count == 2, sides[0] == AuthorizationSteps.path else { return nil }
         return Form(encoded: sides[1])
     }
 
-    /// A path, or the one that it is a reference to.
-    func whole(_ path: ReturnPath, on host: String, now: Instant) -> ReturnPath {
-        self.runtime.longPaths.place(of: path, on: host, now: now)?.path ?? path
+    /// A path, or the one that it is a reference to; that of the app if the browser sends its cookie to another host.
+    func whole(_ path: ReturnPath, on host: String, for request: EndpointRequest) -> ReturnPath {
+        guard let reference = ReturnReference(path, on: host, by: self.runtime.sealer) else { return path }
+        switch reference.content {
+        case .path(let path): return path
+        case .cookie(let id):
+            let kept = request.origin.host == host ? self.returnPath(ofCookie: id, request) : nil
+            return kept ?? reference.front
+        case .page, .tooLong: return reference.front
+        }
+    }
+
+    /// The return path in a cookie of the host that was asked.
+    func returnPath(ofCookie id: String, _ request: EndpointRequest) -> ReturnPath? {
+        self.returnCookie(request).path(of: id, in: request.cookies, now: request.now)
+    }
+
+    /// The cookies with the return paths of the host that was asked.
+    func returnCookie(_ request: EndpointRequest) -> ReturnCookie {
+        ReturnCookie(at: request.origin, sealer: self.runtime.sealer)
     }
 
     /// The request of a session transfer that a path of the gateway's host leads to, expired or not.
@@ -176,5 +191,28 @@ extension Endpoints {
     private func transferRequest(sealed text: String) -> SessionTransferRequest? {
         let request = SessionTransferRequest(sealed: text, by: self.runtime.sealer)
         return request.flatMap { self.runtime.origin(of: $0.origin.host) == $0.origin ? $0 : nil }
+    }
+}
+
+/// What a sign-in is asked for.
+struct AuthenticationDemand {
+    /// How long ago the user may have authenticated.
+    let maxAge: Duration
+    /// Whether the user is to authenticate again, whenever that was.
+    let reauthenticates: Bool
+    /// What asks for it, for the session.
+    let askedBy: String
+    /// Whether it is for the client to learn that it could not be had.
+    let isOfClient: Bool
+
+    /// That of a rule of an app, or of a page of the gateway.
+    init(ofRule maxAge: Duration) {
+        (self.maxAge, self.reauthenticates, self.askedBy, self.isOfClient) = (maxAge, false, "rule", false)
+    }
+
+    /// That of a client's request.
+    init(_ signIn: RequestedSignIn) {
+        (self.maxAge, self.reauthenticates) = (signIn.maxAge, signIn.reauthenticates)
+        (self.askedBy, self.isOfClient) = (signIn.id, true)
     }
 }

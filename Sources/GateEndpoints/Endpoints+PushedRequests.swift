@@ -22,10 +22,26 @@ extension Endpoints {
         }
         let once = SingleUse("pushed-request", pushed.id, until: pushed.expires)
         let isFirst = try await self.runtime.sessions.spend(once)
-        let next = isFirst ? pushed.inUse(now: request.now) : pushed
-        let form = next.parameters(by: self.runtime.sealer)
-        guard isFirst else { return try self.reject(issuer.authorizationRequest(in: form, now: request.now)) }
-        return Rendering.redirect(to: "\(self.runtime.publicOrigin)\(AuthorizationSteps.path)?\(form.encoded)")
+        guard isFirst else {
+            let form = pushed.parameters(by: self.runtime.sealer)
+            return try self.reject(issuer.authorizationRequest(in: form, by: nil, now: request.now))
+        }
+        let cookie = self.pushedCookie
+        let browser =
+            request.value(of: cookie).flatMap { BrowserBinding($0) } ?? BrowserBinding(from: self.runtime.random)
+        let form = pushed.inUse(by: browser.hash, now: request.now).parameters(by: self.runtime.sealer)
+        var response = Rendering.redirect(to: "\(self.runtime.publicOrigin)\(AuthorizationSteps.path)?\(form.encoded)")
+        response.addCookie(cookie.setting(browser.text))
+        return response
+    }
+
+    private var pushedCookie: GatewayCookie {
+        .pushedRequest(at: self.runtime.publicOrigin, for: PushedRequest.timeToSignIn)
+    }
+
+    /// The hash of the value that a browser has for the pushed requests that it has brought; nil if it has none.
+    func browser(of request: EndpointRequest) -> [UInt8]? {
+        request.value(of: self.pushedCookie).flatMap { BrowserBinding($0) }?.hash
     }
 
     /// The response to a request that was rejected.

@@ -33,18 +33,24 @@ package struct Endpoints: Sendable {
         do throws(Failure) {
             return try await self.route(request)
         } catch {
-            var context = request.clientKind.wantsPage ? self.context(of: request, after: error) : PageContext()
+            var context = PageContext()
+            var cookies: [String] = []
+            if request.clientKind.wantsPage {
+                // What the page may offer: to go on where the user was going.
+                context.place = self.place(of: request)
+                (context.others, cookies) = self.otherProviders(for: request, after: error)
+            }
             context.provider = self.provider(of: request)
-            return self.runtime.rendering.response(to: error, for: request.clientKind, context: context)
+            var response = self.runtime.rendering.response(to: error, for: request.clientKind, context: context)
+            // RFC 9110 §15.5.2; for a request without a token RFC 6750 §3.
+            if response.head.status == .unauthorized {
+                let takesTokens = self.runtime.issuer != nil && self.address(of: request) == .userinfo
+                response.head.headerFields[.wwwAuthenticate] =
+                    takesTokens ? "Bearer realm=\"gatehouse\"" : Rendering.authenticationScheme
+            }
+            response.addCookies(cookies)
+            return response
         }
-    }
-
-    /// What the page about a failure may offer: to go on where the user was going.
-    private func context(of request: EndpointRequest, after failure: Failure) -> PageContext {
-        var context = PageContext()
-        context.place = self.place(of: request)
-        context.others = self.otherProviders(for: request, after: failure)
-        return context
     }
 
     /// The provider that the path of a sign-in names, if it is one of the file.
@@ -97,8 +103,10 @@ package struct Endpoints: Sendable {
             }
         case .callback:
             return try await self.steps.counted(.callback, provider) { () throws(Failure) in
-                try await self.steps.limited(request) { () throws(Failure) in
-                    try await self.callback(request, provider: provider, response: request.callbackParameters)
+                try await self.steps.limited(request) { attempt throws(Failure) in
+                    try await self.callback(request, provider: provider, response: request.callbackParameters) {
+                        attempt.release()
+                    }
                 }
             }
         case .password:
@@ -225,7 +233,7 @@ package struct Endpoints: Sendable {
             guard issuer.open.dynamic else {
                 throw Failure(.endpointNone, "'dynamic' of 'gateway.client_registration' is off")
             }
-            return endpoints.register(request)
+            return await endpoints.register(request)
         default: return await endpoints.response(to: request, at: address)
         }
     }

@@ -91,21 +91,47 @@ extension RequestPath {
         }
     }
 
-    /// Why the client's own rules do not admit the user of a session; nil if they do.
+    /// Why the rules of the token's client, or of one whose token was exchanged for it, do not admit the user; nil if all do.
     private func rejection(
         of session: CachedSession,
         at token: VerifiedToken,
         from address: () -> IPAddress?
     ) -> Failure? {
-        if let lifetime = token.client.lifetime, self.loop.now.since(session.session.created) >= lifetime {
-            return Failure(.tokenRejected, "the sign-in at '\(token.client.id)' is older than its 'lifetime'")
-        }
+        guard !self.isOver(session, after: token.client.lifetime) else { return RequestPath.over(token.client) }
         guard !session.isAdmitted(at: token) else { return nil }
-        switch session.decision(at: token, from: address, now: self.loop.now) {
+        if let failure = self.rejection(of: session, by: token.client, of: token, from: address) { return failure }
+        for id in session.session.client?.subjects ?? [] {
+            guard let client = self.runtime.issuer?.clients[id] else {
+                let detail =
+                    "the token was exchanged for one of the client '\(id)', which 'clients' does not have any more"
+                return Failure(.tokenRejected, detail)
+            }
+            guard !self.isOver(session, after: client.lifetime) else { return RequestPath.over(client) }
+            if let failure = self.rejection(of: session, by: client, of: token, from: address) { return failure }
+        }
+        return nil
+    }
+
+    private func isOver(_ session: CachedSession, after lifetime: Duration?) -> Bool {
+        lifetime.map { self.loop.now.since(session.session.created) >= $0 } ?? false
+    }
+
+    private static func over(_ client: ClientSettings) -> Failure {
+        Failure(.tokenRejected, "the sign-in at '\(client.id)' is older than its 'lifetime'")
+    }
+
+    /// Why the rules of one client do not admit the user of a session; nil if they do.
+    private func rejection(
+        of session: CachedSession,
+        by client: ClientSettings,
+        of token: VerifiedToken,
+        from address: () -> IPAddress?
+    ) -> Failure? {
+        switch session.decision(by: client, of: token, from: address, now: self.loop.now) {
         case .admitted: return nil
-        case .denied(let denial): return denial.failure(of: session.session.profile, app: token.client.id)
+        case .denied(let denial): return denial.failure(of: session.session.profile, app: client.id)
         case .signInNeeded, .authenticationNeeded, .openToAll, .openToNetwork, .scopesNeeded:
-            return Failure(.tokenRejected, "the user has to sign in again for the client '\(token.client.id)'")
+            return Failure(.tokenRejected, "the user has to sign in again for the client '\(client.id)'")
         case .passkeyNeeded:
             return Failure(.tokenRejected, "\(session.session.profile.user): \(RequestPath.passkeyHelp)")
         }
@@ -188,9 +214,7 @@ extension RequestPath {
         let origin = self.runtime.origin(of: request)
         let target = DPoPProof.Target(
             method: request.method.rawValue,
-            urls: [
-                "\(origin)\(request.target.prefix { $0 != "?" })", "\(origin)\(request.path.text(in: request.message))",
-            ],
+            url: "\(origin)\(request.target.prefix { $0 != "?" })",
             accessToken: Array(text.readableBytesView)
         )
         do throws(OAuthError) {
@@ -207,7 +231,7 @@ extension RequestPath {
 
     /// The token of `Authorization: Bearer` or `DPoP`, and whether it is the latter.
     ///
-    /// RFC 6750 §2.1, RFC 9449 §7.1. A request has at most one such field, or it is rejected before it comes here.
+    /// RFC 6750 §2.1, RFC 9449 §7.1: one space or more after the scheme. A request with two such fields is rejected before.
     private func bearer(of request: RequestHead) -> (ByteBuffer, isBound: Bool)? {
         guard let field = request.message.first(.authorization) else { return nil }
         if let text = self.credentials(of: "bearer ", in: field.valueRange, request) { return (text, false) }
@@ -216,9 +240,12 @@ extension RequestPath {
 
     /// What follows a scheme, which is in lower case with a space after it; nil if the value has another scheme.
     private func credentials(of scheme: String, in range: Range<Int>, _ request: RequestHead) -> ByteBuffer? {
-        let start = range.lowerBound + scheme.utf8.count
+        var start = range.lowerBound + scheme.utf8.count
         guard start < range.upperBound, request.message.spells(range.lowerBound..<start, scheme) else { return nil }
         let bytes = request.message.bytes
+        while start < range.upperBound, bytes.getInteger(at: bytes.readerIndex + start, as: UInt8.self) == 0x20 {
+            start += 1
+        }
         return bytes.getSlice(at: bytes.readerIndex + start, length: range.upperBound - start)
     }
 }

@@ -48,11 +48,11 @@ package final class ClientDocuments: Sendable {
     package func document(
         at url: WebURL,
         now: Instant,
-        admit: () throws(Failure) -> Void
+        admit: () async throws(Failure) -> Void
     ) async throws(Failure) -> JSON {
         let key = url.description
         if let known = self.entries.withLock({ $0[key] }), now < known.until { return try known.result.get() }
-        try admit()
+        try await admit()
         let host = url.origin.host
         guard self.begins(at: host) else {
             throw Failure(

@@ -83,21 +83,20 @@ package enum EndpointPath: String, CaseIterable {
         return endpoint.map { "/oauth2/\($0.rawValue)" } ?? "/oauth2"
     }
 
-    /// The methods it takes.
+    /// The methods it takes; where it takes `GET`, it takes `HEAD` with the same effect, RFC 9110 §9.1.
     package var methods: [RequestMethod] {
         switch self {
-        case .signIn, .apps, .keys, .style, .passkeyScript, .icon, .pictures: [.get, .head]
+        case .signIn, .start, .sessionTransfer, .resume, .frontChannelLogout, .apps, .keys, .style, .passkeyScript,
+            .icon,
+            .pictures:
+            [.get, .head]
         case .userinfo: [.get, .head, .post, .options]
         case .tokenKeys: [.get, .head, .options]
         case .authorize, .endSession, .device, .accountLink, .credentials, .passkey, .passkeys, .connected, .recover,
-            .join:
-            [.get, .post]
+            .join, .signOut, .account, .callback:
+            [.get, .head, .post]
         case .token, .register, .introspect, .revoke, .pushedRequests, .deviceAuthorization: [.post, .options]
-        case .start: [.get]
-        case .signOut, .account: [.get, .head, .post]
         case .auth: RequestMethod.common
-        case .callback: [.get, .post]
-        case .sessionTransfer, .resume, .frontChannelLogout: [.get]
         case .backChannelLogout, .password: [.post]
         }
     }
@@ -105,8 +104,9 @@ package enum EndpointPath: String, CaseIterable {
     /// Whether the response needs no provider and no store, so that it does not count as waiting.
     package var isImmediate: Bool {
         switch self {
-        case .signIn, .resume, .auth, .keys, .tokenKeys, .register, .style, .passkeyScript, .icon, .pictures: true
-        case .authorize, .token, .introspect, .revoke, .pushedRequests, .deviceAuthorization, .device, .endSession,
+        case .signIn, .resume, .auth, .keys, .tokenKeys, .style, .passkeyScript, .icon, .pictures: true
+        case .authorize, .token, .register, .introspect, .revoke, .pushedRequests, .deviceAuthorization, .device,
+            .endSession,
             .start,
             .callback, .password, .accountLink, .credentials, .passkey, .passkeys, .connected, .recover, .join,
             .signOut,

@@ -47,6 +47,8 @@ package struct EndpointRequest: Sendable {
     package let authorization: String?
     /// The value of `DPoP`; nil without one, and empty, which no proof is, if there are several.
     package let proof: String?
+    /// The place on this site that `rd` names, as it was requested; nil if it names none.
+    package private(set) var statedPath: ReturnPath?
     private let secFetchSite: String?
     private let fromOrigin: String?
 
@@ -82,6 +84,9 @@ package struct EndpointRequest: Sendable {
         self.authorization = hasOne ? request.message.value(.authorization) : nil
         let proofs = request.message.fields.filter { request.message.spells($0.nameRange, "dpop") }
         self.proof = proofs.count > 1 ? "" : proofs.first.map { request.message.text($0.valueRange) }
+        let stated = (self.query?["rd"] ?? self.form?["rd"]).flatMap { ReturnPath($0) }
+        let host = self.origin.host
+        self.statedPath = stated.map { runtime.requested($0, on: host) }
         self.secFetchSite = request.message.value(.secFetchSite)
         self.fromOrigin = request.message.value(.origin)
     }
@@ -90,7 +95,8 @@ package struct EndpointRequest: Sendable {
     package func redirected(toStartOf provider: String, returningTo path: ReturnPath) -> EndpointRequest {
         var next = self
         next.path = "/oauth2/\(EndpointPath.start.rawValue)/\(provider)"
-        next.query = Form([Form.Field("rd", path.value)])
+        next.query = Form()
+        next.statedPath = path
         return next
     }
 
@@ -118,6 +124,9 @@ package struct EndpointRequest: Sendable {
             && purpose?.contains("prefetch") != true
     }
 
+    /// The network of the client for limits that several gateways share; nil if it is not known.
+    package var network: String? { self.client.map { ClientNetwork(of: $0).text } }
+
     /// Whether a page of the gateway sent it, as far as the browser reports.
     package var comesFromOurPages: Bool {
         switch self.secFetchSite {
@@ -142,11 +151,8 @@ package struct EndpointRequest: Sendable {
         return value
     }
 
-    /// Where to go afterwards: `rd` if it is a place on this site, else the front page.
+    /// Where to go afterwards: ``statedPath``, else the front page.
     package var returnPath: ReturnPath { self.statedPath ?? .root }
-
-    /// The place on this site that `rd` names; nil if it names none.
-    package var statedPath: ReturnPath? { (self.query?["rd"] ?? self.form?["rd"]).flatMap { ReturnPath($0) } }
 
     /// Whether the user wants to sign in with another account than the one that the provider or the gateway knows.
     package var wantsOtherAccount: Bool { self.query?[Form.Field.selectAccount.name] == Form.Field.selectAccount.value }
@@ -159,6 +165,14 @@ extension RuntimeConfiguration {
     /// The origin that a request reached; that of `public_url` if its host is not one of ours.
     package func origin(of request: RequestHead) -> Origin {
         self.origin(of: request.authority.host) ?? self.publicOrigin
+    }
+
+    /// A path as it was requested: what a reference stands for if it has that, else the path itself.
+    package func requested(_ path: ReturnPath, on host: String) -> ReturnPath {
+        guard case .path(let requested)? = ReturnReference(path, on: host, by: self.sealer)?.content else {
+            return path
+        }
+        return requested
     }
 }
 

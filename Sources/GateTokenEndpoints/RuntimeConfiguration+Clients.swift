@@ -69,12 +69,13 @@ extension RuntimeConfiguration {
         }
     }
 
-    /// The audiences of the apps that a user may enter, as far as that does not depend on the request.
+    /// The audiences of the apps that a user may enter, as far as that does not depend on the request, and that of userinfo; none if the user
+    /// may enter none of the apps.
     package func permitted(_ audiences: [String], to profile: Profile) -> [String] {
-        audiences.filter { audience in
-            guard let route = self.route(withAudience: audience) else { return true }
-            return route.route.decision(for: profile)?.isAdmission ?? true
-        }
+        let apps = audiences.compactMap { self.route(withAudience: $0) }
+        let denied = apps.filter { !($0.route.decision(for: profile)?.isAdmission ?? true) }.map(\.route.audience)
+        guard apps.isEmpty || denied.count < apps.count else { return [] }
+        return audiences.filter { !denied.contains($0) }
     }
 }
 

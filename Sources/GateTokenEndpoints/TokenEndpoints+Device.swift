@@ -21,7 +21,7 @@ extension TokenEndpoints {
             now: own.now
         )
         let uri = pushed.uri(by: self.runtime.sealer)
-        let seconds = PushedRequest.lifetime.components.seconds
+        let seconds = PushedRequest.lifetime.wholeSeconds
         return TokenEndpoints.json(201, ["request_uri": .string(uri), "expires_in": .int(seconds)])
     }
 
@@ -33,7 +33,8 @@ extension TokenEndpoints {
             throw OAuthError(.unauthorizedClient, "the client's 'grants' do not have device_code")
         }
         let asked = try self.issuer.deviceRequest(TokenRequest(client: client, form: form))
-        guard self.runtime.devices.admitsBegin(from: own.client) else {
+        let isAdmitted = self.runtime.devices.admitsBegin(from: own.client)
+        guard isAdmitted, await self.runtime.sessions.count(.deviceBegins, of: own.network, now: own.now) else {
             throw OAuthError(.temporarilyUnavailable, "too many sign-ins begin; try again in a minute")
         }
         let device = try await self.runtime.sessions.beginDevice(
@@ -50,8 +51,8 @@ extension TokenEndpoints {
                 "device_code": .string(device.sealed(by: self.runtime.sealer)),
                 "user_code": .string(device.userCode.text), "verification_uri": .string(page),
                 "verification_uri_complete": .string("\(page)?\(query)"),
-                "expires_in": .int(DeviceAuthorization.lifetime.components.seconds),
-                "interval": .int(DeviceLimiter.interval.components.seconds),
+                "expires_in": .int(DeviceAuthorization.lifetime.wholeSeconds),
+                "interval": .int(DeviceLimiter.interval.wholeSeconds),
             ]
         )
     }
@@ -71,7 +72,7 @@ extension TokenEndpoints {
         switch try await sessions.redeem(code, boundTo: request.keyThumbprint, gatewayHost: host, now: own.now) {
         case .pending:
             guard self.runtime.devices.admitsPoll(of: code.id) else {
-                let seconds = DeviceLimiter.interval.components.seconds
+                let seconds = DeviceLimiter.interval.wholeSeconds
                 throw OAuthError(.slowDown, "ask less often: wait \(seconds) s longer from now on")
             }
             throw OAuthError(.authorizationPending, "the user has not decided yet")

@@ -15,7 +15,7 @@ extension TokenEndpoints {
     ///
     /// A client without a secret does not prove to be itself: an app that got its token could exchange that as well, unless the
     /// token is bound to a key or for no app.
-    private static func checkReach(
+    private func checkReach(
         of exchange: TokenExchange,
         _ token: AccessToken,
         from subject: ClientSession,
@@ -34,7 +34,7 @@ extension TokenEndpoints {
                 throw OAuthError(.invalidTarget, "the token cannot be for every app that is named: \(help)")
             }
         case .other:
-            let isForApps = !token.audiences.allSatisfy { $0.hasSuffix("/oauth2/userinfo") }
+            let isForApps = !token.audiences.allSatisfy { isIdentical($0, self.issuer.userinfo) }
             guard isProven || !isForApps else {
                 let help = "use a client without 'audiences', with 'dpop: true', or with a secret"
                 throw OAuthError(.invalidTarget, "an app that gets 'subject_token' could exchange it as well: \(help)")
@@ -74,7 +74,7 @@ extension TokenEndpoints {
             }
         }
         if owner.id != client.id { try self.check(subject, of: client, own) }
-        try TokenEndpoints.checkReach(of: exchange, token, from: subject, client)
+        try self.checkReach(of: exchange, token, from: subject, client)
         let lifetime = min(client.accessTokenLifetime, token.expires.since(own.now))
         switch exchange.target {
         case .other(let audience):
@@ -230,7 +230,7 @@ extension TokenEndpoints {
             200,
             [
                 "access_token": .string(token), "issued_token_type": .string(exchange.requested.rawValue),
-                "token_type": .string(type), "expires_in": .int(lifetime.components.seconds),
+                "token_type": .string(type), "expires_in": .int(lifetime.wholeSeconds),
                 "scope": .string(exchange.scopes.joined(separator: " ")),
             ]
         )
@@ -247,7 +247,7 @@ extension TokenEndpoints {
         let sessions = self.runtime.sessions
         let session = try await sessions.issue(
             to: client.id,
-            for: self.issuer.audiences(of: client),
+            for: self.issuer.audiences(of: client) + [self.issuer.userinfo],
             exchanging: subject,
             gatewayHost: self.runtime.publicOrigin.host,
             now: own.now

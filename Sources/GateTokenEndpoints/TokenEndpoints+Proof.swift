@@ -29,7 +29,7 @@ extension TokenEndpoints {
     func proof(of own: EndpointRequest, with accessToken: [UInt8]? = nil) throws(OAuthError) -> DPoPProof? {
         guard let text = own.proof else { return nil }
         let url = "\(self.runtime.publicOrigin)\(own.path)"
-        let target = DPoPProof.Target(method: own.method.rawValue, urls: [url], accessToken: accessToken)
+        let target = DPoPProof.Target(method: own.method.rawValue, url: url, accessToken: accessToken)
         return try DPoPProof(Array(text.utf8), for: target, now: own.now)
     }
 

@@ -7,6 +7,7 @@ package import GateHTTP
 internal import GateHeaders
 internal import GateIssuer
 internal import GateRuntime
+internal import GateSessions
 
 extension TokenEndpoints {
     /// Registers a client without a secret.
@@ -14,9 +15,15 @@ extension TokenEndpoints {
     /// Nothing is stored: the id is the registration, sealed.
     ///
     /// RFC 7591 §3.1 and §3.2.1.
-    package func register(_ request: EndpointRequest) -> Response {
+    package func register(_ request: EndpointRequest) async -> Response {
         do {
-            try self.runtime.openClients.admit(request.client, within: self.runtime.limits.signIns)
+            let limits = self.runtime.limits.signIns
+            try self.runtime.openClients.admit(request.client, within: limits)
+            let limit = SharedLimit.registrations(limits.perMinute)
+            guard await self.runtime.sessions.count(limit, of: request.network, now: request.now) else {
+                let detail = "over \(limits.perMinute) new clients a minute from one address, at all gateways together"
+                throw Failure(.signInTooOften, detail, retryAfter: .seconds(60))
+            }
             guard let json = request.json else {
                 throw OAuthError(.invalidClientMetadata, "the body is not application/json")
             }

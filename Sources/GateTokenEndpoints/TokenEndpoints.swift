@@ -28,8 +28,9 @@ package struct TokenEndpoints: Sendable {
 
     /// The response to a request; errors are those of the protocol.
     package func response(to request: EndpointRequest, at address: EndpointPath) async -> Response {
-        var known = "unknown"
+        var client: ClientSettings?
         func counted(_ result: String, _ response: Response) -> Response {
+            let known = client?.metricLabel ?? "unknown"
             self.runtime.metrics.clientRequest(known, endpoint: address.rawValue, result: result)
             return response
         }
@@ -37,21 +38,22 @@ package struct TokenEndpoints: Sendable {
             guard let form = request.form else {
                 throw OAuthError(.invalidRequest, "the body is not application/x-www-form-urlencoded")
             }
-            let client = try self.issuer.client(of: form, request.authorization)
-            known = client.metricLabel
+            let found = try self.issuer.client(of: form, request.authorization)
+            client = found
             switch address {
-            case .introspect: return counted("ok", try await self.introspect(form, client, request))
-            case .revoke: return counted("ok", try await self.revoke(form, client))
-            case .pushedRequests: return counted("ok", try self.push(form, client, request))
-            case .deviceAuthorization: return counted("ok", try await self.beginDevice(form, client, request))
+            case .introspect: return counted("ok", try await self.introspect(form, found, request))
+            case .revoke: return counted("ok", try await self.revoke(form, found))
+            case .pushedRequests: return counted("ok", try self.push(form, found, request))
+            case .deviceAuthorization: return counted("ok", try await self.beginDevice(form, found, request))
             default:
-                var asked = TokenRequest(client: client, form: form)
-                asked.keyThumbprint = try self.keyThumbprint(for: client, request)
+                var asked = TokenRequest(client: found, form: form)
+                asked.keyThumbprint = try self.keyThumbprint(for: found, request)
                 let response = try await self.tokens(asked, request)
                 return counted(response.head.status.code == 200 ? "ok" : "invalid_request", response)
             }
         } catch let error as OAuthError {
-            return counted(error.code.rawValue, self.response(to: error, usesBasic: request.authorization != nil))
+            let failure = Failure(.clientRejected, error.detail(for: client?.id, isOpen: client?.isOpen ?? false))
+            return counted(error.code.rawValue, self.response(to: error, because: failure))
         } catch let failure as Failure {
             let passes = [.overloaded, .tooMany, .providerFailed].contains(failure.kind)
             let error = OAuthError(passes ? .temporarilyUnavailable : .serverError, "see the log of the gateway")
@@ -64,17 +66,18 @@ package struct TokenEndpoints: Sendable {
     /// The response to an error.
     ///
     /// RFC 6749 §5.2.
-    func response(to error: OAuthError, usesBasic: Bool = false, because failure: Failure? = nil) -> Response {
-        let failure = failure ?? Failure(.clientRejected, "\(error.code.rawValue): \(error.detail)")
+    func response(to error: OAuthError, because failure: Failure? = nil) -> Response {
+        let failure = failure ?? Failure(.clientRejected, error.detail(for: nil, isOpen: false))
         let incident = self.runtime.rendering.logged(failure)
         var members = error.json.object ?? [:]
         members["incident"] = .string(incident)
         var response = TokenEndpoints.json(error.status, .object(members))
-        if error.status == 401, usesBasic {
+        // RFC 6749 §5.2, and RFC 9110 §15.5.2 for a client that sent no Authorization.
+        if error.status == 401 {
             response.head.headerFields[.wwwAuthenticate] = "Basic realm=\"gatehouse\""
         }
         if error.status == 503 {
-            let seconds = failure.retryAfter.map { max(1, $0.components.seconds) } ?? 2
+            let seconds = failure.retryAfter.map { max(1, $0.wholeSeconds) } ?? 2
             response.head.headerFields[.retryAfter] = "\(seconds)"
         }
         response.rejection = Response.Rejection(failure.reason, incident: incident)
@@ -129,9 +132,17 @@ extension TokenEndpoints {
         let code = try self.issuer.code(in: request, now: own.now)
         let sessions = self.runtime.sessions
         let host = self.runtime.publicOrigin.host
-        switch try await sessions.redeem(code, boundTo: request.keyThumbprint, gatewayHost: host, now: own.now) {
+        let redemption = try await sessions.redeem(
+            code,
+            boundTo: request.keyThumbprint,
+            gatewayHost: host,
+            arrival: own.arrival,
+            now: own.now
+        )
+        switch redemption {
         case .none: throw OAuthError(.invalidGrant, "the session of the user has ended")
         case .replayed: throw OAuthError(.invalidGrant, "the code was used before; its tokens are revoked")
+        case .repeated: throw OAuthError(.invalidGrant, "the code is being used by another request at this moment")
         case .issued(let session): return try await self.firstTokens(of: session, request, own, nonce: code.terms.nonce)
         }
     }
@@ -165,7 +176,9 @@ extension TokenEndpoints {
     }
 
     private func refresh(_ request: TokenRequest, _ own: EndpointRequest) async throws -> Response {
-        try self.tokens(of: try await self.refreshed(request, own), request, own, nonce: nil)
+        let session = try await self.refreshed(request, own)
+        let scopes = try self.issuer.scopes(namedIn: request, grantedTo: session.grant)
+        return TokenEndpoints.json(200, .object(try self.members(of: session, request, own, scopes, nonce: nil)))
     }
 
     /// The session of a client whose refresh token has been replaced by the next.
@@ -192,6 +205,7 @@ extension TokenEndpoints {
         // Before the token is replaced: what is denied now may be admitted later.
         try self.check(current, of: request.client, own)
         try TokenEndpoints.checkKey(of: current, request)
+        _ = try self.issuer.scopes(namedIn: request, grantedTo: current.grant)
         let named = try self.issuer.audiences(namedIn: request, grantedTo: current.grant)
         let permitted = self.runtime.permitted(named, to: current.session.profile)
         guard !permitted.isEmpty else {
@@ -227,8 +241,22 @@ extension TokenEndpoints {
         client.lifetime.map { own.now.since(session.session.created) >= $0 } ?? false
     }
 
-    /// Checks that the rules of the client admit its user, and that the sign-in at it is not over.
+    /// Checks that a client admits the user of a session, and so does each client whose tokens were exchanged for that.
     func check(_ session: ClientSession, of client: ClientSettings, _ own: EndpointRequest) throws {
+        try self.checkRules(of: client, for: session, own)
+        for id in session.grant.subjects {
+            guard let subject = self.issuer.clients[id] else {
+                throw OAuthError(
+                    .invalidGrant,
+                    "a client whose token was exchanged for this one is not in 'clients' any more"
+                )
+            }
+            try self.checkRules(of: subject, for: session, own)
+        }
+    }
+
+    /// Checks that the rules of one client admit the user, and that the sign-in at it is not over.
+    private func checkRules(of client: ClientSettings, for session: ClientSession, _ own: EndpointRequest) throws {
         if TokenEndpoints.isOver(session, of: client, own) {
             throw OAuthError(.invalidGrant, "the sign-in has ended after the client's 'lifetime'")
         }
@@ -247,26 +275,27 @@ extension TokenEndpoints {
         }
     }
 
-    /// The token response.
+    /// The members of a token response.
     ///
     /// RFC 6749 §5.1, OpenID Connect Core §3.1.3.3 and §12.2.
-    func tokens(
-        of session: ClientSession,
-        _ request: TokenRequest,
-        _ own: EndpointRequest,
-        nonce: String?
-    ) throws -> Response {
-        TokenEndpoints.json(200, .object(try self.members(of: session, request, own, nonce: nonce)))
-    }
-
-    /// Its members.
+    ///
+    /// - Parameters:
+    ///   - session: The session of the client.
+    ///   - request: The request.
+    ///   - own: The same, with what it came with.
+    ///   - scopes: What the tokens are for; nil for all that was granted.
+    ///   - nonce: What the client wants in the ID token.
+    /// - Returns: The members.
+    /// - Throws: Why there can be no tokens.
     package func members(
         of session: ClientSession,
         _ request: TokenRequest,
         _ own: EndpointRequest,
+        _ scopes: [String]? = nil,
         nonce: String?
     ) throws -> [String: JSON] {
         let client = request.client
+        let scopes = scopes ?? session.grant.scopes
         try self.check(session, of: client, own)
         try TokenEndpoints.checkKey(of: session, request)
         let named = try self.issuer.audiences(namedIn: request, grantedTo: session.grant)
@@ -279,21 +308,28 @@ extension TokenEndpoints {
         let accessToken = try self.issuer.accessToken(
             of: session,
             for: audiences,
+            scopes: scopes,
             boundTo: request.keyThumbprint,
             lifetime: lifetime,
             now: own.now
         )
         var members: [String: JSON] = [
             "access_token": .string(accessToken), "token_type": request.keyThumbprint == nil ? "Bearer" : "DPoP",
-            "expires_in": .int(lifetime.components.seconds),
-            "scope": .string(session.grant.scopes.joined(separator: " ")),
+            "expires_in": .int(lifetime.wholeSeconds),
+            "scope": .string(scopes.joined(separator: " ")),
         ]
         if client.grants.contains(.refreshToken) {
             members["refresh_token"] = .string(session.refreshToken.text(for: client.id, by: self.runtime.sealer))
         }
-        if session.grant.scopes.contains("openid") {
-            let issuer = self.issuer
-            let text = try issuer.idToken(of: session, for: client, nonce: nonce, beside: accessToken, now: own.now)
+        if scopes.contains("openid") {
+            let text = try self.issuer.idToken(
+                of: session,
+                for: client,
+                scopes: scopes,
+                nonce: nonce,
+                beside: accessToken,
+                now: own.now
+            )
             members["id_token"] = .string(text)
         }
         return members
@@ -395,6 +431,13 @@ extension TokenEndpoints {
             let scopes = session.grant.scopes.filter(token.scopes.contains)
             guard scopes.contains("openid") else {
                 throw OAuthError(.insufficientScope, "userinfo needs the scope 'openid'")
+            }
+            // RFC 9068 §4: a token that a client has asked for one app only is for that alone.
+            guard token.isFor(self.issuer.userinfo) else {
+                throw OAuthError(
+                    .invalidToken,
+                    "the token is for an app: ask for one without 'resource' and 'audience'"
+                )
             }
             return TokenEndpoints.json(200, .object(session.session.profile.claims(for: scopes)))
         } catch let error as OAuthError {
