@@ -71,6 +71,7 @@ def configuration(app):
             "type": "confidential", "secret": SECRET, "redirect_uris": [SERVICE_URI], "grants": grants, **common,
             "audiences": ["staff"],
         },
+        "third": {"type": "confidential", "secret": SECRET, "redirect_uris": [SERVICE_URI], "grants": grants, **common},
         "bound": {"type": "native", "redirect_uris": [APP_URI], "dpop": True, **common},
         "strict": {"type": "native", "grants": ["device_code"], "allow": [{"user": "mock:unknown"}]},
     }
@@ -184,6 +185,16 @@ def test_rfc_9126_7_3_a_request_uri_works_once(notes, browser):
 def test_rfc_9126_4_a_user_may_reload_the_page(notes, browser):
     page = browser.visit(reference(notes, push(notes).json["request_uri"]))
     assert browser.visit(page.url).status == 200
+    assert browser.visit(page.url).status == 200
+
+
+def test_e_11_rfc_9126_7_3_the_page_of_one_browser_is_not_that_of_another(notes, browser):
+    """What the first browser may reload until its user has signed in is worth nothing in another."""
+    page = browser.visit(reference(notes, push(notes).json["request_uri"]))
+    other = Browser(notes.gateway)
+    other.sign_in("mock", "/x")
+    result = received(notes, other, page.url)
+    assert result["error"] == "invalid_request_uri" and "code" not in result
     assert browser.visit(page.url).status == 200
 
 
@@ -433,6 +444,19 @@ def test_exchanged_tokens_end_with_the_grant_that_they_come_from(gateway, notes,
     assert service.call(mine, host="ledger.localhost").status == 200
     assert notes.revoke(token).status == 200
     assert service.call(mine, host="ledger.localhost").status == 401
+
+
+def test_e_01_a_token_that_was_exchanged_twice_ends_with_the_first(gateway, notes, service, token):
+    """Also over a client that is there twice: revoked, or by a theft that the gateway has noticed."""
+    third = Client(gateway, "third", SERVICE_URI, SECRET)
+    second = exchange(service, token, audience="wiki").json["access_token"]
+    last = exchange(third, second, audience="ledger").json["access_token"]
+    assert claims(last)["act"] == {"sub": "third", "act": {"sub": "service"}}
+    assert third.call(last, host="ledger.localhost").status == 200 and third.introspect(last).json["active"]
+    assert notes.revoke(token).status == 200
+    assert [third.call(one, host="ledger.localhost").status for one in (second, last)] == [401, 401]
+    assert third.introspect(last).json == {"active": False} and third.userinfo(last).status == 401
+    assert error(exchange(third, last, audience="wiki")) == (400, "invalid_request")
 
 
 def test_exchanged_tokens_end_with_the_sign_in(gateway, notes, service, browser, token):
@@ -693,6 +717,7 @@ def test_rfc_9449_7_1_a_bearer_token_is_not_a_bound_token(bound, notes, browser)
     assert bound.bound_call(token).status == 401
 
 
+@pytest.mark.one_gateway("each remembers the proofs that it has seen")
 def test_rfc_9449_11_1_a_proof_works_once(bound, browser):
     token = bound.sign_in(browser)["access_token"]
     sent = proof(EC, "GET", f"{bound.gateway.origin}/x", token)
@@ -709,6 +734,21 @@ def test_rfc_9449_4_3_each_wrong_proof_is_rejected(bound, browser, changes):
     token = bound.sign_in(browser)["access_token"]
     assert bound.bound_call(token, **changes).status == 401
     assert bound.bound_call(token).status == 200
+
+
+def test_e_11_rfc_9449_7_1_the_challenge_after_a_wrong_proof_has_an_error(bound, browser):
+    token = bound.sign_in(browser)["access_token"]
+    for changes in ({"htu": "http://evil.example/x"}, {"key": OTHER}, {"sent": "x"}):
+        challenges = bound.bound_call(token, **changes).all("www-authenticate")
+        assert 'DPoP algs="ES256 EdDSA", error="invalid_token"' in challenges
+        assert not any(value.startswith("Bearer") and "error=" in value for value in challenges)
+
+
+def test_e_11_rfc_9449_4_3_htu_may_be_spelled_in_any_way(bound, browser):
+    token = bound.sign_in(browser)["access_token"]
+    host, port = bound.gateway.host, bound.gateway.port
+    for htu in (f"HTTP://{host.upper()}:{port}/x", f"http://{host}:{port}/%78", f"http://{host}:{port}/a/../x"):
+        assert bound.bound_call(token, htu=htu).status == 200, htu
 
 
 def test_rfc_9449_5_a_refresh_token_of_a_public_client_is_bound(bound, browser):

@@ -122,7 +122,9 @@ def test_rfc_8693_2_2_1_a_token_of_an_issuer_becomes_one_of_the_gateway(gateway,
     sent = received(app, found.call(members["access_token"]))
     assert sent.get("x-forwarded-user") == USER and sent.get("x-forwarded-groups") == "ci,deployers"
     assert sent.get("authorization") is None and sent.get("x-forwarded-provider") == "ci"
-    assert set(found.userinfo(members["access_token"]).json["groups"]) == {"deployers", "ci"}
+    assert found.userinfo(members["access_token"]).status == 401, "it is for the app that was named"
+    both = exchange(found, issuer.token(), kind, scope="openid groups").json["access_token"]
+    assert set(found.userinfo(both).json["groups"]) == {"deployers", "ci"}
 
 
 def test_without_a_target_it_is_for_the_apps_that_accept_the_issuer(gateway, issuer):

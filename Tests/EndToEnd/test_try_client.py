@@ -77,7 +77,7 @@ def test_a_client_on_loopback_goes_through_all_steps(gateway):
     code, out, err = attempt.end()
     assert code == 0, (out, err)
     assert re.findall(r"^(\d)\. ", out, re.M) == list("123456789")
-    for row in (r"iss +matches", r"state +matches", r"sub +mock:", rf"aud +{gateway.origin}$", r"email +ada@example.com",
+    for row in (r"iss +matches", r"state +matches", r"sub +mock:", rf'aud +\["{gateway.origin}","{gateway.origin}/oauth2/userinfo"\]$', r"email +ada@example.com",
                 r"client_id +cli", r"userinfo +401"):
         assert re.search(rf"^   {row}", out, re.M), (row, out)
     assert browser.send("GET", "/oauth2/userinfo", navigates=False).status == 200

@@ -3,7 +3,11 @@
 import GateAppConfiguration
 import GateConfiguration
 import GateCore
+import GateFixtures
 import GateHTTP
+import GateOpenID
+import GatePolicy
+import GateProviders
 import GateSessions
 import GateTestSupport
 import GateWire
@@ -66,6 +70,45 @@ import Testing
         fixture.tunnel.fromApp(ByteBuffer(bytes: [0x81, 0x01, 0x41]))
         #expect(fixture.stream.received.utf8.count > 0)
         #expect(fixture.client.received.hasSuffix("A"))
+    }
+
+    //
+    @Test(arguments: [(59, false), (60, true), (61, true)] as [(Int64, Bool)])
+    func `while the issuer of its token is down a tunnel stays until the token ends`(
+        seconds: Int64,
+        hasEnded: Bool
+    ) throws {
+        var provider = ProviderSettings(id: "ci", type: .oidc, clientID: "gate", clientSecret: Secret(text: "s"))
+        provider.issuer = "https://ci.example"
+        let settings = IssuerSettings(provider, .keys(at: nil))
+        let gateway = try GatewayFixture(
+            issuers: [settings],
+            app: { app in
+                app.traffic.webSocket = WebSocketSettings()
+                app.route.issuers = ["ci"]
+            }
+        )
+        let head = try gateway.head("GET /", "desk.example.com", "Authorization: Bearer opaque\r\n")
+        let route = try gateway.route("desk")
+        guard case .token(let credential) = MachineCredential.field(of: head, takesBasic: false) else {
+            Issue.record("no token")
+            return
+        }
+        let (loop, issuer) = (gateway.loop, try #require(gateway.runtime.issuers["ci"]))
+        let now = gateway.clock.now
+        let profile = Profile(provider: "ci", issuer: "https://ci.example", subject: "job")
+        let session = Session.machine(profile, id: "id", family: "family", now: now)
+        let known = CachedSession(session, under: .never, freshUntil: .distantFuture)
+        let ends = now.advanced(by: .seconds(60))
+        let valid = MachineCache.Entry.valid(known, ends: ends)
+        loop.machines.insert(valid, for: credential, at: issuer, lifetime: .minutes(1), now: loop.tick)
+        let authorization = TunnelAuthorization(request: head, route: route, tls: nil, session: session, loop: loop)
+        gateway.clock.advance(by: seconds)
+        let down = MachineCache.Entry.rejected(Failure(.providerUnavailable, "it does not respond"))
+        loop.machines.insert(down, for: credential, at: issuer, lifetime: .zero, now: .now())
+        var decisions: [String] = []
+        authorization.decide { decisions.append("\($0)") }
+        #expect(decisions == [hasEnded ? "denied" : "unknown"])
     }
 
     @Test func `a side that cannot take more stops the other`() async throws {
