@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateCore
 package import GateHTTP
 internal import HTTPTypes
 internal import NIOCore
@@ -15,7 +16,7 @@ package struct StaticAsset: Sendable {
         self.type = type
         self.bytes = ByteBuffer(bytes: bytes)
         let isText = type.hasPrefix("text/") || type == "image/svg+xml"
-        self.compressed = isText ? Gzip.compress(bytes).map { ByteBuffer(bytes: $0) } : nil
+        self.compressed = isText ? Compression.compress(bytes, as: .gzip).map { ByteBuffer(bytes: $0) } : nil
     }
 
     /// The response with it.
