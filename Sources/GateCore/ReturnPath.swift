@@ -2,20 +2,24 @@
 
 /// A path on this origin that a user may be redirected to after a sign-in.
 ///
-/// Holds only an absolute path with an optional query, so it can never lead off the origin. RFC 3986 §4.2. The rule
-/// and its tests come from return-URL attacks on other gateways: nothing in it may change meaning when a
-/// browser folds `\`, drops control characters, or decodes it once more.
+/// Holds only an absolute path with an optional query, so it can never lead off the origin. RFC 3986 §4.2. There are two ways
+/// to one: what any site may have written is read strictly, and what a request had that routing accepted is taken as it is, so
+/// that the user comes back to that very URL.
 package struct ReturnPath: Sendable, Hashable, CustomStringConvertible {
     /// The maximum length in bytes.
     package static let maxLength = 8192
 
-    /// Path and query, at most 8192 bytes of visible ASCII.
+    /// Path and query, at most 8192 bytes of visible ASCII without `\` and `#`; it starts with one `/`.
     package let value: String
 
     /// The site's front page.
     package static let root = ReturnPath(unchecked: "/")
 
-    /// Reads a path, or nil if it could be read as anything but a place on this site.
+    /// Reads a path that any site may have written, such as an `rd`; nil if it could be read as anything but a place on this
+    /// site.
+    ///
+    /// The rule and its tests come from return-URL attacks on other gateways: nothing in it may change meaning when a browser
+    /// folds `\`, drops control characters, or decodes it once more.
     package init?(_ text: String) {
         guard text.utf8.count <= ReturnPath.maxLength, ReturnPath.isLocal(text.utf8) else { return nil }
         let parts = text.utf8.split(separator: UInt8(ascii: "?"), maxSplits: 1, omittingEmptySubsequences: false)
@@ -27,6 +31,18 @@ package struct ReturnPath: Sendable, Hashable, CustomStringConvertible {
         self.value = text
     }
 
+    /// The path and query of a request that routing accepted, or of what the gateway has sealed; nil if a browser could read it
+    /// as a URL of another origin, or if it is too long.
+    ///
+    /// Escapes are kept whatever their meaning: browsers do not decode them to find the origin (WHATWG URL §4.4).
+    package init?(requested text: String) {
+        let bytes = text.utf8
+        guard bytes.count <= ReturnPath.maxLength, bytes.first == UInt8(ascii: "/"),
+            bytes.dropFirst().first != UInt8(ascii: "/"), bytes.allSatisfy(ReturnPath.isPlain)
+        else { return nil }
+        self.value = text
+    }
+
     private init(unchecked: String) {
         self.value = unchecked
     }
@@ -35,10 +51,13 @@ package struct ReturnPath: Sendable, Hashable, CustomStringConvertible {
     package var description: String { self.value }
 
     private static func isLocal(_ text: some Collection<UInt8>) -> Bool {
-        guard text.first == UInt8(ascii: "/") else { return false }
-        guard text.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\\") && $0 != UInt8(ascii: "#") })
-        else { return false }
+        guard text.first == UInt8(ascii: "/"), text.allSatisfy(self.isPlain) else { return false }
         return self.pathIsPlain(text.prefix { $0 != UInt8(ascii: "?") })
+    }
+
+    /// Whether a byte is visible ASCII that begins no fragment and that browsers do not read as `/`.
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        (0x21...0x7E).contains(byte) && byte != UInt8(ascii: "\\") && byte != UInt8(ascii: "#")
     }
 
     /// The decoded path may hold any UTF-8, since a page name may; it may not hold what steers a browser.

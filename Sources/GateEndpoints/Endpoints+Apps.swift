@@ -71,7 +71,7 @@ extension Endpoints {
             guard route.display.listed == .everyone, !route.route.providers.contains(profile.provider) else {
                 return nil
             }
-            needed = self.runtime.accepted(by: route).map(\.name)
+            needed = self.runtime.accepted(by: route).map { self.runtime.name(of: $0.id) }
             guard !needed.isEmpty else { return nil }
         }
         let app = AppsView.App(
@@ -87,16 +87,28 @@ extension Endpoints {
 
     /// Leads on to an address that was too long to travel through a sign-in.
     func resume(_ request: EndpointRequest) throws(Failure) -> Response {
-        let place = (request.query?["to"]).flatMap {
-            self.runtime.longPaths.place(of: $0, on: request.origin.host, now: request.now)
+        let reference = (request.query?["to"]).flatMap {
+            ReturnReference(sealed: $0, on: request.origin.host, by: self.runtime.sealer)
         }
-        guard let place else {
-            throw Failure(.signInReturnLost, "the return path is not known, or not any more")
+        switch reference?.content {
+        case .path(let path): return Rendering.redirect(to: "\(request.origin)\(path)")
+        case .cookie(let id):
+            guard let path = self.returnPath(ofCookie: id, request) else {
+                throw Failure(.signInReturnLost, "the browser has no cookie with the return path, or not any more")
+            }
+            var response = Rendering.redirect(to: "\(request.origin)\(path)")
+            response.addCookies(self.returnCookie(request).deletions(of: id, in: request.cookies))
+            return response
+        case .page(let page):
+            let route = reference.flatMap { self.runtime.route(host: request.origin.host, path: $0.front) }
+            guard route?.admitsWrites(from: page.origin) ?? false else {
+                throw Failure(.signInReturnLost, "\(page.origin) is not one of the 'origins' of the app any more")
+            }
+            return Rendering.redirect(to: "\(page)")
+        case .tooLong:
+            throw Failure(.signInReturnTooLong, "over \(ReturnPath.maxLength) bytes, or too long for cookies")
+        case nil: throw Failure(.signInReturnLost, "the reference is not of this gateway and host")
         }
-        guard place.isWhole else {
-            throw Failure(.signInReturnTooLong, "over \(ReturnPath.maxLength) bytes")
-        }
-        return Rendering.redirect(to: "\(request.origin)\(place.path)")
     }
 }
 

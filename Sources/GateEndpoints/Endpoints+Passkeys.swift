@@ -27,6 +27,10 @@ extension Endpoints {
         return passkeys
     }
 
+    private func ownedPasskeys(_ passkeys: Passkeys, _ session: Session) async throws(Failure) -> OwnedPasskeys {
+        try await OwnedPasskeys(of: session.profile.user, in: passkeys, with: self.runtime.connections)
+    }
+
     /// The request for a passkey that a form of ours carries out.
     private func ceremony(
         _ purposes: [PasskeyCeremony.Purpose],
@@ -46,7 +50,7 @@ extension Endpoints {
         let passkeys = try self.passkeysInUse()
         guard self.isOnGatewayHost(request) else {
             let redirect = SignInRedirect(runtime: self.runtime)
-            let path = self.passkeyPage.destination(of: request) ?? .root
+            let path = request.returnPath
             return redirect.redirect(
                 to: path,
                 on: request.origin,
@@ -60,9 +64,9 @@ extension Endpoints {
         case .elsewhere(let response): return response
         case .session(let found): session = found
         }
-        let known = try await passkeys.passkeys(of: session.profile.user)
+        let known = try await self.ownedPasskeys(passkeys, session)
         guard request.method == .post else {
-            return self.page(toUse: known, session, leadingTo: self.passkeyPage.destination(of: request), request)
+            return self.page(toUse: known, session, leadingTo: request.statedPath, request)
         }
         let ceremony = try self.ceremony([.use], in: request)
         return try await self.steps.limited(request) { () throws(Failure) in
@@ -78,7 +82,7 @@ extension Endpoints {
     }
 
     private func page(
-        toUse known: UserPasskeys?,
+        toUse known: OwnedPasskeys,
         _ session: Session,
         leadingTo path: ReturnPath?,
         after failure: Failure? = nil,
@@ -111,7 +115,7 @@ extension Endpoints {
         Rendering.page(
             failure?.reason.entry.status ?? 200,
             html,
-            formTargets: self.formTargets(of: path ?? .root, now: request.now),
+            formTargets: self.formTargets(of: path ?? .root, for: request),
             script: self.runtime.publicOrigin
         )
     }
@@ -126,12 +130,12 @@ extension Endpoints {
         case .elsewhere(let response): return response
         case .session(let found): session = found
         }
-        let known = try await passkeys.passkeys(of: session.profile.user)
+        let known = try await self.ownedPasskeys(passkeys, session)
         let use = PasskeyUse(known, of: session, runtime: self.runtime)
         guard request.method == .post else {
             var isConfirmed = false
             if use == nil { isConfirmed = try await self.passkeysPage.isConfirmed(session, request) }
-            let path = self.passkeysPage.destination(of: request)
+            let path = request.statedPath
             return try self.page(toChange: known, passkeys, session, isConfirmed, leadingTo: path, request)
         }
         let ceremony = try self.ceremony([.confirm, .change], in: request)
@@ -143,7 +147,7 @@ extension Endpoints {
                 guard let use else { throw PasskeyUse.late }
                 try await use.verify(request, ceremony)
                 // Only this response has the form: a copy of the cookie has not.
-                let known = try await passkeys.passkeys(of: session.profile.user)
+                let known = try await self.ownedPasskeys(passkeys, session)
                 let path = ceremony.returnPath
                 return try self.page(toChange: known, passkeys, session, true, leadingTo: path, request)
             } catch {
@@ -164,22 +168,24 @@ extension Endpoints {
 
     private func change(
         _ passkeys: Passkeys,
-        _ known: UserPasskeys?,
+        _ known: OwnedPasskeys,
         _ session: Session,
         _ ceremony: PasskeyCeremony,
         _ request: EndpointRequest
     ) async throws(Failure) -> Response {
         let user = session.profile.user
         // The first passkey needs a sign-in, each change after that a passkey.
-        guard ceremony.isCurrent(in: session, now: request.now), ceremony.isFirst == (known?.all.isEmpty ?? true)
+        guard ceremony.isCurrent(in: session, now: request.now), ceremony.isFirst == known.all.isEmpty
         else { throw PasskeyUse.late }
         if let id = request.form?[PasskeyForm.removed] {
             guard try await self.runtime.sessions.spend(ceremony.once) else { throw PasskeyUse.late }
             let (sessions, profile, family) = (self.runtime.sessions, session.profile, session.familyKey)
+            let others = try await self.runtime.connections?.sharingKey(with: user) ?? []
             let removed = try await uncancelled { () throws(Failure) -> SavedPasskey? in
-                let removed = try await passkeys.remove(id, of: user)
+                guard let removed = try await passkeys.remove(id, of: known.owner(of: id) ?? user) else { return nil }
                 // It may be lost, and have been used in them.
-                if removed != nil { _ = try await sessions.endAll(of: profile, but: family) }
+                _ = try await sessions.endAll(of: profile, but: family)
+                for other in others { _ = try await sessions.endAll(of: other.profile) }
                 return removed
             }
             if let removed { self.runtime.log.credentialsChanged(user, "passkey removed: \(removed.passkey.name)") }
@@ -200,7 +206,7 @@ extension Endpoints {
     }
 
     private func page(
-        toChange known: UserPasskeys?,
+        toChange known: OwnedPasskeys,
         _ passkeys: Passkeys,
         _ session: Session,
         _ isConfirmed: Bool,
@@ -224,7 +230,7 @@ extension Endpoints {
             )
         }
         let view = PasskeysView(
-            (known?.all ?? []).map { saved in
+            known.all.map { saved in
                 PasskeysView.Passkey(
                     id: saved.id,
                     name: saved.passkey.name,
@@ -251,7 +257,7 @@ extension Endpoints {
     }
 
     private func form(
-        toChange known: UserPasskeys?,
+        toChange known: OwnedPasskeys,
         _ passkeys: Passkeys,
         _ session: Session,
         leadingTo path: ReturnPath?,
@@ -259,8 +265,8 @@ extension Endpoints {
     ) throws(Failure) -> PasskeyForm {
         let ceremony = PasskeyCeremony(
             .change,
-            handle: known?.handle ?? passkeys.newHandle(of: session.profile, isLocal: self.isLocal(session)),
-            isFirst: known?.all.isEmpty ?? true,
+            handle: known.own?.handle ?? passkeys.newHandle(of: session.profile, isLocal: self.isLocal(session)),
+            isFirst: known.all.isEmpty,
             returnPath: path,
             of: session,
             now: request.now,
@@ -278,7 +284,7 @@ extension Endpoints {
 
     private func registration(
         _ passkeys: Passkeys,
-        _ known: UserPasskeys?,
+        _ known: OwnedPasskeys,
         _ session: Session,
         _ ceremony: PasskeyCeremony
     ) throws(Failure) -> PasskeyRegistration {
@@ -295,7 +301,7 @@ extension Endpoints {
                 user: user,
                 challenge: ceremony.challenge
             )
-            registration.existing = known?.all.map(\.passkey) ?? []
+            registration.existing = known.all.map(\.passkey)
             // Security keys have little space, and only a sign-in with a local account needs a passkey that names its user.
             registration.residentKey = self.isLocal(session) ? .required : .preferred
             return registration
@@ -305,7 +311,7 @@ extension Endpoints {
     }
 
     private func redirectToPasskeys(_ path: ReturnPath?) -> Response {
-        let fields = (path.map { [Form.Field("rd", $0.value)] } ?? []) + [SignedInPage.changed]
+        let fields = (path.map { [self.runtime.field($0)] } ?? []) + [SignedInPage.changed]
         return Rendering.redirect(
             to: "\(self.runtime.publicOrigin)\(SignedInPage.passkeysPath)?\(Form(fields).encoded)"
         )

@@ -23,7 +23,7 @@ extension Endpoints {
         guard let wanted = SessionTransferRequest(sealed: text, by: self.runtime.sealer, now: request.now),
             self.runtime.origin(of: wanted.origin.host) == wanted.origin
         else { throw Failure(.sessionTransferRequest, "the request is not ours or too old") }
-        let route = self.route(host: wanted.origin.host, path: wanted.path, now: request.now)
+        let route = self.route(host: wanted.origin.host, path: wanted.path, for: request)
         let here = ReturnPath("/oauth2/handover?\(Form([Form.Field("request", text)]).encoded)") ?? .root
         let found = try await self.confirmedSession(of: request, to: route, mayAskUser: request.isNavigation)
         if case .needsUser(let session) = found, self.runtime.accepts(session.provider, on: route) {
@@ -32,7 +32,7 @@ extension Endpoints {
         }
         guard !request.wantsOtherAccount, let ticket = request.ticket, case .session(let session) = found,
             self.runtime.accepts(session.provider, on: route), route?.isCurrent(session, now: request.now) ?? true,
-            !self.needsAuthentication(session, on: wanted.origin.host, wanted.path, now: request.now)
+            !self.needsAuthentication(session, at: wanted, request)
         else {
             let address = SignInRedirect(runtime: self.runtime).signInAddress(
                 here,
@@ -61,8 +61,9 @@ extension Endpoints {
             at: request.origin,
             cookie: cookie.flatMap { request.value(of: $0) },
             gatewayHost: self.runtime.publicOrigin.host,
-            within: self.route(host: request.origin.host, path: code.path, now: request.now)?.sessionLimits
+            within: self.route(host: request.origin.host, path: code.path, for: request)?.sessionLimits
                 ?? SessionLimits(),
+            isBelowWildcard: self.runtime.isBelowWildcard(request.origin.host),
             now: request.now
         )
         guard let issued else {

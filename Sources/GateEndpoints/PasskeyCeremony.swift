@@ -66,7 +66,7 @@ struct PasskeyCeremony {
         else { return nil }
         (self.purpose, self.handle, self.isFirst, self.challenge) = (purpose, handle, isFirst, challenge)
         self.family = family
-        self.returnPath = json["rd"]?.string.flatMap { ReturnPath($0) }
+        self.returnPath = json["rd"]?.string.flatMap { ReturnPath(requested: $0) }
         self.expires = Instant(seconds: expires)
     }
 
@@ -114,7 +114,8 @@ extension Failure {
     /// What the page about passkeys shows of a failure that the user can do something about; nil for all others.
     var passkeyRemark: PageText? {
         switch self.reason {
-        case .passkeyRejected, .passkeyCloned: .passkeyFailed
+        case .passkeyRejected: .passkeyFailed
+        case .passkeyCloned: .passkeyCopied
         case .passkeyConflict: .passkeyLimit
         case .passkeyLate: .passkeyLate
         default: nil

@@ -41,7 +41,7 @@ struct SignedInPage {
     }
 
     private func path(leadingTo path: ReturnPath?, _ more: [Form.Field] = []) -> String {
-        let fields = more + (path.map { [Form.Field("rd", $0.value)] } ?? [])
+        let fields = more + (path.map { [self.runtime.field($0)] } ?? [])
         return fields.isEmpty ? self.path : "\(self.path)?\(Form(fields).encoded)"
     }
 
@@ -56,7 +56,15 @@ struct SignedInPage {
         guard request.origin.host == origin.host else {
             return .elsewhere(Rendering.redirect(to: self.address(leadingTo: nil)))
         }
-        let here = ReturnPath(self.path(leadingTo: request.statedPath)) ?? .root
+        if let stated = request.statedPath, request.method != .post {
+            let kept = self.runtime.kept(stated, on: origin, in: request.cookies)
+            guard kept.path == stated else {
+                var response = Rendering.redirect(to: self.address(leadingTo: kept.path))
+                response.addCookies(kept.cookies)
+                return .elsewhere(response)
+            }
+        }
+        let here = ReturnPath(requested: self.path(leadingTo: request.statedPath)) ?? .root
         let redirect = SignInRedirect(runtime: self.runtime)
         if let ticket = request.ticket {
             let lookUp = SessionLookUp(runtime: self.runtime)
@@ -71,11 +79,6 @@ struct SignedInPage {
         }
         guard request.clientKind.wantsPage else { throw Failure(.sessionNone, "\(self.path) without a session") }
         return .elsewhere(Rendering.redirect(to: redirect.signInAddress(here, route: nil)))
-    }
-
-    /// Where the browser goes after the page; nil if the request does not name it.
-    func destination(of request: EndpointRequest) -> ReturnPath? {
-        request.statedPath.map { self.runtime.carried($0, on: self.runtime.publicOrigin.host, for: request.client) }
     }
 
     // MARK: Confirmation by a sign-in

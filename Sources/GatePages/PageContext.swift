@@ -29,11 +29,14 @@ package struct PageContext: Sendable {
         package let origin: Origin
         /// The path on it, with its query.
         package let path: ReturnPath
+        /// What stands for the path as `rd` of a sign-in.
+        package let reference: ReturnPath
 
         /// The place of a path on an origin.
-        package init(origin: Origin, path: ReturnPath) {
+        package init(origin: Origin, path: ReturnPath, reference: ReturnPath) {
             self.origin = origin
             self.path = path
+            self.reference = reference
         }
     }
 
@@ -101,7 +104,7 @@ extension Failure.Step {
     /// The button for this step.
     fileprivate func button(at publicOrigin: Origin, in context: PageContext) -> PageButton {
         let origin = context.place?.origin ?? publicOrigin
-        let query = context.place.map { [Form.Field("rd", $0.path.value)] } ?? []
+        let query = context.place.map { [Form.Field("rd", $0.reference.value)] } ?? []
         func address(_ name: String, _ fields: [Form.Field]) -> String {
             "\(origin)/oauth2/\(name)\(fields.isEmpty ? "" : "?\(Form(fields).encoded)")"
         }

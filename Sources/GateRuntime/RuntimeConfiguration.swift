@@ -92,8 +92,8 @@ package final class RuntimeConfiguration: Sendable {
     package let proofs: ProofReplays
     /// The path of the session API on the gateway's host; nil if it is off.
     package let sessionAPI: String?
-    /// The return paths that are too long for a URL.
-    package let longPaths: ReturnPathStore
+    /// The path of health checks on the listeners for requests; nil if it is off.
+    package let healthPath: String?
     /// The re-checks in progress.
     package let rechecks: Rechecks
     /// The value of `Strict-Transport-Security`; nil for no such field.
@@ -110,6 +110,8 @@ package final class RuntimeConfiguration: Sendable {
     /// The name of the cookie is the same on all hosts, since all have the scheme of `public_url`.
     private let sessionScan: SessionCookieScan
     private let keepsCookies: Bool
+    /// Whether other gateways may have the same session store.
+    package let sharesStore: Bool
 
     /// A configuration of these parts.
     package init(_ parts: RuntimeParts, routes: [RuntimeRoute], providers: [RuntimeProvider]) {
@@ -153,7 +155,7 @@ package final class RuntimeConfiguration: Sendable {
         self.devices = parts.devices
         self.proofs = parts.proofs
         self.sessionAPI = parts.issuer == nil ? nil : parts.sessionAPI
-        self.longPaths = parts.longPaths
+        self.healthPath = parts.healthPath
         self.rechecks = parts.rechecks
         self.hsts = parts.hsts
         self.rendering = Rendering(
@@ -180,6 +182,7 @@ package final class RuntimeConfiguration: Sendable {
         self.domains = domains
         self.keepsSessions = parts.sessions.keepsSessions
         self.keepsCookies = parts.keepsCookies
+        self.sharesStore = parts.sharesStore
         self.sessionScan = SessionCookieScan(
             name: GatewayCookie.session(at: parts.publicOrigin).name,
             isWhole: !self.keepsSessions
@@ -194,6 +197,9 @@ package final class RuntimeConfiguration: Sendable {
         guard self.issuer != nil, route.takesTokens else { return nil }
         return "\(route.route.origins.name)\(WellKnownDocuments.resourcePath(of: route))"
     }
+
+    /// Whether a wildcard includes a host that no app names.
+    package func isBelowWildcard(_ host: String) -> Bool { self.origins[host] == nil }
 
     /// Whether a host is the gateway's own or an app's.
     package func serves(_ host: String) -> Bool { self.origin(of: host) != nil }
@@ -255,8 +261,15 @@ package final class RuntimeConfiguration: Sendable {
 
     /// A user, as pages have it.
     package func user(of profile: Profile, isSignedIn: Bool) -> PageContext.User {
-        let provider = self.provider(profile.provider)?.name ?? profile.provider
-        return PageContext.User(profile, provider: provider, isSignedIn: isSignedIn)
+        PageContext.User(profile, provider: self.name(of: profile.provider), isSignedIn: isSignedIn)
+    }
+
+    /// The name of a provider for users.
+    ///
+    /// It is that of its button, and for local accounts without one the host of the gateway; the name in the file is for operators.
+    package func name(of id: String) -> String {
+        guard let provider = self.provider(id) else { return id }
+        return provider.name ?? self.publicOrigin.host
     }
 
     /// The provider of a name.
@@ -299,8 +312,9 @@ package final class RuntimeConfiguration: Sendable {
     /// The route of a place on a host; nil for an endpoint of the gateway.
     package func route(host: String, path: ReturnPath) -> RuntimeRoute? {
         let bytes = Array(path.value.utf8.prefix { $0 != UInt8(ascii: "?") })
-        guard !bytes.starts(with: "/oauth2/".utf8), !bytes.elementsEqual("/oauth2".utf8) else { return nil }
-        return self.table.entry(host: host, path: bytes.span).map { self.routes[$0] }
+        let matched = CanonicalPath.matched(ofReference: bytes) ?? bytes
+        guard !OwnPath.includes(matched.span, isGatewayHost: host == self.publicOrigin.host) else { return nil }
+        return self.table.entry(host: host, path: matched.span).map { self.routes[$0] }
     }
 }
 
@@ -382,11 +396,11 @@ package struct RuntimeProvider: Sendable {
         return accounts
     }
 
-    /// The name for users, as its button has it.
-    package var name: String {
+    /// The name for users, as its button has it; nil if that has a text of ours only.
+    var name: String? {
         switch self.label {
         case .provider(let name): name
-        case .text: self.id
+        case .text: nil
         case .fixed: self.buttonText
         }
     }
@@ -437,8 +451,8 @@ package struct RuntimeParts {
     package var proofs = ProofReplays()
     /// The path of the session API on the gateway's host; nil if it is off.
     package var sessionAPI: String?
-    /// The return paths that are too long for a URL, which outlive a reload.
-    package var longPaths = ReturnPathStore()
+    /// The path of health checks on the listeners for requests; nil if it is off.
+    package var healthPath: String?
     /// The metadata documents of clients, which outlive a reload; nil unless clients may be named by a URL.
     package var clientDocuments: ClientDocuments?
     /// The limits on clients without an entry in the file, which outlive a reload.
@@ -455,6 +469,8 @@ package struct RuntimeParts {
     package var forwardAuth: ForwardAuthSettings?
     /// Whether browsers keep session cookies when they close.
     package var keepsCookies = false
+    /// Whether other gateways may have the same session store.
+    package var sharesStore = false
     /// The issuers whose tokens machines bring.
     package var issuers: [TokenIssuer] = []
     /// The service tokens.

@@ -26,16 +26,11 @@ package struct BrowserBinding: Sendable, Hashable, CustomStringConvertible, Cust
     package var hash: [UInt8] { digest("handover/binding", self.bytes) }
 
     /// Eight hexadecimal digits for the name of the cookie, so that concurrent session transfers have separate cookies.
-    package var tag: String { BrowserBinding.tag(of: self.hash) }
+    package var tag: String { GatewayCookie.tag(of: self.hash) }
 
     /// A placeholder instead of the value.
     package var description: String { "<binding>" }
 
     /// Hides the bytes from `dump` and test output as well.
     package var customMirror: Mirror { Mirror(self, children: [:]) }
-
-    /// The first eight hexadecimal digits of a hash.
-    static func tag(of hash: [UInt8]) -> String {
-        hash.prefix(4).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-    }
 }

@@ -29,6 +29,19 @@ package struct CookieHeader: Sendable {
         }
     }
 
+    /// The length of the field in bytes.
+    var byteCount: Int { self.bytes.count }
+
+    /// The length of the cookies whose names start with a prefix, in bytes, with what separates each from the next.
+    func byteCount(ofNamesWithPrefix prefix: String) -> Int {
+        self.bytes.split(separator: UInt8(ascii: ";")).reduce(0) { count, pair in
+            pair.drop { $0 == 0x20 || $0 == 0x09 }.starts(with: prefix.utf8) ? count + pair.count + 1 : count
+        }
+    }
+
+    /// The value of a cookie in the pieces of ``SplitCookie``; nil if it is absent, or in another form.
+    func value(ofSplit name: String) -> [UInt8]? { SplitCookie(name: name).value(in: self.bytes.span) }
+
     /// The names that start with a prefix, in the order the browser sent them, at most 64.
     package func names(withPrefix prefix: String) -> [String] {
         let pairs = self.bytes.split(separator: UInt8(ascii: ";")).lazy.map { pair in

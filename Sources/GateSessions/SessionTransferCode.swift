@@ -16,6 +16,8 @@ package struct SessionTransferCode: Sendable, Hashable {
     package let path: ReturnPath
     /// When the code expires.
     package let expires: Instant
+    /// Whether the request asked for a passkey, which the user has used for this host.
+    let isForPasskey: Bool
     private let binding: [UInt8]
     fileprivate let ticket: Ticket
 
@@ -26,6 +28,7 @@ package struct SessionTransferCode: Sendable, Hashable {
         self.path = request.path
         self.binding = request.binding
         self.expires = now.advanced(by: SessionTransferCode.lifetime)
+        self.isForPasskey = request.passkeySince != nil
         self.ticket = ticket
     }
 
@@ -39,7 +42,8 @@ package struct SessionTransferCode: Sendable, Hashable {
     package init?(sealed text: String, by sealer: Sealer) {
         guard let json = sealer.openText(text, for: SessionTransferCode.purpose) else { return nil }
         guard let id = json["id"]?.string, let origin = json["origin"]?.origin,
-            let path = json["path"]?.string.flatMap(ReturnPath.init), let binding = json["binding"]?.bytes(32),
+            let path = json["path"]?.string.flatMap(ReturnPath.init(requested:)),
+            let binding = json["binding"]?.bytes(32),
             let ticket = json["ticket"]?.string.flatMap({ Ticket($0.utf8) }), let expires = json["expires"]?.integer
         else { return nil }
         self.id = id
@@ -47,6 +51,7 @@ package struct SessionTransferCode: Sendable, Hashable {
         self.path = path
         self.binding = binding
         self.expires = Instant(seconds: expires)
+        self.isForPasskey = json["passkey"]?.bool ?? false
         self.ticket = ticket
     }
 
@@ -55,13 +60,13 @@ package struct SessionTransferCode: Sendable, Hashable {
         let members: [String: JSON] = [
             "id": .string(self.id), "origin": .string("\(self.origin)"), "path": .string(self.path.value),
             "binding": .string(Base64URL.encode(self.binding)), "ticket": .string(self.ticket.text),
-            "expires": .int(self.expires.seconds),
+            "expires": .int(self.expires.seconds), "passkey": .bool(self.isForPasskey),
         ]
         return sealer.sealText(members, for: SessionTransferCode.purpose)
     }
 
     /// The tag in the name of the cookie that holds the binding; the same as ``BrowserBinding/tag``.
-    package var tag: String { BrowserBinding.tag(of: self.binding) }
+    package var tag: String { GatewayCookie.tag(of: self.binding) }
 
     /// Checks that the code was returned to its origin by its browser.
     ///

@@ -43,7 +43,8 @@ package struct SessionTransferRequest: Sendable, Hashable {
     /// Opens a request that this gateway sealed, expired or not, for the path that the user requested.
     package init?(sealed text: String, by sealer: Sealer) {
         guard let json = sealer.openText(text, for: SessionTransferRequest.purpose) else { return nil }
-        guard let origin = json["origin"]?.origin, let path = json["path"]?.string.flatMap(ReturnPath.init),
+        guard let origin = json["origin"]?.origin,
+            let path = json["path"]?.string.flatMap(ReturnPath.init(requested:)),
             let binding = json["binding"]?.bytes(32), let expires = json["expires"]?.integer
         else { return nil }
         self.origin = origin

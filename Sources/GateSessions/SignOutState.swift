@@ -51,7 +51,7 @@ package struct SignOutState: Sendable, Hashable {
     package init?(sealed text: String, by sealer: Sealer, now: Instant) {
         guard let json = sealer.openText(text, for: SignOutState.purpose) else { return nil }
         guard let provider = json["provider"]?.string, let includesProvider = json["complete"]?.bool,
-            let origin = json["origin"]?.origin, let path = json["path"]?.string.flatMap(ReturnPath.init),
+            let origin = json["origin"]?.origin, let path = json["path"]?.string.flatMap(ReturnPath.init(requested:)),
             let binding = json["binding"]?.bytes(32), let everywhere = json["everywhere"]?.bool,
             let expires = json["expires"]?.integer
         else { return nil }

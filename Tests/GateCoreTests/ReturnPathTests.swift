@@ -35,9 +35,23 @@ import Testing
         #expect(ReturnPath(text) == nil)
     }
 
+    @Test(arguments: ["/%2Fx", "/%5Cx", "/%09/x", "/a%0Ab?c=%0D", "/%2f%2fe", "/a//b", "/..;", "/%zz", "/a?%"])
+    func `G-01: a requested path is kept as it is, whatever its escapes are`(text: String) {
+        #expect(ReturnPath(requested: text)?.value == text)
+    }
+
+    @Test(arguments: [
+        "//e", "///e", "/\\e", "\\/e", "/a\\e", "/\te", "/ e", "/a#b", "/\u{0}", "/\u{7F}", "/\n", "/é", "", "e",
+        "http://e", "?a", "@e",
+    ])
+    func `G-01: a requested path that a browser could read as another origin or a fragment is rejected`(text: String) {
+        #expect(ReturnPath(requested: text) == nil)
+    }
+
     @Test(arguments: [(8192, true), (8193, false)])
     func `a path has a bound`(length: Int, isGood: Bool) {
-        #expect((ReturnPath("/" + String(repeating: "a", count: length - 1)) != nil) == isGood)
+        let text = "/" + String(repeating: "a", count: length - 1)
+        #expect((ReturnPath(text) != nil) == isGood && (ReturnPath(requested: text) != nil) == isGood)
     }
 
     @Test func `the front page is a place`() {

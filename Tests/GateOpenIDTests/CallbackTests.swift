@@ -45,6 +45,33 @@ import Testing
         #expect(fixture.transport.count("\(ProviderFixture.issuer)/token") == 0)
     }
 
+    @Test(arguments: [["code": "c/1"], ["code": nil, "error": "access_denied"]] as [[String: String?]])
+    func `B-01: an attempt that another gateway has used redeems nothing, and is claimed before the provider is asked`(
+        response: [String: String?]
+    ) async throws {
+        let fixture = try ProviderFixture()
+        let (_, attempt) = try await fixture.begin()
+        try fixture.issue(for: attempt)
+        for reason in [Failure.Reason.sessionStoreUnavailable, .openIDAttemptSpent, .openIDAttemptSpent] {
+            var claims = 0
+            do throws(Failure) {
+                _ = try await fixture.party.signIn(
+                    callback: fixture.callback(attempt, response),
+                    attempt: attempt,
+                    claim: { () throws(Failure) in
+                        claims += 1
+                        throw Failure(reason, "")
+                    }
+                )
+                Issue.record("a sign-in")
+            } catch {
+                // A store that failed leaves the attempt unused; after another gateway it is not asked again.
+                #expect(error.reason == reason && fixture.transport.count("\(ProviderFixture.issuer)/token") == 0)
+            }
+            #expect(claims <= 1)
+        }
+    }
+
     @Test func `T-13 of many equal callbacks one redeems the code`() async throws {
         let fixture = try ProviderFixture()
         let (_, attempt) = try await fixture.begin()

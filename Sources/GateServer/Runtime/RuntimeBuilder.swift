@@ -55,7 +55,6 @@ actor RuntimeBuilder {
     private let transfers = TransferLimiter()
     private let devices = DeviceLimiter()
     private let proofs = ProofReplays()
-    private let longPaths = ReturnPathStore()
     private let rechecks = Rechecks()
     private let accountServices = LocalAccounts.Services()
     private let mailLimits = AccountMailer.Limits()
@@ -100,7 +99,10 @@ actor RuntimeBuilder {
     func runtime(for configuration: Configuration) async throws(Failure) -> RuntimeConfiguration {
         let material = try KeyMaterial.load(for: configuration, now: self.clock.now, random: self.random)
         let sealer = Sealer(material.secrets, random: self.random)
-        let store = try await self.store(for: configuration.sessions.store)
+        let store = try await self.store(
+            for: configuration.sessions.store,
+            stateFolder: configuration.gateway.stateFolder
+        )
         let lines = try self.lines(for: configuration.connected)
         let providers = try self.providers(for: configuration, over: lines, store.store, sealer)
         let admissions = Dictionary(
@@ -153,9 +155,10 @@ actor RuntimeBuilder {
         parts.devices = self.devices
         parts.proofs = self.proofs
         parts.sessionAPI = configuration.gateway.sessionAPI
-        parts.longPaths = self.longPaths
+        parts.healthPath = configuration.gateway.healthPath
         parts.rechecks = self.rechecks
         parts.keepsCookies = configuration.sessions.cookie == .persistent
+        if case .redis = configuration.sessions.store { parts.sharesStore = true }
         parts.access = self.logs.flatMap { logs in
             AccessLogSettings(configuration.logs, router: logs) { sealer.userHash(of: $0) }
         }
@@ -180,7 +183,7 @@ actor RuntimeBuilder {
             let sender = configuration.pages.organization ?? origin.host
             return AccountMailer(over: queue, as: sender, within: self.mailLimits)
         }
-        parts.hsts = configuration.gateway.hsts.map { "max-age=\($0.components.seconds)" }
+        parts.hsts = configuration.gateway.hsts.map { "max-age=\($0.wholeSeconds)" }
         let runtime = RuntimeConfiguration(parts, routes: routes, providers: providers.map(\.provider))
         self.firstAdmissions = self.firstAdmissions ?? admissions
         self.material = material
@@ -346,7 +349,7 @@ actor RuntimeBuilder {
         let store: any SessionStore
     }
 
-    private func store(for settings: StoreSettings) async throws(Failure) -> OpenStore {
+    private func store(for settings: StoreSettings, stateFolder: String) async throws(Failure) -> OpenStore {
         var loaded: LoadedUpstream?
         if case .redis(let redis) = settings { loaded = try redis.loaded() }
         if let store, store.settings == settings, store.loaded == loaded { return store }
@@ -354,7 +357,7 @@ actor RuntimeBuilder {
             settings: settings,
             loaded: loaded,
             store: MeteredStore(
-                try await self.opened(settings, loaded),
+                try await self.opened(settings, loaded, stateFolder: stateFolder),
                 tracer: self.tracer,
                 availability: StoreAvailability { [log = self.log] in log.storeResponds($0) }
             )
@@ -363,8 +366,13 @@ actor RuntimeBuilder {
 
     private func opened(
         _ settings: StoreSettings,
-        _ loaded: LoadedUpstream?
+        _ loaded: LoadedUpstream?,
+        stateFolder: String
     ) async throws(Failure) -> any SessionStore {
+        let report: @Sendable (StoreEvent) -> Void = { [log = self.log] event in
+            log.store(event)
+            ServerMetrics.store(event)
+        }
         switch settings {
         case .memory:
             return MemoryStore()
@@ -375,15 +383,13 @@ actor RuntimeBuilder {
             return try await RedisStore.open(
                 redis,
                 over: loaded,
+                pending: FileAccess.resolve("redis-revoked", in: stateFolder),
+                report: report,
                 revoked: { feed.publish($0) },
                 changed: { feed.publishChange($0) }
             )
         case .sqlite(let path):
-            let log = self.log
-            return try SQLiteStore(path: path) { event in
-                log.store(event)
-                ServerMetrics.store(event)
-            }
+            return try SQLiteStore(path: path, report: report)
         }
     }
 

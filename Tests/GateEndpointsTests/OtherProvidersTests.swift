@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import GateCore
-import GateEndpoints
+import GateFixtures
 import GateHTTP
 import GateHeaders
 import GatePages
@@ -11,7 +11,7 @@ import GateTokenEndpoints
 import GateWire
 import Testing
 
-@testable import GateIngress
+@testable import GateEndpoints
 @testable import GateRuntime
 
 private let gate = "https://\(GatewayFixture.gate)"
@@ -36,7 +36,7 @@ private let gate = "https://\(GatewayFixture.gate)"
             runtime: gateway.runtime,
             now: gateway.clock.now
         )
-        return Endpoints(runtime: gateway.runtime).otherProviders(for: request, after: failure).map(\.address)
+        return Endpoints(runtime: gateway.runtime).otherProviders(for: request, after: failure).buttons.map(\.address)
     }
 
     @Test(
