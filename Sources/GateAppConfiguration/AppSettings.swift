@@ -109,9 +109,6 @@ package struct FixedResponse: Sendable, Hashable {
 
 /// How requests and responses of an app are forwarded.
 package struct TrafficSettings: Sendable, Hashable {
-    /// The default limit of a request's body: 100 MiB.
-    package static let defaultMaxBody: Int64 = 100 << 20
-
     /// Whether the app's path is removed before forwarding; never if that is `/`.
     package var stripsPrefix = false
     /// The `Host` that the app sees; nil for the client's.
@@ -121,11 +118,13 @@ package struct TrafficSettings: Sendable, Hashable {
     /// Changes to the fields of responses.
     package var responseHeaders = HeaderEdits()
     /// The maximum size of a request's body in bytes; nil for no limit.
-    package var maxBody: Int64? = TrafficSettings.defaultMaxBody
+    package var maxBody: Int64?
     /// The pages that may open a WebSocket; nil where WebSockets are off.
     package var webSocket: WebSocketSettings?
     /// Whether 103 responses are forwarded.
     package var passesEarlyHints = false
+    /// Whether browsers without a session get a service worker that unregisters itself in place of the app's.
+    package var endsServiceWorkers = false
     /// Whether the idle time-out of responses is off.
     package var isStreaming = false
     /// Whether every request gets 503, also on public paths.

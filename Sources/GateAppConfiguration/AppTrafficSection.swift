@@ -85,7 +85,8 @@ extension Mapping<AppDraft> {
             over: \.traffic.maxBody,
             .maxBody,
             .init(),
-            "The maximum size of a request's body; a larger one gets 413. 0 for no limit. Bodies are never buffered whole."
+            "The maximum size of a request's body; a larger one gets 413. 0 for no limit: bodies are streamed to the app and never "
+                + "buffered whole, so uploads of any size cost the gateway nothing."
         ),
         Key(
             "streaming",
@@ -101,6 +102,14 @@ extension Mapping<AppDraft> {
             .flag,
             .init(),
             "Whether responses of status 103, early hints, are forwarded; some old clients take them for the final response."
+        ),
+        Key(
+            "unregister_service_worker",
+            over: \.traffic.endsServiceWorkers,
+            .flag,
+            .init(),
+            "Whether a browser without a session gets, in place of the app's service worker, one that unregisters itself and "
+                + "reloads the app's pages. For an app whose worker responds to navigations itself, so that no sign-in can begin."
         ),
         Key(
             "websocket",
@@ -239,11 +248,14 @@ extension AppDraft {
         guard !written.has("upstream"), written.has("redirect") || written.has("response") || isAsked else { return }
         var idle = [
             "upstream_host", "request_headers", "forwarded", "max_body", "streaming", "early_hints", "rewrite",
-            "cache_control", "upstream_origin",
+            "cache_control", "upstream_origin", "unregister_service_worker",
         ]
         idle += isAsked ? ["response_headers"] : ["headers", "identity", "websocket", "underscore_headers"]
         if self.redirect?.keepsPath != true { idle.append("strip_prefix") }
-        for name in idle {
+        // What a client may send applies to the question of a proxy as well.
+        let keepsOnly =
+            isAsked && self.requestHeaders.map { ($0.set ?? []).isEmpty && ($0.remove ?? []).isEmpty } == true
+        for name in idle where !(keepsOnly && name == "request_headers") {
             guard let mark = written.keys[name] else { continue }
             let help = isAsked ? "the proxy in front forwards the requests; configure it there" : "remove it"
             reading.warning("'\(name)' has no effect without 'upstream'; \(help)", at: mark)

@@ -66,6 +66,8 @@ package final class RuntimeRoute: Sendable {
     package let maxBody: Int64
     /// Whether early hints of the app are passed on.
     package let passesEarlyHints: Bool
+    /// Whether browsers without a session get a service worker that unregisters itself.
+    package let endsServiceWorkers: Bool
     /// Whether all requests are rejected for maintenance.
     package let isInMaintenance: Bool
     /// The lifetimes of sessions on this app; nil if they are those of all apps.
@@ -110,6 +112,7 @@ package final class RuntimeRoute: Sendable {
         if case .forwardAuth(let mode) = app.action { self.forwardAuth = mode } else { self.forwardAuth = nil }
         self.maxBody = app.traffic.maxBody ?? .max
         self.passesEarlyHints = app.traffic.passesEarlyHints
+        self.endsServiceWorkers = app.traffic.endsServiceWorkers
         self.isInMaintenance = app.traffic.isInMaintenance
         self.sessionLimits = app.sessionLimits.isEmpty ? nil : app.sessionLimits
         self.recheck = app.recheck
@@ -161,6 +164,9 @@ package final class RuntimeRoute: Sendable {
 
     /// Whether pages of some other origin may write to some path of the app.
     package var takesWrites: Bool { !self.writeOrigins.isEmpty }
+
+    /// Whether pages of another origin may write to some path of the app.
+    package func admitsWrites(from origin: Origin) -> Bool { self.writeOrigins.contains { $0.origin == origin } }
 
     /// Whether pages of another origin may write to a path of the app, which may be a decoded one.
     package func admitsWrite(from origin: String, to path: Span<UInt8>, isDecoded: Bool) -> Bool {

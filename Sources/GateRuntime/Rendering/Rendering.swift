@@ -86,7 +86,7 @@ package struct Rendering: Sendable {
     /// Where the wait depends on load it is random, so that clients do not come back at the same time.
     private static func retryAfter(_ failure: Failure) -> String? {
         if failure.kind == .overloaded, let wait = failure.retryAfter {
-            let seconds = min(max(Int(wait.components.seconds) + 1, 1), 60)
+            let seconds = min(max(Int(wait.wholeSeconds) + 1, 1), 60)
             return "\(Int.random(in: seconds...(seconds * 2)))"
         }
         return switch failure.reason.entry.retry {
@@ -101,6 +101,7 @@ package struct Rendering: Sendable {
     package func challenge(
         _ failure: Failure,
         signIn address: String? = nil,
+        isInBrowser: Bool = false,
         resource: (name: String, metadata: String)? = nil
     ) -> Response {
         let incident = self.random.identifier(9)
@@ -113,7 +114,8 @@ package struct Rendering: Sendable {
         ]
         if let address {
             members["sign_in"] = .string(address)
-            members["help"] = .string("sign in with a browser at 'sign_in'; \(script)")
+            let worker = isInBrowser ? "; a service worker must leave navigations to /oauth2/ to the network" : ""
+            members["help"] = .string("sign in with a browser at 'sign_in'; \(script)\(worker)")
         }
         if let resource {
             members["resource_metadata"] = .string(resource.metadata)
@@ -209,6 +211,27 @@ package struct Rendering: Sendable {
         fields[.xContentTypeOptions] = "nosniff"
         return Response(status, fields: fields, body: value.encoded + [0x0A])
     }
+
+    /// A service worker that unregisters itself and has the pages that it controls loaded from the network, which leads them to
+    /// the sign-in.
+    ///
+    /// Service Workers §3.2.7 and §4.2.9.
+    package static let unregisteringWorker: Response = {
+        var fields: HTTPFields = [.contentType: "text/javascript; charset=utf-8", .cacheControl: "no-store"]
+        fields[.xContentTypeOptions] = "nosniff"
+        let script = """
+            // There is no session: this worker takes the place of the app's and unregisters itself.
+            self.addEventListener("install", () => self.skipWaiting());
+            self.addEventListener("activate", event => event.waitUntil((async () => {
+              await self.registration.unregister();
+              for (const page of await self.clients.matchAll({ type: "window" })) page.navigate(page.url).catch(() => {});
+            })()));
+
+            """
+        var response = Response(200, fields: fields, body: Array(script.utf8))
+        response.rejection = Response.Rejection(.signInRequired)
+        return response
+    }()
 
     /// Sends the browser elsewhere with a `GET`.
     ///
