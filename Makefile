@@ -10,6 +10,8 @@
 # make check    the rules that no compiler checks; fast, builds nothing
 # make sanitize the C part over libcurl, built with sanitizers and tested over TLS; a minute and a half
 # make format   writes the sources as the formatter wants them
+# make test-fleet  the end-to-end tests of flows with several requests, with two gateways behind a balancer that picks at random, on each
+#               kind of Redis; about 15 minutes
 # make test-apps real apps and their clients through the gateway; about 15 minutes, APPS_OPTIONS='-k git' for some
 # make deb      the Debian package of `make build`; `make image` the container image; `make packages` both, with a bill of
 #               materials and checksums, in .build/packages
@@ -26,7 +28,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := build
 .NOTPARALLEL:
 .PHONY: demo test test-release check build bench soak fuzz format gallery pictures clean deps deps-test deps-bench venv \
-	sanitize unit end-to-end test-apps deps-apps venv-apps deb image packages test-packages deps-packages venv-packages
+	sanitize unit end-to-end test-fleet test-apps deps-apps venv-apps deb image packages test-packages deps-packages venv-packages
 
 BUILD_PACKAGES := ca-certificates git libargon2-dev libcurl4-openssl-dev libnghttp2-dev libsqlite3-dev libssl-dev libyaml-dev pkg-config zlib1g-dev
 TEST_PACKAGES := apache2-bin chromium curl glewlwyd golang-go libapache2-mod-auth-openidc logrotate nghttp2-client nginx-light nodejs \
@@ -54,10 +56,11 @@ demo: deps
 	@exec .build/debug/gatehouse demo
 
 # The optimizations that Package.swift sets for our modules, for the packages as well: ByteBuffer is on the hot path.
-# All symbols are bound at the start, after which their table is read-only.
+# All symbols are bound at the start, after which their table is read-only. The program has no path of this folder.
 RELEASE_BUILD := swift build -c release --static-swift-stdlib -Xlinker -z -Xlinker now \
 	-Xswiftc -cross-module-optimization -Xswiftc -Xfrontend -Xswiftc -enable-cmo-everything \
-	-Xswiftc -enforce-exclusivity=unchecked
+	-Xswiftc -enforce-exclusivity=unchecked \
+	-Xswiftc -file-prefix-map -Xswiftc $(CURDIR)=. -Xcc -ffile-prefix-map=$(CURDIR)=. -Xcxx -ffile-prefix-map=$(CURDIR)=.
 
 build: deps
 	@$(RELEASE_BUILD) --product gatehouse
@@ -78,10 +81,22 @@ unit: tests-built
 define END_TO_END
 @$(VENV)/bin/python -m pytest Tests/EndToEnd -n 3 --dist loadfile --no-loadscope-reorder -m "not loading"
 @$(VENV)/bin/python -m pytest Tests/EndToEnd -n 2 --dist loadfile --no-loadscope-reorder -m loading
+@$(VENV)/bin/python -m pytest Tests/EndToEnd/test_return_path.py Tests/EndToEnd/test_hosts.py --fleet=single -k "b_01 or g_01 or hosts"
 endef
 
 end-to-end: venv tests-built
 	$(END_TO_END)
+
+# The files of flows with several requests: attempts, session transfers, consent, devices, pushed requests, passkeys, links in mails,
+# connected accounts, re-checks and sign-outs.
+FLOWS := account_mail callback client_grants client_keys clients connected_accounts form_post hosts local_accounts native_client \
+	open_clients passkeys recheck return_path scopes sign_out two_providers
+FLEETS ?= single sentinel cluster
+
+test-fleet: venv tests-built
+	@for fleet in $(FLEETS); do \
+	    $(VENV)/bin/python -m pytest $(FLOWS:%=Tests/EndToEnd/test_%.py) --fleet=$$fleet -n 2 --dist loadfile; \
+	done
 
 test-release: export GATEHOUSE_PROGRAM := .build/release/gatehouse
 test-release: venv build

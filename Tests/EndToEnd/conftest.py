@@ -3,6 +3,7 @@
 
 import pytest
 
+from support import balanced
 from support.browser import Browser
 from support.gateway import PROGRAM, Gateway, oidc
 from support.machines import Issuer
@@ -12,6 +13,14 @@ from support.slow import BriefTunnel, SlowReader
 from support.upstream import Upstream
 
 REALMS = ["mock", "other", "aside"]
+
+
+def pytest_addoption(parser):
+    parser.addoption("--fleet", choices=sorted(balanced.TOPOLOGIES), help="two gateways on such a Redis, and a balancer")
+
+
+def pytest_configure(config):
+    balanced.chosen = config.getoption("--fleet")
 
 
 def pytest_sessionstart(session):
@@ -49,6 +58,9 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if item.path.stem in LOADING:
             item.add_marker(pytest.mark.loading)
+        alone = item.get_closest_marker("one_gateway")
+        if alone and balanced.chosen:
+            item.add_marker(pytest.mark.skip(reason=f"one gateway: {alone.args[0]}"))
     items.sort(key=weight)
 
 
@@ -57,6 +69,7 @@ def clean_exits():
     """Each gateway that a test has left must have drained and ended with 0."""
     yield
     failed = Gateway.failed_exits()
+    balanced.Balanced.end_all()
     assert not failed, "\n".join(failed)
 
 

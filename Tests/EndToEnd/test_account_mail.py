@@ -126,6 +126,7 @@ def test_nothing_shows_whether_there_is_an_account(gateway, mail):
         assert mail.messages(f"{name}@example.com") == []
 
 
+@pytest.mark.one_gateway("each has limits of its own")
 def test_the_response_does_not_wait_for_what_is_done_for_an_address(gateway, mail):
     """So its time shows nothing of it: with the store held, the link cannot be made, and the response is there all the same."""
     add(gateway, "slow@example.com")
@@ -146,7 +147,7 @@ def test_the_response_does_not_wait_for_what_is_done_for_an_address(gateway, mai
 def test_a_user_registers_by_the_link_that_proves_the_address(gateway, mail, recorder):
     page = Browser(gateway).visit("/oauth2/start/staff?rd=/x")
     assert any(urlsplit(one).path == "/oauth2/join/staff" for one in links(page))
-    page = ask(gateway, "join", "192.0.2.30", email="Carla@example.com", name="Carla  Example")
+    page = ask(gateway, "join", "192.0.2.30", email="Carla@example.com", name="Chosen By Eve")
     assert page.status == 200 and "Check your mailbox" in page.text
     message = mail.message("Carla@example.com")
     assert "carla@example.com" not in json.dumps(users(gateway, "list", "--local")), "nothing is kept before"
@@ -154,14 +155,17 @@ def test_a_user_registers_by_the_link_that_proves_the_address(gateway, mail, rec
     assert opened.status == 200 and opened.get("referrer-policy") == "no-referrer"
     short = choose(gateway, link(message), "short")
     assert short.status == 400 and "12" in remark(short)
-    assert choose(gateway, link(message)).status == 200
+    # F-09: the owner of the address types the name; the request for the link chooses nothing.
+    assert "Chosen By Eve" not in opened.text
+    values = {"name": "Carla  Example", "new_password": PASSWORD, "repeat_password": PASSWORD}
+    assert fill(Browser(gateway), opened, values).status == 200
     browser = signed_in(gateway, "carla@example.com")
     browser.send("GET", "/x")
     received = recorder.requests[-1]
     assert received.get("x-forwarded-email") == "carla@example.com" and received.get("x-forwarded-name") == "Carla Example"
     assert received.get("x-forwarded-groups") == "guests"
     # The link works once, and a registration of the same address gets another message.
-    assert choose(gateway, link(message)).status == 400
+    assert Browser(gateway).visit(link(message)).status == 400
     page = ask(gateway, "join", "192.0.2.31", email="carla@example.com")
     assert page.status == 200
     again = mail.message("carla@example.com")
@@ -186,6 +190,31 @@ def test_a_changed_token_or_another_site_registers_no_user(gateway, mail):
         cross = {"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"}
         assert Browser(gateway).send("POST", f"/oauth2/{page}/staff", body, cross).status == 403
     assert "dave" not in json.dumps(users(gateway, "list", "--local"))
+
+
+def test_f_09_a_registration_keeps_what_was_typed_and_takes_no_common_password(gateway, mail):
+    ask(gateway, "join", "192.0.2.70", email="gina@example.com")
+    page = Browser(gateway).visit(link(mail.message("gina@example.com")))
+    for password in ("password1234", "P4ssw0rd-2024", "qwertyuiop12"):
+        values = {"name": "Gina <b>", "new_password": password, "repeat_password": password}
+        page = fill(Browser(gateway), page, values)
+        assert page.status == 400 and "Many users have this password" in remark(page)
+        assert 'value="Gina &lt;b&gt;"' in page.text, "the name stays in the form"
+
+
+def test_f_09_no_link_of_before_outlives_the_removal_of_an_account(gateway, mail):
+    """Neither the link that was used nor another one that was asked for."""
+    for number in range(2):
+        ask(gateway, "join", f"192.0.2.{80 + number}", email="hugo@example.com")
+    links = [link(mail.message("hugo@example.com", number)) for number in range(2)]
+    assert choose(gateway, links[0]).status == 200
+    users(gateway, "remove", "hugo@example.com")
+    for one in links:
+        assert Browser(gateway).visit(one).status == 400
+        body = {"token": parse_qs(urlsplit(one).query)["token"][0], "new_password": PASSWORD, "repeat_password": PASSWORD}
+        posted = Browser(gateway).send("POST", "/oauth2/join/staff", body, {"Sec-Fetch-Site": "same-origin", "Origin": gateway.origin})
+        assert posted.status == 400 and "account.link" in posted.text
+    assert "hugo@example.com" not in json.dumps(users(gateway, "list", "--local"))
 
 
 def test_neither_a_mailbox_nor_the_gateway_is_flooded(gateway, mail):

@@ -70,6 +70,59 @@ def status(gateway, browser, path="/x"):
     return request(gateway.port, path, host="gate.localhost", fields=fields).status
 
 
+# Attempts
+
+
+def test_q_10_an_attempt_that_began_with_one_provider_takes_no_password_for_another(tmp_path, recorder):
+    gateway = local_gateway(tmp_path, recorder)
+    gateway.configuration["providers"]["guests"] = {"type": "local"}
+    gateway.configuration["passkeys"] = {"name": "Acme"}
+    with gateway:
+        names = {provider: f"ada@{provider}.example" for provider in ("staff", "guests")}
+        for provider, name in names.items():
+            choose(gateway, users(gateway, "add", "--provider", provider, "--email", name)["link"])
+        for first, second in (("staff", "guests"), ("guests", "staff")):
+            browser = Browser(gateway)
+            page = browser.visit(f"/oauth2/start/{first}?rd=/x")
+            hidden = forms(page)[0][2]
+            for body in ({"username": names[second], "password": PASSWORD}, {"proof": "x", "code": "123456"}, {"credential": "{}"}):
+                response = browser.send("POST", f"/oauth2/password/{second}", {**hidden, **body})
+                assert response.status == 400 and "openid.provider_mismatch" in response.text, response.text
+            assert not browser.ticket()
+            assert follow(browser, fill(browser, page, {"username": names[first], "password": PASSWORD})).status == 200
+            # Nor does an attempt with one provider take the account of the other.
+            wrong = fill(browser, browser.visit(f"/oauth2/start/{first}"), {"username": names[second], "password": PASSWORD})
+            assert wrong.status == 403
+
+
+@pytest.mark.one_gateway("each has limits of its own")
+def test_f_05_the_limits_of_guessing_show_no_account(tmp_path, recorder):
+    """A name that an account has, its other name, one that none has and one that none can have wait in the same way."""
+    with local_gateway(tmp_path, recorder, gateway={"trusted_proxies": ["127.0.0.1/32"]}) as gateway:
+        add(gateway, "ada@example.com", "--username", "ada")
+        names = ["ada@example.com", "ada", "eve@example.com", "eve", "no name!", "another name!", "x" * 400]
+        for number, name in enumerate(names):
+            # Each network is limited too, by failed_sign_ins_per_minute.
+            fields = {"X-Forwarded-For": f"192.0.2.{number // 3}"}
+            # The sixth waits, whatever was tried before for other names.
+            pages = [attempt(Browser(gateway), name, "wrong horse battery", fields=fields) for _ in range(6)]
+            assert [page.status for page in pages] == [403] * 5 + [429], name
+
+
+def test_f_10_users_see_no_name_of_the_file_and_are_signed_out_for_good(gateway):
+    """There is no provider at which the user of a local account could still be signed in."""
+    add(gateway, "named@example.com")
+    browser = signed_in(gateway, "named@example.com")
+    for path in ("/oauth2/account", "/oauth2/sign_out", "/oauth2/credentials", "/oauth2/apps"):
+        page = browser.visit(path)
+        texts = re.sub(r"<[^>]*>|staff:[0-9a-f-]{36}", " ", page.text)
+        assert page.status == 200 and not re.search(r"\bstaff\b", texts), texts
+    page = browser.sign_out()
+    page = follow(browser, page) if page.get("location") else page
+    assert "Your session in this browser has ended." in page.text and "still be signed in" not in page.text
+    assert "still be signed in" not in Browser(gateway).visit("/oauth2/sign_out").text
+
+
 # Invitations
 
 
@@ -392,6 +445,7 @@ def test_a_real_browser_goes_the_whole_way(gateway, recorder, tmp_path):
 # Guessing
 
 
+@pytest.mark.one_gateway("each has limits of its own")
 def test_guesses_are_slowed_down_without_a_lock_for_the_owner(gateway):
     user = add(gateway, "guessed@example.com")
     owner = signed_in(gateway, "guessed@example.com")
@@ -413,6 +467,7 @@ def test_guesses_are_slowed_down_without_a_lock_for_the_owner(gateway):
     assert any("signed in" in line and user in line for line in gateway.log.splitlines()[-40:])
 
 
+@pytest.mark.one_gateway("each has limits of its own")
 def test_unknown_names_are_slowed_down_in_the_same_way(gateway):
     responses = [attempt(Browser(gateway), "no-such-user@example.com", "wrong").status for _ in range(7)]
     assert responses[:5] == [403] * 5 and 429 in responses[5:]

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """After a sign-in and a sign-out the browser stays on this site (A-01 to A-05, A-53)."""
 
+import random
+import string
 from urllib.parse import quote, urlencode, urlsplit
 
 import pytest
 
-from support.browser import Browser
+from support.browser import Browser, links
 
 MUST_FAIL = [
     "//e", "///e", "////e/%2e%2e", "/\\e", "\\/\\/e", "/\t/e", "/%5ce", "/%2f%2fe", "/ /e", "/\t\\e", "/\v/e", "/\n/e",
@@ -88,6 +90,53 @@ def test_the_port_of_a_request_is_in_no_redirect(gateway):
     assert response.status == 303 and response.get("location").startswith(gateway.origin + "/")
 
 
+@pytest.mark.parametrize(
+    "path", [
+        "/%2Fx", "/%5Cx", "/a%2F%2Fevil.example", "/graph?g0.expr=sum(%0A%20%20rate(x%5B5m%5D)%0A)",
+        "/note?description=line1%0D%0Aline2", "/settings/clusters/https%3A%2F%2Fkubernetes.default.svc", "/x?y=%zz&z=%00",
+    ]
+)
+def test_g_01_what_routing_accepts_is_reached_byte_for_byte_after_the_sign_in(path, gateway, realm, app):
+    """G-01: on a host of an app, and with a query on the gateway's; with a session the same URL goes to the app at once."""
+    origins = [f"http://third.localhost:{gateway.port}"] + ([gateway.origin] if "?" in path else [])
+    for origin in origins:
+        browser = Browser(gateway)
+        response = browser.visit(origin + path, stop=lambda url: "/oauth2/sign_in" in url)
+        if response.status == 303:
+            response = browser.visit(next(link for link in links(browser.send("GET", response.next)) if "/start/mock" in link))
+        assert response.status == 200 and response.url == origin + path, browser.history
+        assert app.seen(path)[-1].get("X-Forwarded-User") == "mock:ada"
+        assert browser.send("GET", origin + path).status == 200
+
+
+def test_g_01_b_01_a_dropped_link_is_named_on_the_page_and_in_the_log(gateway, realm):
+    """A cookie that is gone: the page names it, and leads to the app."""
+    browser = Browser(gateway)
+    host = "third.localhost"
+    path = "/dashboard?state=" + "".join(chr(97 + number * number % 26) for number in range(3000))
+    response = browser.visit(f"http://{host}:{gateway.port}{path}", stop=lambda url: "/oauth2/handover?code=" in url)
+    for name in [name for name in browser.cookies[host] if name.startswith("gatehouse-return-")]:
+        del browser.cookies[host][name]
+    page = browser.visit(response.next)
+    assert page.status == 400 and "signin.return_lost" in page.text
+    assert f"http://{host}:{gateway.port}/" in links(page)
+    assert "signin.return_lost" in gateway.log
+
+
+@pytest.mark.parametrize("length", [600, 1500, 3000, 5000])
+def test_b_01_a_long_url_without_any_order_is_reached_through_either_gateway(length, gateway, realm, app):
+    """B-01: the browser has it, not one process; `--fleet` runs this with two gateways that an nginx picks at random."""
+    letters = random.Random(length)
+    for origin in (gateway.origin, f"http://third.localhost:{gateway.port}"):
+        path = "/b01?q=" + "".join(letters.choices(string.ascii_letters + string.digits, k=length))
+        browser = Browser(gateway)
+        response = browser.visit(origin + path, stop=lambda url: "/oauth2/sign_in" in url)
+        if response.status == 303:
+            response = browser.visit(next(link for link in links(browser.send("GET", response.next)) if "/start/mock" in link))
+        assert response.status == 200 and response.url == origin + path, browser.history
+        assert not any("gatehouse-return-" in name for jar in browser.cookies.values() for name in jar)
+
+
 @pytest.mark.parametrize("length", [512, 1280, 1281, 4000, 8000])
 def test_w_06_a_long_url_is_reached_after_the_sign_in(length, gateway, realm, app):
     """W-06: links of Kibana and Grafana; characters that percent-encoding triples, on both kinds of host."""
@@ -100,3 +149,14 @@ def test_w_06_a_long_url_is_reached_after_the_sign_in(length, gateway, realm, ap
             response = browser.visit(f"/oauth2/start/mock?rd={query['rd']}")
         assert response.status == 200 and response.url == origin + path, browser.history
         assert app.seen(path)[-1].get("X-Forwarded-User") == "mock:ada"
+
+
+def test_g_03_a_form_without_a_session_ends_on_a_page_that_leads_back_to_it(gateway, realm, app):
+    """G-03: the app gets nothing, and the button of the page leads to the sign-in and to the page with the form."""
+    browser = Browser(gateway)
+    origin = f"http://third.localhost:{gateway.port}"
+    page = browser.send("POST", f"{origin}/save", body={"text": "x"}, fields={"Referer": f"{origin}/edit%2F1?tab=a"})
+    assert page.status == 401 and "signin.form_not_sent" in page.text and not page.all("set-cookie")
+    assert page.get("www-authenticate") and not app.seen("POST /save")
+    assert browser.visit(links(page)[0]).url == f"{origin}/edit%2F1?tab=a"
+    assert app.seen("/edit%2F1?tab=a")[-1].get("X-Forwarded-User") == "mock:ada"

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import requests
 
+from .balanced import Balanced
 from .processes import REPOSITORY, Process, Service, eventually, free_port
 
 #: The program under test: the debug build, or what `GATEHOUSE_PROGRAM` names (`make test-release`).
@@ -46,7 +47,11 @@ def public_echo(app, **more):
 
 
 class Gateway(Service):
-    """One gateway: `port` serves requests, `operations` health and metrics."""
+    """One gateway: `port` serves requests, `operations` health and metrics.
+
+    With `--fleet` there are two with a balancer on `port`, see `balanced.py`: both get the file and the signals, metrics are
+    the sums of both, and the log is that of one after the other.
+    """
     draining, failed = [], []
 
     def __init__(
@@ -85,22 +90,35 @@ class Gateway(Service):
             self.configuration["sessions"] = sessions
         self.path = self.folder / "providers.yaml"
         self.process = None
+        #: The second gateway and the balancer, from the first start on; None for a gateway that is alone.
+        self.balanced = None
+
+    @property
+    def members(self):
+        return [self, self.balanced.second] if self.balanced else [self]
 
     def write(self, configuration=None):
         """Writes the file; JSON is YAML as well."""
-        text = json.dumps(configuration or self.configuration, indent=1)
-        temporary = self.path.with_suffix(".new")
-        temporary.write_text(text)
-        temporary.replace(self.path)
+        configuration = configuration or self.configuration
+        for member in self.members:
+            own = self.balanced.configuration(member, configuration) if self.balanced else configuration
+            temporary = member.path.with_suffix(".new")
+            temporary.write_text(json.dumps(own, indent=1))
+            temporary.replace(member.path)
 
     def start(self, env=None, drain_delay=0, more=(), wrapper=()):
+        self.balanced = self.balanced or Balanced.of(self)
         self.write()
+        for member in self.members:
+            member._start(env, drain_delay, more, wrapper)
+        return self
+
+    def _start(self, env, drain_delay, more, wrapper):
         command = [*wrapper, PROGRAM, "serve", "--config", self.path, *more]
         if drain_delay is not None:
             command += ["--drain-delay", drain_delay]
         self.process = Process(command, self.folder, self.name, {**ENVIRONMENT, **(env or {})}, cwd=self.folder)
         self.wait_ready()
-        return self
 
     def wait_ready(self):
         def ready():
@@ -116,10 +134,11 @@ class Gateway(Service):
     def metrics(self):
         """All samples of /metrics: name with labels to value."""
         samples = {}
-        for line in self.operation("/metrics").text.splitlines():
-            if line and not line.startswith("#"):
-                name, _, value = line.rpartition(" ")
-                samples[name] = float(value)
+        for member in self.members:
+            for line in member.operation("/metrics").text.splitlines():
+                if line and not line.startswith("#"):
+                    name, _, value = line.rpartition(" ")
+                    samples[name] = samples.get(name, 0) + float(value)
         return samples
 
     def metric(self, prefix):
@@ -127,7 +146,8 @@ class Gateway(Service):
         return sum(value for name, value in self.metrics().items() if name.startswith(prefix))
 
     def reload(self):
-        os.kill(self.process.pid, signal.SIGHUP)
+        for member in self.members:
+            os.kill(member.process.pid, signal.SIGHUP)
 
     @property
     def log(self):
@@ -136,7 +156,7 @@ class Gateway(Service):
             eventually(lambda: self.metric("gatehouse_log_lines_pending") == 0, "all lines are written", 3)
         except (AssertionError, requests.RequestException):
             pass
-        return self.process.log
+        return "".join(member.process.log for member in self.members)
 
     def memory_kib(self):
         text = Path(f"/proc/{self.process.pid}/status").read_text()
@@ -144,6 +164,14 @@ class Gateway(Service):
 
     def leave(self):
         """Sends SIGTERM and does not wait for the drain; `failed_exits` checks how it ended."""
+        for member in self.members:
+            member._leave()
+        if self.balanced:
+            # What drains needs neither new connections nor the store.
+            self.balanced.end()
+            self.balanced = None
+
+    def _leave(self):
         process, self.process = self.process, None
         if not process:
             return
@@ -165,17 +193,25 @@ class Gateway(Service):
 
     def kill(self):
         """Ends it at once, if it runs."""
-        if self.process:
-            self.process.child.kill()
-            self.process.child.wait()
-            self.process = None
+        for member in self.members:
+            if member.process:
+                member.process.child.kill()
+                member.process.child.wait()
+                member.process = None
 
     def stop(self):
         """Stops it; any exit but a clean one is a failure."""
-        if not self.process:
-            return
-        alive = self.process.child.poll() is None
-        code = self.process.stop()
-        log = self.process.log
-        self.process = None
-        assert alive and code == 0, f"the gateway ended with {code}:\n{log[-4000:]}"
+        ends = [member._stop() for member in self.members if member.process]
+        for alive, code, log in ends:
+            assert alive and code == 0, f"the gateway ended with {code}:\n{log[-4000:]}"
+
+    def __exit__(self, *error):
+        self.stop()
+        if self.balanced:
+            self.balanced.end()
+            self.balanced = None
+
+    def _stop(self):
+        process, self.process = self.process, None
+        alive = process.child.poll() is None
+        return alive, process.stop(), process.log
