@@ -24,7 +24,7 @@ package struct RateLimiter<Client: Hashable & Sendable>: Sendable {
     ///   - now: The time on a monotonic clock.
     /// - Returns: Nil if there was a token; else the time until there is one.
     package mutating func take(_ client: Client, perMinute: Int, at now: Duration) -> Duration? {
-        perMinute > 0 ? self.take(client, RateLimiter.rate(perMinute), at: now) : nil
+        TokenBucket.Rate(perMinute: perMinute).flatMap { self.take(client, $0, at: now) }
     }
 
     /// The same with a rate, which is the same in each call.
@@ -35,15 +35,15 @@ package struct RateLimiter<Client: Hashable & Sendable>: Sendable {
         return nil
     }
 
-    /// The time until a client's bucket has a token; nil if it has one.
-    package func wait(of client: Client, perMinute: Int, at now: Duration) -> Duration? {
-        guard perMinute > 0 else { return nil }
-        return self.bucket(of: client)?.wait(RateLimiter.rate(perMinute), at: now)
+    /// Releases one token of a client, unless the bucket is full by now.
+    mutating func release(_ client: Client, _ rate: TokenBucket.Rate, at now: Duration) {
+        guard var bucket = self.bucket(of: client) else { return }
+        bucket.release(rate, at: now)
+        self.remember(client, bucket)
     }
 
-    private static func rate(_ perMinute: Int) -> TokenBucket.Rate {
-        TokenBucket.Rate(perMinute, in: .seconds(60), burst: perMinute)
-    }
+    /// When a client's bucket is full again; nil if nothing was taken from it.
+    func refill(of client: Client) -> Duration? { self.bucket(of: client)?.full }
 
     private func bucket(of client: Client) -> TokenBucket? { self.young[client] ?? self.old[client] }
 

@@ -12,10 +12,16 @@ package struct TokenBucket: Sendable {
             self.step = time / count
             self.burst = burst
         }
+
+        /// A bucket of as many tokens as come in a minute; nil for 0, for any number.
+        package init?(perMinute count: Int) {
+            guard count > 0 else { return nil }
+            self.init(count, in: .seconds(60), burst: count)
+        }
     }
 
-    /// Nil before the first token is taken.
-    private var full: Duration?
+    /// When it is full again; nil before the first token is taken.
+    private(set) var full: Duration?
 
     /// A full bucket.
     package init() {}
@@ -30,6 +36,12 @@ package struct TokenBucket: Sendable {
         if let wait = self.wait(rate, at: now) { return wait }
         self.full = max(self.full ?? now, now) + rate.step
         return nil
+    }
+
+    /// Releases one token, unless it is full by now.
+    mutating func release(_ rate: Rate, at now: Duration) {
+        guard let full, full > now else { return }
+        self.full = full - rate.step
     }
 
     /// The time until there is a token; nil if there is one.

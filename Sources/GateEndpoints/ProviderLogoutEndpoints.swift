@@ -73,20 +73,22 @@ struct ProviderLogoutEndpoints: Sendable {
         _ provider: RuntimeProvider,
         _ party: RelyingParty
     ) async throws(Failure) {
-        let (limiter, limits) = (self.runtime.signIns, self.runtime.limits.signIns)
-        try limiter.refuseIfLogoutsFail(request.client, within: limits)
         guard provider.logouts.acquire() else { throw Failure(.logoutBusy, "too many logouts of \(provider.id)") }
         defer { provider.logouts.release() }
+        // Before, so that the many logouts of a provider are not counted while they wait for its keys.
+        _ = try? await party.prepare()
+        let attempt = try self.runtime.signIns.logout(by: request.client, within: self.runtime.limits.signIns)
         do throws(Failure) {
             guard let text = request.form?["logout_token"] else {
                 throw Failure(.logoutRequest, "the body is not a form with one logout_token")
             }
             let token = try await party.logoutToken(text)
+            attempt.release()
             try await self.end(token, of: provider, party, now: request.now)
         } catch {
             // A provider's own retries, and keys that could not be fetched, do not count against the client.
             let counts = error.reason != .logoutReplayed && error.reason != .logoutUnverified
-            if counts, error.reason.entry.section == .logout { limiter.logoutFailed(request.client, within: limits) }
+            if !counts || error.reason.entry.section != .logout { attempt.release() }
             throw error
         }
     }

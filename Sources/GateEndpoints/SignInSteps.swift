@@ -43,30 +43,43 @@ struct SignInSteps: Sendable {
         _ request: EndpointRequest,
         _ step: () async throws(Failure) -> Response
     ) async throws(Failure) -> Response {
+        try await self.limited(request) { _ throws(Failure) in try await step() }
+    }
+
+    /// The same for a step that itself releases its attempt before it waits for others, so that many who wait at once do not
+    /// count as guesses either.
+    func limited(
+        _ request: EndpointRequest,
+        _ step: (AttemptLimiter<ClientNetwork>.Attempt) async throws(Failure) -> Response
+    ) async throws(Failure) -> Response {
         let (signIns, bounds) = (self.runtime.signIns, self.runtime.limits.signIns)
-        try signIns.refuseIfFailing(request.client, within: bounds)
-        try signIns.acquire(within: bounds)
-        defer { signIns.release() }
+        let attempt = try signIns.attempt(by: request.client, within: bounds)
         do throws(Failure) {
-            let response = try await step()
+            try signIns.acquire(within: bounds)
+            defer { signIns.release() }
+            let response = try await step(attempt)
             let reason = response.rejection?.reason
-            if reason == .accountCredentials || reason == .passkeyRejected {
-                signIns.failed(request.client, within: bounds)
-            }
+            let hasFailed = reason == .accountCredentials || reason == .passkeyRejected
+            hasFailed ? attempt.fail() : attempt.release()
             return response
         } catch {
-            if error.kind == .malformedRequest { signIns.failed(request.client, within: bounds) }
+            error.kind == .malformedRequest ? attempt.fail() : attempt.release()
             throw error
         }
     }
 
     /// A sign-in with what the gateway knows beside the provider: where it comes from, and the key of a connected account.
+    ///
+    /// - Throws: `account.disabled` if apps know the user by a local account that was disabled.
     func completed(
         _ signIn: GateSessions.SignIn,
         _ request: EndpointRequest
     ) async throws(Failure) -> GateSessions.SignIn {
         var known = signIn
         known.profile.connectedKey = try await self.runtime.connections?.forwardedKey(of: signIn.profile.user)
+        if let key = known.profile.connectedKey, try await self.runtime.isDisabled(key) {
+            throw Failure(.accountDisabled, "\(key), with which \(signIn.profile.user) is connected, is disabled")
+        }
         known.began = request.arrival
         known.device = request.userAgent.flatMap { DeviceSummary.text(of: $0) }
         return known

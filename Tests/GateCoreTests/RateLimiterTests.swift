@@ -50,15 +50,6 @@ import Testing
         #expect(wait6 == nil)
     }
 
-    @Test func `asking how long to wait takes nothing`() throws {
-        var table = RateLimiter<ClientNetwork>(capacity: 8)
-        let ada = try Self.client("192.0.2.1")
-        #expect(table.wait(of: ada, perMinute: 1, at: .zero) == nil)
-        _ = table.take(ada, perMinute: 1, at: .zero)
-        #expect(table.wait(of: ada, perMinute: 1, at: .seconds(20)) == .seconds(40))
-        #expect(table.wait(of: ada, perMinute: 1, at: .seconds(60)) == nil)
-    }
-
     @Test func `without a rate there is no limit, and nothing is remembered`() throws {
         var table = RateLimiter<ClientNetwork>(capacity: 8)
         let ada = try Self.client("192.0.2.1")
@@ -79,8 +70,8 @@ import Testing
             if number % 20 == 0 { _ = table.take(regular, perMinute: 100, at: .zero) }
             #expect(table.count <= 100)
         }
-        #expect(table.wait(of: first, perMinute: 1, at: .zero) == nil)
-        #expect(table.wait(of: regular, perMinute: 1, at: .zero) != nil)
+        #expect(table.refill(of: first) == nil)
+        #expect(table.refill(of: regular) != nil)
     }
 
     @Test(arguments: [

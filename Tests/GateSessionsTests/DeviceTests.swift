@@ -178,25 +178,36 @@ private struct Fixture {
         #expect(limiter.admitsPoll(of: "a"))
     }
 
-    @Test func `RFC 8628 §5.1: one client may try ten codes in a minute`() throws {
+    // F-04, E-12: attempts are counted when they begin, so of many at once no more reach the look-up.
+    @Test func `RFC 8628 §5.1: one client network may try ten wrong codes in a minute, with any user`() throws {
         let (limiter, clock) = self.limiter()
         let client = try #require(IPAddress("192.0.2.1"))
-        for _ in 0..<DeviceLimiter.attemptsPerClient { #expect(limiter.admitsAttempt(from: client)) }
-        #expect(!limiter.admitsAttempt(from: client))
-        #expect(limiter.admitsAttempt(from: IPAddress("192.0.2.2")))
+        let begun = (0..<40).compactMap { limiter.attempt(by: "staff:\($0)", from: client) }
+        #expect(begun.count == DeviceLimiter.attempts)
+        #expect(limiter.attempt(by: "staff:ada", from: IPAddress("192.0.2.2")) != nil)
         clock.advance(.seconds(6))
-        #expect(limiter.admitsAttempt(from: client))
+        #expect(limiter.attempt(by: "staff:ada", from: client) != nil)
+        #expect(limiter.attempt(by: "staff:ada", from: client) == nil)
     }
 
-    @Test func `RFC 8628 §5.1: all clients together may try thirty wrong codes in a minute`() {
+    @Test func `RFC 8628 §5.1: one user may try ten wrong codes in a minute, from all networks, and stops no other`() {
         let (limiter, clock) = self.limiter()
-        for _ in 0..<DeviceLimiter.attempts {
-            #expect(limiter.admitsAttempt(from: nil))
-            limiter.attemptFailed()
-        }
-        #expect(!limiter.admitsAttempt(from: IPAddress("192.0.2.9")))
-        clock.advance(.seconds(2))
-        #expect(limiter.admitsAttempt(from: IPAddress("192.0.2.9")))
+        let begun = (0..<40).compactMap { limiter.attempt(by: "staff:eve", from: IPAddress("192.0.2.\($0)")) }
+        #expect(begun.count == DeviceLimiter.attempts)
+        #expect(limiter.attempt(by: "staff:ada", from: IPAddress("192.0.2.1")) != nil)
+        clock.advance(.seconds(6))
+        #expect(limiter.attempt(by: "staff:eve", from: nil) != nil)
+        #expect(limiter.attempt(by: "staff:eve", from: nil) == nil)
+    }
+
+    @Test func `a code that a sign-in has, and one that was not looked up, count for nothing`() throws {
+        let (limiter, _) = self.limiter()
+        let client = try #require(IPAddress("192.0.2.1"))
+        for _ in 0..<100 { limiter.attempt(by: "staff:ada", from: client)?.release() }
+        for _ in 0..<DeviceLimiter.attempts { #expect(limiter.attempt(by: "staff:eve", from: nil) != nil) }
+        // The limit of the user is reached, so the network loses nothing.
+        for _ in 0..<100 { #expect(limiter.attempt(by: "staff:eve", from: client) == nil) }
+        #expect(limiter.attempt(by: "staff:ada", from: client) != nil)
     }
 
     @Test func `a client may begin thirty sign-ins in a minute`() throws {
