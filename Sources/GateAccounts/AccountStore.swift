@@ -72,17 +72,37 @@ package struct AccountStore: Sendable {
     }
 
     /// Removes an account and its names; false if it does not exist.
+    ///
+    /// What stays of a name, as long as a link of a registration is valid, is that it was removed.
     package func remove(_ id: String) async throws(Failure) -> Bool {
         for _ in 0..<SealedEntries.maxTries {
             guard let found = try await self.entries.entry(.account, self.key(of: id)) else { return false }
+            let names = try self.account(in: found).names
+            // First, so that no link is valid between the two.
+            for name in names { try await self.note(removalOf: name, from: id) }
             guard try await self.entries.remove(found) else { continue }
-            for name in try self.account(in: found).names {
-                guard let known = try await self.entries.entry(.accountName, self.key(of: name)),
-                    try self.owner(in: known).id == id
-                else { continue }
-                _ = try await self.entries.remove(known)
-            }
             return true
+        }
+        throw SealedEntries.busy
+    }
+
+    /// Whether no account has a name, and since a time none had it that was removed.
+    package func isFree(_ name: AccountName, since time: Instant) async throws(Failure) -> Bool {
+        guard let found = try await self.entries.entry(.accountName, self.key(of: name)) else { return true }
+        let owner = try self.owner(in: found)
+        guard owner.isRemoved else { return try await !self.isTaken(found, name) }
+        return owner.since < time
+    }
+
+    private func note(removalOf name: AccountName, from id: String) async throws(Failure) {
+        let now = self.clock.now
+        let members: JSON = ["v": 1, "id": .string(id), "since": .int(now.seconds), "removed": true]
+        let key = self.key(of: name)
+        for _ in 0..<SealedEntries.maxTries {
+            guard let known = try await self.entries.entry(.accountName, key), try self.owner(in: known).id == id
+            else { return }
+            let expires = now.advanced(by: LocalAccounts.requestedLinkLifetime)
+            if try await self.entries.replace(known, .accountName, key, by: members.encoded, until: expires) { return }
         }
         throw SealedEntries.busy
     }
@@ -116,6 +136,7 @@ package struct AccountStore: Sendable {
     /// Whether the owner of a name may have an account with it: also one that is just being written.
     private func isTaken(_ known: SealedEntries.Opened, _ name: AccountName) async throws(Failure) -> Bool {
         let owner = try self.owner(in: known)
+        guard !owner.isRemoved else { return false }
         guard self.clock.now.since(owner.since) >= AccountStore.creationTime else { return true }
         return try await self.account(owner.id)?.names.contains(name) ?? false
     }
@@ -124,11 +145,13 @@ package struct AccountStore: Sendable {
         Failure(.accountNameTaken, "another account has \(PrintableText.escaped(name.text, limit: 100))")
     }
 
-    private func owner(in found: SealedEntries.Opened) throws(Failure) -> (id: String, since: Instant) {
+    private func owner(
+        in found: SealedEntries.Opened
+    ) throws(Failure) -> (id: String, since: Instant, isRemoved: Bool) {
         guard let json = try? JSON(parsing: found.plain, depth: 1), json["v"]?.integer == 1,
             let id = json["id"]?.string, let since = json["since"]?.integer
         else { throw SealedEntries.unreadable(.accountName) }
-        return (id, Instant(seconds: since))
+        return (id, Instant(seconds: since), json["removed"]?.bool ?? false)
     }
 
     private func account(in found: SealedEntries.Opened) throws(Failure) -> Account {

@@ -123,10 +123,17 @@ extension LocalAccounts {
     }
 
     private static func text(_ text: String, _ what: String) throws -> String {
-        guard (1...Account.maxText).contains(text.utf8.count), PrintableText.isPrintable(text) else {
-            throw AccountRejection("'\(what)' is not a printable text of 1 to \(Account.maxText) bytes")
+        guard self.isName(text) else {
+            throw AccountRejection(
+                "'\(what)' is not a printable text of 1 to \(Account.maxText) bytes with a visible character"
+            )
         }
         return text
+    }
+
+    /// Whether a text can name a user or a group.
+    static func isName(_ text: String) -> Bool {
+        text.utf8.count <= Account.maxText && PrintableText.isPrintable(text) && PrintableText.isVisible(text)
     }
 
     /// A random UUID, RFC 9562 §5.4.

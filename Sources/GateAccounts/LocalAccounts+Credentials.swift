@@ -35,18 +35,23 @@ extension LocalAccounts {
     /// - Parameters:
     ///   - typed: The new password.
     ///   - token: The link.
+    ///   - client: The IP of the client.
     /// - Returns: What became of it.
-    /// - Throws: If the store or the list of known passwords is unavailable.
-    package func choose(_ typed: String, byLink token: String) async throws(Failure) -> ChangeResult {
+    /// - Throws: `account.busy`, or if the store or the list of known passwords is unavailable.
+    package func choose(
+        _ typed: String,
+        byLink token: String,
+        from client: IPAddress?
+    ) async throws(Failure) -> ChangeResult {
         guard let parts = LocalAccounts.parts(ofLink: token), let account = try await self.store.account(parts.id),
             self.link(of: account, parts.hash) != nil
         else { return .lost }
         let password: Password
-        switch try await self.accepted(typed, for: account) {
+        switch try await self.accepted(typed, for: account, from: client) {
         case .success(let accepted): password = accepted
         case .failure(let unacceptable): return .unacceptable(unacceptable.finding)
         }
-        let hash = try await self.services.workers.hash(password.secret)
+        let hash = try await self.services.workers.hash(password.secret, from: client)
         let changed = try await self.store.update(account.id) { account in
             guard let link = self.link(of: account, parts.hash) else { return false }
             if link.verifiesEmail, account.email != nil { account.isEmailVerified = true }
@@ -130,11 +135,11 @@ extension LocalAccounts {
         guard let account = try await self.store.account(id), !account.isDisabled else { return .lost }
         if let other = try await self.failure(of: current, account, origin) { return other }
         let password: Password
-        switch try await self.accepted(new, for: account) {
+        switch try await self.accepted(new, for: account, from: origin.client) {
         case .success(let accepted): password = accepted
         case .failure(let unacceptable): return .unacceptable(unacceptable.finding)
         }
-        let (old, hash) = (account.password, try await self.services.workers.hash(password.secret))
+        let (old, hash) = (account.password, try await self.services.workers.hash(password.secret, from: origin.client))
         let changed = try await self.store.update(id) { account in
             guard account.password == old, !account.isDisabled else { return false }
             self.set(hash, of: &account)
@@ -234,11 +239,13 @@ extension LocalAccounts {
     /// The password that a user has typed, if the rules accept it.
     func accepted(
         _ typed: String,
-        for account: Account
+        for account: Account,
+        from client: IPAddress?
     ) async throws(Failure) -> Result<Password, Unacceptable> {
         guard let password = Password(typed) else { return .failure(Unacceptable(finding: .long)) }
         let rules = self.rules
-        let finding = try await self.services.workers.run { () -> Result<PasswordRules.Finding?, Failure> in
+        let finding = try await self.services.workers.run(for: client) {
+            () -> Result<PasswordRules.Finding?, Failure> in
             do throws(Failure) {
                 return .success(try rules.finding(about: password, of: account))
             } catch {

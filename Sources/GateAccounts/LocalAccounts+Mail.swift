@@ -76,29 +76,47 @@ extension LocalAccounts {
         return isPlain && !local.hasPrefix(".") && !local.hasPrefix("-")
     }
 
+    /// Whether the link of a registration still leads to an account: the domain may register, and no account of the address
+    /// was removed since it was made.
+    ///
+    /// - Throws: If the store is unavailable.
+    package func isOpen(_ request: RegistrationRequest) async throws(Failure) -> Bool {
+        guard self.admitsRegistration(of: request.address), let name = AccountName(request.address.description) else {
+            return false
+        }
+        return try await self.store.isFree(name, since: request.issued)
+    }
+
     /// Adds the account of a user who has opened the link of a registration, which proves the email address.
     ///
     /// - Parameters:
     ///   - request: What the link has.
-    ///   - typed: The password.
-    /// - Returns: What became of it; `lost` if there is an account of the address by now, or the domain may not register any more.
-    /// - Throws: If the store or the list of known passwords is unavailable.
-    package func register(_ request: RegistrationRequest, password typed: String) async throws(Failure) -> ChangeResult
-    {
-        guard self.admitsRegistration(of: request.address), let name = AccountName(request.address.description) else {
-            return .lost
-        }
+    ///   - typed: The full name that the user has typed; empty for none.
+    ///   - password: The password.
+    ///   - client: The IP of the client.
+    /// - Returns: What became of it; `lost` if the link leads to no account any more.
+    /// - Throws: `account.busy`, or if the store or the list of known passwords is unavailable.
+    package func register(
+        _ request: RegistrationRequest,
+        name typed: String,
+        password: String,
+        from client: IPAddress?
+    ) async throws(Failure) -> ChangeResult {
+        // First, so that a link costs no hash once it was used.
+        guard try await self.isOpen(request), let name = AccountName(request.address.description) else { return .lost }
         var account = Account(id: LocalAccounts.uuid(from: self.random), created: self.clock.now)
         account.email = name.text
         account.isEmailVerified = true
-        account.name = request.name
+        account.name = RegistrationRequest.name(typed)
         account.groups = Set(self.registration?.groups ?? []).sorted()
-        let password: Password
-        switch try await self.accepted(typed, for: account) {
-        case .success(let accepted): password = accepted
+        let accepted: Password
+        switch try await self.accepted(password, for: account, from: client) {
+        case .success(let password): accepted = password
         case .failure(let unacceptable): return .unacceptable(unacceptable.finding)
         }
-        self.set(try await self.services.workers.hash(password.secret), of: &account)
+        self.set(try await self.services.workers.hash(accepted.secret, from: client), of: &account)
+        // An operator may have removed the account of another link meanwhile.
+        guard try await self.isOpen(request) else { return .lost }
         do throws(Failure) {
             try await self.store.add(account)
         } catch {
@@ -109,7 +127,7 @@ extension LocalAccounts {
     }
 }
 
-/// What a user has typed to register, in the link that proves the email address; nothing is kept until it is used.
+/// The request to register, in the link that proves the email address; nothing is kept until it is used.
 package struct RegistrationRequest: Sendable, Hashable {
     private static let purpose = "accounts/registration"
     /// The maximum length of a name, in characters.
@@ -117,17 +135,24 @@ package struct RegistrationRequest: Sendable, Hashable {
 
     /// The email address.
     package let address: EmailAddress
-    /// The full name; nil if the user typed none.
+    /// The full name that an app proposes, which the user sees before it is used; nil for none.
     package let name: String?
+    /// When the link was made.
+    let issued: Instant
 
-    /// A request of these; a name is shortened, and left out if it has control characters.
-    package init(_ address: EmailAddress, name: String?) {
-        self.address = address
-        let short = String((name ?? "").prefix(RegistrationRequest.maxName)).split(separator: " ").joined(
-            separator: " "
-        )
-        self.name =
-            !short.isEmpty && short.utf8.count <= Account.maxText && PrintableText.isPrintable(short) ? short : nil
+    /// A request of these, made now.
+    package init(_ address: EmailAddress, name: String?, at accounts: LocalAccounts) {
+        self.init(address, name: name.flatMap { RegistrationRequest.name($0) }, issued: accounts.clock.now)
+    }
+
+    private init(_ address: EmailAddress, name: String?, issued: Instant) {
+        (self.address, self.name, self.issued) = (address, name, issued)
+    }
+
+    /// A name that was typed: shortened; nil if it has a control character, or none that can be seen.
+    static func name(_ typed: String) -> String? {
+        let short = String(typed.prefix(RegistrationRequest.maxName)).split(separator: " ").joined(separator: " ")
+        return LocalAccounts.isName(short) ? short : nil
     }
 
     /// Opens the token of a link; nil if it is of another provider, or over.
@@ -137,12 +162,13 @@ package struct RegistrationRequest: Sendable, Hashable {
             let address = json["email"]?.string.flatMap({ EmailAddress($0) }),
             let expires = json["expires"]?.integer, accounts.clock.now < Instant(seconds: expires)
         else { return nil }
-        self.init(address, name: json["name"]?.string)
+        let issued = Instant(seconds: expires).advanced(by: .zero - LocalAccounts.requestedLinkLifetime)
+        self.init(address, name: json["name"]?.string, issued: issued)
     }
 
     /// The token of the link.
     package func token(of accounts: LocalAccounts) -> String {
-        let expires = accounts.clock.now.advanced(by: LocalAccounts.requestedLinkLifetime)
+        let expires = self.issued.advanced(by: LocalAccounts.requestedLinkLifetime)
         var members: [String: JSON] = [
             "provider": .string(accounts.provider), "email": .string(self.address.description),
             "expires": .int(expires.seconds),

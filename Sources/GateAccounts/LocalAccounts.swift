@@ -112,11 +112,15 @@ package struct LocalAccounts: Sendable {
         _ typed: String,
         from origin: Origin
     ) async throws(Failure) -> PasswordResult {
-        let name = AccountName(name)
-        let account = try await self.store.account(named: name)
-        let key = self.throttleKey(account.map(\.id) ?? "name:\(name?.text ?? "")")
-        let source = origin.source(for: account)
-        if let wait = self.services.throttle.admit(key, from: source) { return .tooMany(wait) }
+        let known = AccountName(name)
+        let account = try await self.store.account(named: known)
+        let key = self.throttleKey(known.map { "name:\($0.text)" } ?? "typed:\(name)")
+        let attempt: PasswordThrottle.Attempt
+        do throws(TooManyAttempts) {
+            attempt = try self.services.throttle.begin(key, from: origin.source(for: account))
+        } catch {
+            return .tooMany(error.wait)
+        }
         let password = Password(typed)
         let isRight: Bool
         do throws(Failure) {
@@ -127,7 +131,7 @@ package struct LocalAccounts: Sendable {
             )
         } catch {
             // No password was looked at, so this attempt does not count.
-            self.services.throttle.withdrawn(key, from: source)
+            attempt.withdrawn()
             throw error
         }
         guard let account else { return .rejected(detail: "no account of \(self.provider) has the name") }
@@ -135,8 +139,8 @@ package struct LocalAccounts: Sendable {
         guard account.password != nil else { return .rejected(detail: "\(user) has no password yet") }
         guard isRight, let password else { return .rejected(detail: "another password than that of \(user)") }
         guard !account.isDisabled else { return .rejected(detail: "\(user) is disabled") }
-        self.services.throttle.succeeded(key, from: source)
-        await self.renewHash(of: account, password)
+        attempt.succeeded()
+        await self.renewHash(of: account, password, from: origin.client)
         return account.hasSecondFactor ? .needsCode(account) : .admitted(account)
     }
 
@@ -165,13 +169,17 @@ package struct LocalAccounts: Sendable {
         of account: Account,
         from origin: Origin
     ) async throws(Failure) -> PasswordResult {
-        let key = self.throttleKey("code:\(account.id)")
-        let source = origin.source(for: account)
-        if let wait = self.services.throttle.admit(key, from: source) { return .tooMany(wait) }
+        let attempt: PasswordThrottle.Attempt
+        do throws(TooManyAttempts) {
+            let key = self.throttleKey("code:\(account.id)")
+            attempt = try self.services.throttle.begin(key, from: origin.source(for: account))
+        } catch {
+            return .tooMany(error.wait)
+        }
         guard let changed = try await self.use(typed, of: account) else {
             return .rejected(detail: "a wrong or used code of \(self.provider):\(account.id)")
         }
-        self.services.throttle.succeeded(key, from: source)
+        attempt.succeeded()
         return .admitted(changed)
     }
 
@@ -197,9 +205,9 @@ package struct LocalAccounts: Sendable {
     }
 
     /// Hashes a password again if its hash has another cost than new ones; a failure only means that it stays as it is.
-    private func renewHash(of account: Account, _ password: Password) async {
+    private func renewHash(of account: Account, _ password: Password, from client: IPAddress?) async {
         guard let old = account.password, self.services.workers.isOutdated(old) else { return }
-        guard let new = try? await self.services.workers.hash(password.secret) else { return }
+        guard let new = try? await self.services.workers.hash(password.secret, from: client) else { return }
         _ = try? await self.store.update(account.id) { account in
             guard account.password == old else { return false }
             account.password = new

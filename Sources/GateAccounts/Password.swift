@@ -45,6 +45,8 @@ package struct PasswordRules: Sendable {
         case repetitive
         /// It contains the name of the user or of the gateway.
         case personal
+        /// It is one of those that are guessed first.
+        case common
         /// It is in the list of known passwords.
         case breached
     }
@@ -70,6 +72,7 @@ package struct PasswordRules: Sendable {
         let text = password.secret.withText { $0.lowercased() }
         guard Set(text.unicodeScalars).count >= PasswordRules.minDifferent else { return .repetitive }
         guard !self.terms(of: account).contains(where: { text.contains($0) }) else { return .personal }
+        guard !CommonPasswords.contain(text) else { return .common }
         guard let breached, try breached.contain(password.secret) else { return nil }
         return .breached
     }

@@ -5,10 +5,13 @@ internal import Synchronization
 
 /// Slows down the guessing of passwords and codes, without a lock that an attacker could put on the account of another.
 ///
-/// Two limits hold for each account. From one source, a client network or a known device, five attempts are free; then each
-/// one has to wait twice as long as the one before. From all client networks together 20 attempts are free, and 20 more come
+/// Two limits hold for each name that is typed. From one source, a client network or a known device, five attempts are free; then
+/// each one has to wait twice as long as the one before. From all client networks together 20 attempts are free, and 20 more come
 /// each hour. A known device, from which the user has signed in before, is not part of the second one, so that guesses from
 /// elsewhere do not stop it. All of it is in memory, of bounded size, and each gateway counts by itself.
+///
+/// What is counted under is the name, whether or not an account has it, so that no limit shows which names have accounts. An
+/// account has two names at most, an email address and a user name, so the total for an account is bounded as well.
 package final class PasswordThrottle: Sendable {
     /// Where an attempt comes from.
     package enum Source: Sendable, Hashable {
@@ -32,13 +35,12 @@ package final class PasswordThrottle: Sendable {
     package static let freeAttempts = 5
     /// The number of attempts an hour from all networks.
     package static let hourlyAttempts = 20
+    private static let hourly = TokenBucket.Rate(hourlyAttempts, in: .seconds(3600), burst: hourlyAttempts)
     /// After which time without an attempt a source begins again.
     private static let memory = Duration.seconds(3600)
-    /// After which time one more attempt from all networks is free.
-    private static let step = Duration.seconds(3600) / PasswordThrottle.hourlyAttempts
 
-    private struct Key: Hashable {
-        let account: [UInt8]
+    fileprivate struct Key: Hashable {
+        let name: [UInt8]
         let source: Source
     }
 
@@ -48,76 +50,66 @@ package final class PasswordThrottle: Sendable {
         var open = Duration.zero
     }
 
-    private struct State {
-        var attempts: BoundedTable<Key, Attempts>
-        /// When all attempts from all networks will be free again.
-        var accounts: BoundedTable<[UInt8], Duration>
+    private let sources: Mutex<BoundedTable<Key, Attempts>>
+    private let total: AttemptLimiter<[UInt8]>
+    private let elapsed: @Sendable () -> Duration
 
-        /// Takes one attempt off the count of all networks.
-        mutating func refund(_ account: [UInt8], _ source: Source) {
-            guard !source.isDevice, let full = self.accounts[account] else { return }
-            self.accounts[account] = full - PasswordThrottle.step
+    /// A throttle that remembers at most `capacity` sources and names.
+    package init(capacity: Int = 65_536, clock: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
+        let began = clock()
+        self.elapsed = { began.duration(to: clock()) }
+        self.sources = Mutex(BoundedTable(capacity))
+        self.total = AttemptLimiter(capacity: capacity, elapsed: self.elapsed)
+    }
+
+    /// An attempt that has begun, which counts as failed until it has succeeded or is withdrawn.
+    package struct Attempt: Sendable {
+        fileprivate let throttle: PasswordThrottle
+        fileprivate let key: Key
+        fileprivate let ofTotal: AttemptLimiter<[UInt8]>.Attempt
+
+        /// Forgets the attempts from its source, since it was right, and takes it off the count of all networks.
+        package func succeeded() {
+            self.ofTotal.release()
+            self.throttle.sources.withLock { $0[self.key] = nil }
+        }
+
+        /// Takes it back, since no password was looked at; the others of its source still count.
+        package func withdrawn() {
+            self.ofTotal.release()
+            self.throttle.sources.withLock { sources in
+                guard var attempts = sources[self.key] else { return }
+                attempts.count -= 1
+                // It was admitted, so the wait before it is over.
+                attempts.open = .zero
+                sources[self.key] = attempts.count > 0 ? attempts : nil
+            }
         }
     }
 
-    private let state: Mutex<State>
-    private let began: ContinuousClock.Instant
-    private let clock: @Sendable () -> ContinuousClock.Instant
-
-    /// A throttle that remembers at most `capacity` sources and accounts.
-    package init(capacity: Int = 65_536, clock: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
-        self.state = Mutex(State(attempts: BoundedTable(capacity), accounts: BoundedTable(capacity)))
-        self.clock = clock
-        self.began = clock()
-    }
-
-    /// Lets an attempt begin, which counts until ``succeeded(_:from:)`` or ``withdrawn(_:from:)``.
+    /// Lets an attempt begin.
     ///
     /// - Parameters:
-    ///   - account: The account, or a hash of a name without an account.
+    ///   - name: A hash of the name that was typed.
     ///   - source: Where the attempt comes from.
-    /// - Returns: Nil if it may begin; else how long to wait.
-    package func admit(_ account: [UInt8], from source: Source) -> Duration? {
-        let now = self.began.duration(to: self.clock())
-        let key = Key(account: account, source: source)
-        return self.state.withLock { state in
-            var attempts = state.attempts[key] ?? Attempts()
+    /// - Returns: The attempt.
+    /// - Throws: How long to wait.
+    package func begin(_ name: [UInt8], from source: Source) throws(TooManyAttempts) -> Attempt {
+        let now = self.elapsed()
+        let key = Key(name: name, source: source)
+        let ofTotal = try self.sources.withLock { sources throws(TooManyAttempts) in
+            var attempts = sources[key] ?? Attempts()
             if now - attempts.last > PasswordThrottle.memory { attempts = Attempts() }
-            if attempts.open > now { return attempts.open - now }
-            if !source.isDevice {
-                let full = max(state.accounts[account] ?? now, now)
-                let wait = full - now - PasswordThrottle.step * (PasswordThrottle.hourlyAttempts - 1)
-                guard wait <= .zero else { return wait }
-                state.accounts[account] = full + PasswordThrottle.step
-            }
+            guard attempts.open <= now else { throw TooManyAttempts(wait: attempts.open - now) }
+            let ofTotal = try self.total.begin(source.isDevice ? nil : name, within: PasswordThrottle.hourly)
             attempts.count += 1
             attempts.last = now
             let over = attempts.count - PasswordThrottle.freeAttempts
             if over >= 0 { attempts.open = now + min(.seconds(1 << min(over, 20)), source.maxWait) }
-            state.attempts[key] = attempts
-            return nil
+            sources[key] = attempts
+            return ofTotal
         }
-    }
-
-    /// Forgets the attempts from a source, since the last one was right, and takes that one off the count of all networks.
-    package func succeeded(_ account: [UInt8], from source: Source) {
-        self.state.withLock { state in
-            state.attempts[Key(account: account, source: source)] = nil
-            state.refund(account, source)
-        }
-    }
-
-    /// Takes back one attempt of a source that led to no look at a password; the others still count.
-    package func withdrawn(_ account: [UInt8], from source: Source) {
-        let key = Key(account: account, source: source)
-        self.state.withLock { state in
-            state.refund(account, source)
-            guard var attempts = state.attempts[key] else { return }
-            attempts.count -= 1
-            // It was admitted, so the wait before it is over.
-            attempts.open = .zero
-            state.attempts[key] = attempts.count > 0 ? attempts : nil
-        }
+        return Attempt(throttle: self, key: key, ofTotal: ofTotal)
     }
 }
 

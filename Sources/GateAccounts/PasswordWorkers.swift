@@ -10,13 +10,13 @@ internal import Synchronization
 package final class PasswordWorkers: Sendable {
     /// How many hashes wait at most, in addition to those in progress.
     package static let maxWaiting = 64
-    /// How many of these are for passwords from one client network at most, so that it leaves places for others.
+    /// How many of these are for one client network at most, so that it leaves places for others.
     package static let maxOfNetwork = 16
 
     private let queues: [DispatchQueue]
     private let next = Atomic<Int>(0)
     private let limiter: ConcurrencyLimiter
-    /// The passwords in progress or waiting, by the client network that they come from.
+    /// What is in progress or waits, by the client network that it is for.
     private let networks = Mutex<[ClientNetwork: Int]>([:])
     private let random: RandomBytes
     private let cost: PasswordCost
@@ -46,10 +46,14 @@ package final class PasswordWorkers: Sendable {
 
     /// The hash of a new password.
     ///
-    /// - Throws: `account.busy` if too many wait.
-    package func hash(_ password: Secret) async throws(Failure) -> PasswordHash {
+    /// - Parameters:
+    ///   - password: The password.
+    ///   - client: The IP of the client.
+    /// - Returns: The hash.
+    /// - Throws: `account.busy` if too many wait, or too many from there.
+    package func hash(_ password: Secret, from client: IPAddress?) async throws(Failure) -> PasswordHash {
         let (salt, cost) = (self.random.bytes(16), self.cost)
-        guard let hash = try await self.run({ Argon2.hash(password, salt: salt, cost: cost) }) else {
+        guard let hash = try await self.run(for: client, { Argon2.hash(password, salt: salt, cost: cost) }) else {
             throw Failure(.accountBusy, "libargon2 has no memory for a hash")
         }
         return hash
@@ -66,24 +70,22 @@ package final class PasswordWorkers: Sendable {
     package func verify(
         _ password: Secret,
         _ hash: PasswordHash?,
-        from client: IPAddress? = nil
+        from client: IPAddress?
     ) async throws(Failure) -> Bool {
         guard let known = hash ?? self.standIn else { return false }
-        let network = client.map { ClientNetwork(of: $0) }
-        if let network {
-            let isAdmitted = self.networks.withLock { networks in
-                let count = networks[network, default: 0]
-                guard count < PasswordWorkers.maxOfNetwork else { return false }
-                networks[network] = count + 1
-                return true
-            }
-            guard isAdmitted else { throw Failure(.accountBusy, "too many passwords from one client network wait") }
-        }
-        defer { if let network { self.release(network) } }
-        guard let isSame = try await self.run({ Argon2.verify(password, known) }) else {
+        guard let isSame = try await self.run(for: client, { Argon2.verify(password, known) }) else {
             throw Failure(.accountBusy, "libargon2 has no memory for a hash")
         }
         return isSame && hash != nil
+    }
+
+    private func acquire(_ network: ClientNetwork) -> Bool {
+        self.networks.withLock { networks in
+            let count = networks[network, default: 0]
+            guard count < PasswordWorkers.maxOfNetwork else { return false }
+            networks[network] = count + 1
+            return true
+        }
     }
 
     private func release(_ network: ClientNetwork) {
@@ -98,8 +100,16 @@ package final class PasswordWorkers: Sendable {
 
     /// Runs blocking work on one of the threads.
     ///
-    /// - Throws: `account.busy` if too many wait.
-    func run<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async throws(Failure) -> Value {
+    /// - Throws: `account.busy` if too many wait, or too many for the network of the client.
+    func run<Value: Sendable>(
+        for client: IPAddress?,
+        _ work: @escaping @Sendable () -> Value
+    ) async throws(Failure) -> Value {
+        let network = client.map { ClientNetwork(of: $0) }
+        guard network.map({ self.acquire($0) }) ?? true else {
+            throw Failure(.accountBusy, "too many passwords from one client network wait")
+        }
+        defer { if let network { self.release(network) } }
         guard self.limiter.acquire() else {
             throw Failure(.accountBusy, "\(self.limiter.count) password hashes wait already")
         }

@@ -3,7 +3,7 @@
 package import GateCore
 package import GateSessions
 
-/// Entries in the store of the sessions that do not expire, sealed with the gateway secret.
+/// Entries in the store of the sessions, sealed with the gateway secret; most do not expire.
 ///
 /// A change is written only if no other gateway has changed the entry meanwhile. An entry that no secret opens is a failure and
 /// never a missing one: what is there must not be replaced.
@@ -50,10 +50,11 @@ package struct SealedEntries: Sendable {
         _ known: Opened?,
         _ kind: StoreEntry.Kind,
         _ key: [UInt8],
-        by plain: [UInt8]
+        by plain: [UInt8],
+        until expires: Instant = StoreEntry.never
     ) async throws(Failure) -> Bool {
         let sealed = self.sealer.seal(plain, for: SealedEntries.purpose(key))
-        let entry = StoreEntry(kind: kind, key: key, value: sealed, expires: StoreEntry.never)
+        let entry = StoreEntry(kind: kind, key: key, value: sealed, expires: expires)
         return try await self.store.replace(known?.entry, by: entry, at: self.clock.now)
     }
 
@@ -97,7 +98,10 @@ package struct SealedEntries: Sendable {
             while let from = cursor {
                 let (page, _) = try await self.page(kind, from: from, limit: 200)
                 for known in page.items where !self.sealer.sealsWithSecret(of: known.entry.value) {
-                    if try await self.replace(known, kind, known.entry.key, by: known.plain) { count += 1 }
+                    if try await self.replace(known, kind, known.entry.key, by: known.plain, until: known.entry.expires)
+                    {
+                        count += 1
+                    }
                 }
                 cursor = page.next
             }

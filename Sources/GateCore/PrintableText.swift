@@ -20,6 +20,22 @@ package enum PrintableText {
         text.unicodeScalars.allSatisfy { self.isPrintable($0) }
     }
 
+    /// Whether a text has a character that can be seen: neither white space, nor a mark without a letter, nor one that is drawn
+    /// as nothing.
+    package static func isVisible(_ text: some StringProtocol) -> Bool {
+        text.unicodeScalars.contains { scalar in
+            let properties = scalar.properties
+            guard !properties.isWhitespace, !properties.isDefaultIgnorableCodePoint else { return false }
+            switch properties.generalCategory {
+            case .control, .format, .surrogate, .privateUse, .unassigned, .nonspacingMark, .enclosingMark, .spacingMark,
+                .spaceSeparator, .lineSeparator, .paragraphSeparator:
+                return false
+            // U+2800 is a braille pattern without dots, and U+1D159 a note head without ink.
+            default: return scalar.value != 0x2800 && scalar.value != 0x1D159
+            }
+        }
+    }
+
     /// A text with everything that is not printable written as an escape, such as `\u{202E}`.
     ///
     /// - Parameters:

@@ -66,8 +66,7 @@ struct AccountMailEndpoint {
         }
         let language = self.language(request)
         do throws(Failure) {
-            let name = request.form?[AccountForm.Field.name]
-            try self.sendLink(to: address, name: name, in: language, for: request.client)
+            try self.sendLink(to: address, name: nil, in: language, for: request.client)
         } catch {
             return self.form(typed, after: error, request)
         }
@@ -82,6 +81,11 @@ struct AccountMailEndpoint {
 
     /// Sends a link to an email address that ``admits(_:)`` admits, after the response.
     ///
+    /// - Parameters:
+    ///   - address: The email address.
+    ///   - name: The full name that an app proposes; the page of the link asks for it, so the owner of the address decides.
+    ///   - language: The language.
+    ///   - client: The IP of the client.
     /// - Throws: `account.too_many` if the client asks too often.
     func sendLink(
         to address: EmailAddress,
@@ -116,7 +120,7 @@ struct AccountMailEndpoint {
 
     /// The form after a request too many.
     private func form(_ typed: String, after failure: Failure, _ request: EndpointRequest) -> Response {
-        let seconds = failure.retryAfter.map { max(1, $0.components.seconds) } ?? 60
+        let seconds = failure.retryAfter.map { max(1, $0.wholeSeconds) } ?? 60
         let remark = PageRemark(.mailWait, ["minutes": "\(seconds / 60 + 1)"])
         var page = self.form(typed, remark: remark, status: failure.reason.entry.status, request)
         page.head.headerFields[.retryAfter] = "\(seconds)"
@@ -133,21 +137,42 @@ struct AccountMailEndpoint {
             switch self.purpose {
             case .recovery:
                 guard let owner = try await self.accounts.recoverableAddress(address) else { return }
-                // Before the link, of which a mailbox that is over the limit would hear nothing.
-                try self.mailer.limits.admit(to: owner)
-                guard let token = try await self.accounts.recoveryLink(for: owner) else { return }
-                try self.send(.recovery, to: owner, self.link(.accountLink, token), in: language)
-            case .registration:
-                try self.mailer.limits.admit(to: address)
-                guard try await !self.accounts.hasAccount(of: address) else {
-                    return try self.send(.registered, to: address, self.address(.start), in: language)
+                try await self.send(to: owner, for: .recovery) { () throws(Failure) in
+                    guard let token = try await self.accounts.recoveryLink(for: owner) else { return false }
+                    try self.send(.recovery, to: owner, self.link(.accountLink, token), in: language)
+                    return true
                 }
-                let token = RegistrationRequest(address, name: name).token(of: self.accounts)
-                try self.send(.registration, to: address, self.link(.join, token), in: language)
+            case .registration:
+                try await self.send(to: address, for: .registration) { () throws(Failure) in
+                    guard try await !self.accounts.hasAccount(of: address) else {
+                        try self.send(.registered, to: address, self.address(.start), in: language)
+                        return true
+                    }
+                    let token = RegistrationRequest(address, name: name, at: self.accounts).token(of: self.accounts)
+                    try self.send(.registration, to: address, self.link(.join, token), in: language)
+                    return true
+                }
             }
         } catch {
             self.runtime.log.mailNotQueued(error, provider: self.accounts.provider)
         }
+    }
+
+    /// Counts a message before its link is made, of which a mailbox that is over the limit would hear nothing, and releases it
+    /// unless it is queued.
+    private func send(
+        to address: EmailAddress,
+        for purpose: AccountMailer.Limits.Purpose,
+        _ queue: () async throws(Failure) -> Bool
+    ) async throws(Failure) {
+        let message = try self.mailer.limits.admit(to: address, for: purpose)
+        do throws(Failure) {
+            guard try await !queue() else { return }
+        } catch {
+            message.release()
+            throw error
+        }
+        message.release()
     }
 
     private func link(_ path: EndpointPath, _ token: String) -> String {
@@ -171,11 +196,11 @@ struct AccountMailEndpoint {
 
     // MARK: Registration
 
-    /// The page on which a user who has opened the link chooses a password, and the password.
+    /// The page on which a user who has opened the link types a name and a password, and these.
     private func register(by token: String, _ request: EndpointRequest) async throws(Failure) -> Response {
-        guard let wanted = RegistrationRequest(token, of: self.accounts),
-            self.accounts.admitsRegistration(of: wanted.address)
-        else { throw Failure(.accountLink, "the link of a registration is unknown or over") }
+        guard let wanted = RegistrationRequest(token, of: self.accounts), try await self.accounts.isOpen(wanted) else {
+            throw Failure(.accountLink, "the link of a registration is unknown, used or over")
+        }
         guard request.method == .post else { return self.page(wanted, token, request) }
         let form = request.form ?? Form()
         let new = form[AccountForm.Field.newPassword] ?? ""
@@ -183,7 +208,15 @@ struct AccountMailEndpoint {
             return self.page(wanted, token, remark: PageRemark(.chooseDiffer), request)
         }
         let accounts = self.accounts
-        switch try await uncancelled({ () throws(Failure) in try await accounts.register(wanted, password: new) }) {
+        let result = try await uncancelled { () throws(Failure) in
+            try await accounts.register(
+                wanted,
+                name: form[AccountForm.Field.name] ?? "",
+                password: new,
+                from: request.client
+            )
+        }
+        switch result {
         case .unacceptable(let finding): return self.page(wanted, token, remark: finding.remark, request)
         case .changed(let account):
             self.runtime.log.registered("\(accounts.provider):\(account.id)")
@@ -206,7 +239,12 @@ struct AccountMailEndpoint {
             remark: remark
         )
         let pages = self.runtime.rendering.pages
-        let html = pages.choosePassword(form, name: wanted.address.description, in: self.language(request))
+        let html = pages.choosePassword(
+            form,
+            account: wanted.address.description,
+            fullName: request.form?[AccountForm.Field.name].map { String($0.prefix(100)) } ?? wanted.name ?? "",
+            in: self.language(request)
+        )
         return Rendering.page(remark == nil ? 200 : 400, html)
     }
 }

@@ -40,7 +40,10 @@ extension Endpoints {
         guard isIdentical(new, request.form?[AccountForm.Field.repeated] ?? "") else {
             return self.linkPage(account, token, accounts, remark: Endpoints.unlike, request)
         }
-        switch try await uncancelled({ () throws(Failure) in try await accounts.choose(new, byLink: token) }) {
+        let result = try await uncancelled { () throws(Failure) in
+            try await accounts.choose(new, byLink: token, from: request.client)
+        }
+        switch result {
         case .unacceptable(let finding): return self.linkPage(account, token, accounts, remark: finding.remark, request)
         case .changed(let changed):
             let profile = changed.profile(at: accounts.provider)
@@ -87,7 +90,7 @@ extension Endpoints {
             remark: remark
         )
         let name = account.email ?? account.username ?? account.id
-        let page = self.runtime.rendering.pages.choosePassword(form, name: name, in: self.language(of: request))
+        let page = self.runtime.rendering.pages.choosePassword(form, account: name, in: self.language(of: request))
         return Rendering.page(remark == nil ? 200 : 400, page)
     }
 
@@ -199,7 +202,7 @@ extension Endpoints {
             failure = Failure(.accountCredentials, "\(session.profile.user) typed another current password")
         case .wrongCode: remark = PageRemark(.factorWrong)
         case .tooMany(let wait):
-            remark = PageRemark(.accountFormWait, ["seconds": "\(max(1, wait.components.seconds + 1))"])
+            remark = PageRemark(.accountFormWait, ["seconds": "\(max(1, wait.wholeSeconds + 1))"])
             failure = Failure(.accountTooMany, "too many attempts for one account", retryAfter: wait)
         case .lost, .changed: remark = PageRemark(.credentialsConflict)
         }
@@ -207,7 +210,7 @@ extension Endpoints {
         var page = self.credentialsPage(account, accounts, session, remark: remark, status: status, request)
         guard let failure else { return page }
         if let wait = failure.retryAfter {
-            page.head.headerFields[.retryAfter] = "\(max(1, wait.components.seconds + 1))"
+            page.head.headerFields[.retryAfter] = "\(max(1, wait.wholeSeconds + 1))"
         }
         var context = PageContext()
         (context.provider, context.userKey) = (accounts.provider, session.profile.user)
@@ -263,6 +266,7 @@ extension PasswordRules.Finding {
         case .long: PageRemark(.passwordLong, ["count": "\(Password.maxBytes)"])
         case .repetitive: PageRemark(.passwordRepetitive, ["count": "\(PasswordRules.minDifferent)"])
         case .personal: PageRemark(.passwordPersonal)
+        case .common: PageRemark(.passwordCommon)
         case .breached: PageRemark(.passwordBreached)
         }
     }

@@ -29,8 +29,21 @@ extension Pages {
     }
 
     /// The form in which a user chooses a password by a link.
-    package func choosePassword(_ form: AccountForm, name: String, in language: PageLanguage) -> String {
-        let values = form.values(in: language).merging(["name": name]) { $1 }
+    ///
+    /// - Parameters:
+    ///   - form: The form.
+    ///   - account: The email address or user name of the account.
+    ///   - fullName: What the field for the full name has at first; nil if it is not asked for.
+    ///   - language: The language.
+    /// - Returns: The page.
+    package func choosePassword(
+        _ form: AccountForm,
+        account: String,
+        fullName: String? = nil,
+        in language: PageLanguage
+    ) -> String {
+        let own: [String: Any] = ["name": account, "asksForName": fullName != nil, "fullName": fullName ?? ""]
+        let values = form.values(in: language).merging(own) { $1 }
         return self.render(.choosePassword, title: language.template(.chooseTitle), values, in: language)
     }
 
@@ -158,8 +171,6 @@ extension Pages {
         \(beginning)
         <label for="email">{{t.mail_address}}</label>
         <input class="field" id="email" name="email" type="email" value="{{address}}" required maxlength="254" autocomplete="email">
-        {{#isRegistration}}<label for="name">{{t.join_name}}</label>
-        <input class="field" id="name" name="name" maxlength="100" autocomplete="name">{{/isRegistration}}
         <button class="button primary">{{t.mail_send}}</button>
         </form>
         <p class="fine"><a href="{{back}}">{{t.sign_in}}</a></p>
@@ -194,6 +205,8 @@ extension Pages {
         \(beginning)
         <label for="username">{{t.show_account}}</label>
         <input class="field" id="username" name="username" value="{{name}}" readonly autocomplete="username">
+        {{#asksForName}}<label for="name">{{t.join_name}}</label>
+        <input class="field" id="name" name="name" value="{{fullName}}" maxlength="100" autocomplete="name">{{/asksForName}}
         \(newPassword)
         <button class="button primary">{{t.choose_button}}</button>
         </form>

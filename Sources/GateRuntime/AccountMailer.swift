@@ -3,54 +3,101 @@
 package import GateCore
 package import GateMail
 package import GatePages
-internal import Synchronization
 
 /// Sends links to the users of local accounts.
 package struct AccountMailer: Sendable {
     /// What all runtime configurations share, so that a reload opens no limit.
     package final class Limits: Sendable {
+        /// What links are for; each has limits of its own, so that requests for one stop no other.
+        package enum Purpose: String, Sendable, CaseIterable {
+            /// To choose another password.
+            case recovery = "recoveries"
+            /// To register.
+            case registration = "registrations"
+        }
+
         /// A mailbox gets at most five messages an hour that users have asked for.
         private static let perMailbox = TokenBucket.Rate(5, in: .seconds(3600), burst: 5)
         /// A client network asks for at most twenty an hour.
         private static let perNetwork = TokenBucket.Rate(20, in: .seconds(3600), burst: 20)
+        /// The mailboxes of one domain together.
+        private static let perDomain = TokenBucket.Rate(100, in: .seconds(3600), burst: 100)
         /// All users together, so that the queue has space for operators.
         private static let inTotal = TokenBucket.Rate(300, in: .seconds(3600), burst: 300)
         private static let tracked = 16_384
 
-        private let mailboxes = Mutex(RateLimiter<String>(capacity: Limits.tracked))
-        private let total = Mutex(TokenBucket())
-        private let networks = Mutex(RateLimiter<ClientNetwork>(capacity: Limits.tracked))
+        fileprivate struct Key: Sendable, Hashable {
+            let purpose: Purpose
+            /// A mailbox or a domain; empty for all.
+            let text: String
+        }
+
+        private let mailboxes: AttemptLimiter<Key>
+        private let domains: AttemptLimiter<Key>
+        private let totals: AttemptLimiter<Key>
+        private let networks: AttemptLimiter<ClientNetwork>
         /// The requests whose messages are being made.
         private let pending = ConcurrencyLimiter(limit: 64)
-        private let began = ContinuousClock.now
 
         /// Limits under which nothing was sent yet.
-        package init() {}
+        package convenience init() {
+            let began = ContinuousClock.now
+            self.init { began.duration(to: .now) }
+        }
 
-        /// Lets a client ask for a message.
+        /// Limits with their own clock.
+        init(elapsed: @escaping @Sendable () -> Duration) {
+            self.mailboxes = AttemptLimiter(capacity: Limits.tracked, elapsed: elapsed)
+            self.domains = AttemptLimiter(capacity: Limits.tracked, elapsed: elapsed)
+            self.totals = AttemptLimiter(capacity: 2 * Purpose.allCases.count, elapsed: elapsed)
+            self.networks = AttemptLimiter(capacity: Limits.tracked, elapsed: elapsed)
+        }
+
+        /// Lets a client ask for a message; each request counts, whatever it is about, so that the limit reveals nothing.
         ///
         /// - Throws: `account.too_many`, whether or not there is an account.
         package func admit(_ client: IPAddress?) throws(Failure) {
-            guard let client else { return }
-            let now = self.began.duration(to: .now)
-            let wait = self.networks.withLock { $0.take(ClientNetwork(of: client), Limits.perNetwork, at: now) }
-            guard let wait else { return }
-            throw Failure(.accountTooMany, "over 20 links an hour for one client network", retryAfter: wait)
+            do throws(TooManyAttempts) {
+                _ = try self.networks.begin(client.map { ClientNetwork(of: $0) }, within: Limits.perNetwork)
+            } catch {
+                throw Failure(.accountTooMany, "over 20 links an hour for one client network", retryAfter: error.wait)
+            }
+        }
+
+        /// A message that is counted, unless it is released.
+        package struct Message: Sendable {
+            fileprivate var counts: [AttemptLimiter<Key>.Attempt] = []
+
+            /// Takes it off the counts: it was not sent.
+            package func release() { for count in self.counts { count.release() } }
         }
 
         /// Lets a message go to a mailbox that a user has asked for; `name+tag` is the mailbox of `name`.
         ///
         /// - Throws: `mail.not_sent`.
-        package func admit(to address: EmailAddress) throws(Failure) {
-            let now = self.began.duration(to: .now)
+        package func admit(to address: EmailAddress, for purpose: Purpose) throws(Failure) -> Message {
             let local = address.local.prefix { $0 != "+" }.lowercased()
-            let mailbox = "\(local)@\(address.domain)"
-            guard self.mailboxes.withLock({ $0.take(mailbox, Limits.perMailbox, at: now) }) == nil else {
-                throw Failure(.mailNotSent, "over five messages an hour to one mailbox of \(address.domain)")
+            let mailbox = Key(purpose: purpose, text: "\(local)@\(address.domain)")
+            let domain = Key(purpose: purpose, text: address.domain)
+            let why = "an hour for \(purpose.rawValue)"
+            let steps = [
+                (
+                    self.mailboxes, mailbox, Limits.perMailbox,
+                    "over five messages \(why) to one mailbox of \(address.domain)"
+                ),
+                (self.domains, domain, Limits.perDomain, "over 100 messages \(why) to \(address.domain)"),
+                (self.totals, Key(purpose: purpose, text: ""), Limits.inTotal, "over 300 messages \(why)"),
+            ]
+            var message = Message()
+            for (limiter, key, rate, detail) in steps {
+                do throws(TooManyAttempts) {
+                    message.counts.append(try limiter.begin(key, within: rate))
+                } catch {
+                    message.release()
+                    throw Failure(.mailNotSent, detail)
+                }
             }
-            guard self.total.withLock({ $0.take(Limits.inTotal, at: now) }) == nil else {
-                throw Failure(.mailNotSent, "over 300 messages an hour that users have asked for")
-            }
+            return message
         }
 
         /// Runs work after the response, whose time then shows nothing of it.

@@ -67,7 +67,9 @@ struct Fixture {
         var draft = AccountDraft()
         draft.email = email
         let added = try await self.accounts.add(draft, linkVerifiesEmail: true)
-        guard case .changed(let account) = try await self.accounts.choose(password, byLink: added.token ?? "") else {
+        guard
+            case .changed(let account) = try await self.accounts.choose(password, byLink: added.token ?? "", from: nil)
+        else {
             throw NotChanged()
         }
         return account

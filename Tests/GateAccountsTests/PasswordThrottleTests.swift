@@ -6,6 +6,18 @@ import Testing
 
 @testable import GateAccounts
 
+extension PasswordThrottle {
+    /// Lets an attempt begin that fails; returns how long to wait instead.
+    fileprivate func admit(_ name: [UInt8], from source: Source) -> Duration? {
+        do throws(TooManyAttempts) {
+            _ = try self.begin(name, from: source)
+            return nil
+        } catch {
+            return error.wait
+        }
+    }
+}
+
 @Suite struct PasswordThrottleTests {
     /// A monotonic clock that tests move.
     private final class Timer: Sendable {
@@ -47,8 +59,10 @@ import Testing
     @Test func `the right password ends the wait of its source only`() throws {
         let throttle = PasswordThrottle()
         let (first, second) = (try self.network(1), try self.network(2))
-        for source in [first, second] { for _ in 0..<5 { _ = throttle.admit(self.account, from: source) } }
-        throttle.succeeded(self.account, from: first)
+        for source in [first, second] { for _ in 0..<4 { _ = throttle.admit(self.account, from: source) } }
+        let right = try throttle.begin(self.account, from: first)
+        #expect(throttle.admit(self.account, from: second) == nil)
+        right.succeeded()
         #expect(throttle.admit(self.account, from: first) == nil)
         #expect(throttle.admit(self.account, from: second) != nil)
     }
@@ -58,15 +72,11 @@ import Testing
         let throttle = PasswordThrottle { timer.now }
         let source = try self.network(1)
         for _ in 0..<4 { #expect(throttle.admit(self.account, from: source) == nil) }
-        for _ in 0..<100 {
-            #expect(throttle.admit(self.account, from: source) == nil)
-            throttle.withdrawn(self.account, from: source)
-        }
+        for _ in 0..<100 { try throttle.begin(self.account, from: source).withdrawn() }
         #expect(throttle.admit(self.account, from: source) == nil)
         #expect(throttle.admit(self.account, from: source) == .seconds(1))
         timer.move(.seconds(1))
-        #expect(throttle.admit(self.account, from: source) == nil)
-        throttle.withdrawn(self.account, from: source)
+        try throttle.begin(self.account, from: source).withdrawn()
         #expect(throttle.admit(self.account, from: source) == nil)
         #expect(throttle.admit(self.account, from: source) == .seconds(2))
         let others = try (2..<100).count { try throttle.admit(self.account, from: self.network($0)) == nil }
@@ -94,8 +104,7 @@ import Testing
         let throttle = PasswordThrottle()
         for number in 0..<1000 {
             let source = try self.network(number)
-            #expect(throttle.admit(self.account, from: source) == nil)
-            throttle.succeeded(self.account, from: source)
+            try throttle.begin(self.account, from: source).succeeded()
         }
     }
 
@@ -120,6 +129,18 @@ import Testing
             timer.move(wait)
         }
         #expect(longest == .seconds(30))
+    }
+
+    // F-04: what is counted is counted at the start.
+    @Test(arguments: [5, 6, 28, 184])
+    func `of many attempts at once from one source five begin, and twenty from all`(count: Int) throws {
+        let throttle = PasswordThrottle()
+        let source = try self.network(1)
+        let begun = (0..<count).compactMap { _ in try? throttle.begin(self.account, from: source) }
+        #expect(begun.count == 5)
+        let sources = try (2..<200).map { try self.network($0) }
+        let others = sources.compactMap { try? throttle.begin(self.account, from: $0) }
+        #expect(others.count == 15)
     }
 
     @Test func `what is remembered is bounded`() throws {
