@@ -132,6 +132,17 @@ package struct AccountConnections: Sendable {
         return isIdentical(accounts.first, user) ? nil : accounts.first
     }
 
+    /// The other accounts whose user apps know by the same key.
+    package func sharingKey(with user: String) async throws(Failure) -> [ConnectedAccount] {
+        guard self.forwardsFirst, let accounts = try await self.accounts(of: user) else { return [] }
+        return accounts.all.filter { !isIdentical($0.user, user) }
+    }
+
+    /// The other accounts, if apps know their user by the key of this one.
+    package func following(_ user: String) async throws(Failure) -> [ConnectedAccount] {
+        try await self.forwardedKey(of: user) == nil ? try await self.sharingKey(with: user) : []
+    }
+
     /// Some users with connected accounts, from a cursor on, and the number of entries that no secret of the gateway opens.
     package func page(
         from cursor: [UInt8],

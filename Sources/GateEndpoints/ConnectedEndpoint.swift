@@ -44,11 +44,11 @@ struct ConnectedEndpoint {
         case .elsewhere(let response): return response
         case .session(let found): session = found
         }
-        let use = PasskeyUse(
-            try await self.runtime.passkeys?.passkeys(of: session.profile.user),
-            of: session,
-            runtime: self.runtime
-        )
+        var known: OwnedPasskeys?
+        if let passkeys = self.runtime.passkeys {
+            known = try await OwnedPasskeys(of: session.profile.user, in: passkeys, with: connections)
+        }
+        let use = PasskeyUse(known, of: session, runtime: self.runtime)
         guard request.method == .post else {
             var isConfirmed = false
             if use == nil { isConfirmed = try await self.page.isConfirmed(session, request) }
@@ -123,7 +123,7 @@ struct ConnectedEndpoint {
             ConnectedView.Account(
                 id: account.user,
                 name: account.name,
-                provider: self.runtime.provider(account.provider)?.name ?? account.provider,
+                provider: self.runtime.name(of: account.provider),
                 added: account.added,
                 isFirst: isIdentical(account.user, known?.first ?? ""),
                 isHere: isIdentical(account.user, session.profile.user)
@@ -246,7 +246,7 @@ struct ConnectedEndpoint {
         )
         let view = ConnectView(
             name: other.email ?? other.username ?? other.name ?? other.subject,
-            provider: self.runtime.provider(other.provider)?.name ?? other.provider,
+            provider: self.runtime.name(of: other.provider),
             forwardsFirst: self.runtime.connections?.forwardsFirst ?? false,
             cancel: self.page.address(leadingTo: nil)
         )

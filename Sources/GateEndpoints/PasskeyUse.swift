@@ -14,10 +14,10 @@ struct PasskeyUse {
     private let runtime: RuntimeConfiguration
     private let passkeys: Passkeys
     private let session: Session
-    private let known: UserPasskeys
+    private let known: OwnedPasskeys
 
     /// The use in a session; nil if the user has no passkey.
-    init?(_ known: UserPasskeys?, of session: Session, runtime: RuntimeConfiguration) {
+    init?(_ known: OwnedPasskeys?, of session: Session, runtime: RuntimeConfiguration) {
         guard let known, !known.all.isEmpty, let passkeys = runtime.passkeys else { return nil }
         (self.runtime, self.passkeys, self.session, self.known) = (runtime, passkeys, session, known)
     }
@@ -40,7 +40,7 @@ struct PasskeyUse {
     ) -> PasskeyForm {
         let ceremony = PasskeyCeremony(
             purpose,
-            handle: self.known.handle,
+            handle: self.known.own?.handle ?? [],
             returnPath: path,
             of: self.session,
             now: now,
@@ -70,7 +70,8 @@ struct PasskeyUse {
         guard ceremony.isCurrent(in: self.session, now: request.now) else { throw PasskeyUse.late }
         let response = try request.passkeyAssertion()
         guard try await self.runtime.sessions.spend(ceremony.once) else { throw PasskeyUse.late }
-        let (passkeys, user, assertion) = (self.passkeys, self.session.profile.user, self.assertion(for: ceremony))
+        let owner = self.known.owner(ofCredential: response.credentialID) ?? self.session.profile.user
+        let (passkeys, user, assertion) = (self.passkeys, owner, self.assertion(for: ceremony))
         let used = try await uncancelled { () throws(Failure) in
             try await passkeys.use(response, for: assertion, user: user)
         }

@@ -86,10 +86,21 @@ package struct AccessEntry: Sendable, Hashable {
     /// has left: enough to deny, not to admit.
     package func match(_ profile: Profile) -> MatchResult {
         guard self.hasCondition else { return .no }
-        if let provider, !isIdentical(provider, profile.provider) { return .no }
-        if let user, !isIdentical(user, profile.user) { return .no }
-        return self.matchOfEmail(profile).and(self.matchOfGroup(profile)).and(self.matchOfRole(profile))
+        let user = self.matchOfUser(profile)
+        guard user != .no else { return .no }
+        return user.and(self.matchOfEmail(profile)).and(self.matchOfGroup(profile)).and(self.matchOfRole(profile))
             .and(self.matchOfTenant(profile)).and(self.matchOfOrganization(profile))
+    }
+
+    /// The key of a connected account, by which apps know the user, is enough to deny, not to admit: a connection gives a user of
+    /// the weaker provider no access.
+    private func matchOfUser(_ profile: Profile) -> MatchResult {
+        if let user, let key = profile.connectedKey, isIdentical(user, key) {
+            guard let provider, !isIdentical(provider, profile.provider) else { return .unknown(.connectedAccount) }
+            return key.hasPrefix("\(provider):") ? .unknown(.connectedAccount) : .no
+        }
+        if let provider, !isIdentical(provider, profile.provider) { return .no }
+        return user.map { MatchResult(isIdentical($0, profile.user)) } ?? .yes
     }
 
     private func matchOfEmail(_ profile: Profile) -> MatchResult {

@@ -16,7 +16,7 @@ extension Decision.Denial {
                     + "\(profile.provider) is not the authority for this one (email_authoritative is false); if that is "
                     + "enough, write 'authoritative: false' there"
             )
-        case .denyEntry(let place):
+        case .denyEntry(let place), .unknown(.connectedAccount, let place):
             Failure(.policyDenied, "\(who): deny\(Self.text(place))")
         case .unknown(.email, let place), .unknown(.emailAuthority, let place):
             Failure(
@@ -52,6 +52,7 @@ extension UnknownFact {
         case .message: "a message to an MCP server, and the request has none that the gateway has read"
         case .keptGroups: "a group that no rule named at the sign-in; a new sign-in settles it"
         case .emailAuthority: "an email address that the provider only verified once"
+        case .connectedAccount: "another account, with which the user has connected the one of the sign-in"
         }
     }
 }

@@ -63,6 +63,8 @@ package enum UnknownFact: Sendable, Hashable, Comparable, CaseIterable {
     case keptGroups
     /// The email address is verified, but the provider is not the authority for it: it checked it once.
     case emailAuthority
+    /// The key is that of the account with which the user has connected the one of the sign-in.
+    case connectedAccount
 }
 
 /// An entry as it is about one user: what depends on the user only is decided already.

@@ -3,11 +3,13 @@
 
 import json
 import re
+from html import unescape
 from urllib.parse import urljoin, urlsplit
 
 import pytest
 
 from support.accounts import PASSWORD, add, attempt, fill, follow, users
+from support.authenticator import Authenticator
 from support.browser import Browser, forms, links
 from support.gateway import Gateway, oidc, run
 from support.oauth_client import Client
@@ -30,9 +32,13 @@ APP_URI = "com.example.notes:/done"
 def connecting(folder, provider_server, recorder, key, **more):
     providers = {name: oidc(provider_server.realm(name).issuer, name=name.title()) for name in ("work", "home", "other")}
     apps = {"echo": {"path": "/", "upstream": recorder.address, "allow": "signed_in"},
-            "office": {"path": "/office", "upstream": recorder.address, "allow": "signed_in", "providers": ["work"]}}
+            "office": {"path": "/office", "upstream": recorder.address, "allow": "signed_in", "providers": ["work"]},
+            "vault": {"path": "/vault", "upstream": recorder.address, "allow": [{"authenticated": "passkey", "provider": "work"},
+                                                                               {"authenticated": "passkey", "provider": "home"}]},
+            "barred": {"path": "/barred", "upstream": recorder.address, "allow": "signed_in", "deny": [{"user": "work:barred"}]}}
     gateway = Gateway(folder, providers, apps, gateway={"trusted_proxies": ["127.0.0.1/32"]}, **more)
     gateway.configuration["connected_accounts"] = {"user_key": key}
+    gateway.configuration["passkeys"] = {"name": "Acme"}
     gateway.configuration["providers"]["staff"] = {"type": "local"}
     gateway.configuration["clients"] = {
         "notes": {"type": "native", "name": "Notes", "redirect_uris": [APP_URI], "allow": "signed_in",
@@ -292,3 +298,90 @@ def test_without_the_section_there_is_no_page(tmp_path, provider_server, recorde
         browser = signed_in(gateway, realms, "work", "ida")
         assert browser.visit("/oauth2/connected").status == 404
         assert not re.search("connected", browser.visit("/oauth2/account").text)
+
+
+# Passkeys and rules of connected accounts
+
+
+def passkey_options(page):
+    return json.loads(unescape(re.search(r'data-options="([^"]*)"', page.text).group(1)))
+
+
+def respond(browser, page, response, **values):
+    """Sends what an authenticator has returned; redirects are not followed."""
+    tags = re.findall(r"<form([^>]*)>", page.text)
+    number = next(number for number, tag in enumerate(tags) if "data-passkey" in tag)
+    return fill(browser, page, {"credential": json.dumps(response), **values}, form=number)
+
+
+def first_passkey(gateway, realms, browser, authenticator):
+    """Adds the first passkey, after a confirmation by a sign-in."""
+    page = browser.visit("/oauth2/passkeys")
+    become(realms, *browser.who)
+    page = browser.visit(next(link for link in links(page) if "/oauth2/start/" in link))
+    assert respond(browser, page, authenticator.create(passkey_options(page), gateway.origin), name="Own").status == 303
+
+
+@pytest.mark.parametrize("owner,weaker", [("work", "home"), ("home", "work")])
+def test_f_01_the_passkeys_of_all_connected_accounts_count(gateway, realms, recorder, owner, weaker):
+    """With an account that has none one neither adds one nor gets in without those of the others."""
+    names = {"work": f"gus-{owner}", "home": f"gus-{owner}-home"}
+    connect(gateway, realms, signed_in(gateway, realms, "work", names["work"]), "home", names["home"])
+    own, theirs = Authenticator(), Authenticator()
+    first_passkey(gateway, realms, signed_in(gateway, realms, owner, names[owner]), own)
+    thief = signed_in(gateway, realms, weaker, names[weaker])
+    assert key_at_app(recorder, thief) == f"work:{names['work']}"
+    # A sign-in with the weaker account does not confirm.
+    for path in ("/oauth2/passkeys", "/oauth2/passkeys?confirm=1"):
+        page = thief.visit(path)
+        assert 'data-passkey="get"' in page.text and "/oauth2/start/" not in "".join(links(page))
+        assert [one["id"] for one in passkey_options(page)["allowCredentials"]] != []
+    become(realms, weaker, names[weaker])
+    page = thief.visit(f"/oauth2/start/{weaker}?rd=%2Foauth2%2Fpasskeys%3Fconfirm%3D1")
+    assert 'data-passkey="get"' in page.text and 'data-passkey="create"' not in page.text
+    # Nor is it a step up, and connecting another account needs the passkey as well.
+    page = thief.visit("/vault/x")
+    assert urlsplit(page.url).path == "/oauth2/passkey" and 'data-passkey="get"' in page.text
+    assert 'data-passkey="get"' in thief.visit("/oauth2/connected").text
+    # Who has it adds another one, and gets in.
+    page = thief.visit("/oauth2/passkeys")
+    page = respond(thief, page, own.get(passkey_options(page), gateway.origin))
+    assert page.status == 200 and [one["id"] for one in passkey_options(page)["excludeCredentials"]] != []
+    assert respond(thief, page, theirs.create(passkey_options(page), gateway.origin), name="Second").status == 303
+    browser = signed_in(gateway, realms, owner, names[owner])
+    page = browser.visit("/vault/x")
+    response = respond(browser, page, theirs.get(passkey_options(page), gateway.origin))
+    assert response.status == 303 and follow(browser, response).status == 200
+
+
+def test_f_07_who_uses_a_disabled_first_account_by_another_one_is_out(gateway, realms, recorder):
+    user = add(gateway, "first@example.com")
+    browser = Browser(gateway)
+    assert follow(browser, attempt(browser, "first@example.com", rd="/x")).status == 200
+    page = browser.visit("/oauth2/connected")
+    page = browser.visit(next(link for link in links(page) if "/oauth2/start/staff" in link))
+    page = follow(browser, fill(browser, page, {"username": "first@example.com", "password": PASSWORD}))
+    become(realms, "home", "first-home")
+    page = browser.visit(next(link for link in links(page) if "/oauth2/start/home?" in link))
+    assert "have changed" in browser.submit(page).text
+    other = signed_in(gateway, realms, "home", "first-home")
+    assert key_at_app(recorder, other) == user
+    fields = [("Cookie", f"gatehouse={other.ticket()}")]
+    users(gateway, "disable", "first@example.com")
+    assert request(gateway.port, "/x", host=gateway.host, fields=fields).status == 401
+    again = Browser(gateway)
+    become(realms, "home", "first-home")
+    page = again.sign_in("home", "/x")
+    assert page.status == 403 and "account.disabled" in page.text and not again.ticket()
+    users(gateway, "enable", "first@example.com")
+    assert key_at_app(recorder, signed_in(gateway, realms, "home", "first-home")) == user
+
+
+def test_f_07_a_deny_by_the_key_that_apps_see_denies(gateway, realms, recorder):
+    browser = signed_in(gateway, realms, "work", "barred")
+    connect(gateway, realms, browser, "home", "barred-home")
+    other = signed_in(gateway, realms, "home", "barred-home")
+    assert key_at_app(recorder, other) == "work:barred"
+    for one in (browser, other):
+        assert one.visit("/barred/x").status == 403
+    assert signed_in(gateway, realms, "home", "free").visit("/barred/x").status == 200

@@ -115,6 +115,10 @@ extension OperationsAPI {
             if change.endsSessions {
                 let profile = changed.profile(at: accounts.provider)
                 ended += try await self.environment.sessions().endAll(of: profile)
+                // Apps know them by this account, which is disabled for them too.
+                for other in try await self.environment.connections()?.following(profile.user) ?? [] {
+                    ended += try await self.environment.sessions().endAll(of: other.profile)
+                }
                 IngressMetrics().ended(.operator, count: ended)
             }
             var result = self.json(changed, accounts, token: token, mail, .reset).object ?? [:]
