@@ -259,4 +259,85 @@ import Testing
         #expect(self.binding.tag.utf8.count == 8)
         #expect(GatewayCookie.sessionTransfer(self.binding.tag, at: self.wiki) != nil)
     }
+
+    // MARK: F-02, hosts below a wildcard
+
+    /// A transfer to a host, which may have asked for a passkey.
+    private func transfer(
+        _ first: Ticket,
+        to host: String,
+        isBelowWildcard: Bool,
+        forPasskey: Bool = false,
+        now: Instant
+    ) async throws -> IssuedSession {
+        let origin = try #require(Origin(scheme: "https", host: host))
+        let request = SessionTransferRequest(
+            origin: origin,
+            path: self.path,
+            binding: self.binding,
+            needsPasskey: forPasskey,
+            now: now
+        )
+        let sealed = SessionTransferCode(for: request, ticket: first, random: .system, now: now)
+            .sealed(by: self.fixture.sealer)
+        let code = try #require(SessionTransferCode(sealed: sealed, by: self.fixture.sealer, now: now))
+        let issued = try await self.fixture.manager.redeem(
+            code,
+            at: origin,
+            cookie: self.binding.text.utf8.map { $0 },
+            gatewayHost: self.gatewayHost,
+            isBelowWildcard: isBelowWildcard,
+            now: now
+        )
+        return try #require(issued)
+    }
+
+    private func passkey(_ issued: IssuedSession, _ now: Instant) async throws -> Instant? {
+        let host = issued.session.host
+        let found = try await self.fixture.manager.session(for: issued.ticket, host: host, now: now)
+        return try #require(found).passkeyUsed
+    }
+
+    @Test func `F-02: a passkey that is used later counts on listed hosts, and not on others below a wildcard`()
+        async throws
+    {
+        let first = try await self.fixture.signedIn()
+        let listed = try await self.transfer(first.ticket, to: "wiki.example.com", isBelowWildcard: false, now: noon)
+        let other = try await self.transfer(first.ticket, to: "x.apps.example.com", isBelowWildcard: true, now: noon)
+        #expect(try await self.fixture.manager.notePasskey(in: first.ticket, at: noon.plus(5)))
+        #expect(try await self.passkey(listed, noon.plus(6)) == noon.plus(5))
+        #expect(try await self.passkey(other, noon.plus(6)) == nil)
+    }
+
+    @Test func `F-02: nor does one that was used before the transfer, unless the host has asked for it`() async throws {
+        let first = try await self.fixture.signedIn()
+        #expect(try await self.fixture.manager.notePasskey(in: first.ticket, at: noon))
+        let (one, other) = ("one.apps.example.com", "other.apps.example.com")
+        let later = noon.plus(5)
+        let foreign = try await self.transfer(first.ticket, to: other, isBelowWildcard: true, now: later)
+        #expect(try await self.passkey(foreign, later) == nil)
+        // The host that asks has a session already.
+        _ = try await self.transfer(first.ticket, to: one, isBelowWildcard: true, now: later)
+        #expect(try await self.fixture.manager.notePasskey(in: first.ticket, at: later))
+        let asked = try await self.transfer(first.ticket, to: one, isBelowWildcard: true, forPasskey: true, now: later)
+        #expect(try await self.passkey(asked, later) == later)
+        #expect(try await self.passkey(foreign, later) == nil)
+        let listed = try await self.transfer(first.ticket, to: "wiki.example.com", isBelowWildcard: false, now: later)
+        #expect(try await self.passkey(listed, later) == later)
+    }
+
+    @Test func `F-02: the session of a host below a wildcard follows the first one in all else`() async throws {
+        let first = try await self.fixture.signedIn()
+        let other = try await self.transfer(first.ticket, to: "x.apps.example.com", isBelowWildcard: true, now: noon)
+        let stored = try #require(try await self.fixture.manager.stored(first.ticket))
+        var change = SignIn(profile: stored.session.profile)
+        change.profile.name = "Another Name"
+        change.profile.authTime = noon.plus(50)
+        #expect(try await self.fixture.manager.update(stored, with: change, confirmed: noon.plus(60)))
+        let manager = self.fixture.manager
+        let found = try await manager.session(for: other.ticket, host: "x.apps.example.com", now: noon.plus(61))
+        let session = try #require(found)
+        #expect(session.profile.name == "Another Name" && session.confirmed == noon.plus(60))
+        #expect(session.profile.authTime == first.session.profile.authTime, "nor a later authentication")
+    }
 }
