@@ -46,7 +46,7 @@ extension Endpoints {
         let html = self.runtime.rendering.pages.account(
             view,
             of: session.profile,
-            provider: self.runtime.provider(session.provider)?.name ?? session.provider,
+            provider: self.runtime.name(of: session.provider),
             apps: "\(origin)/oauth2/apps",
             credentials: self.runtime.provider(session.provider)?.accounts == nil
                 ? nil : "\(origin)/oauth2/credentials",

@@ -74,8 +74,15 @@ extension Endpoints {
 
     /// What a sign-out means for the session at the provider.
     private func remark(on state: SignOutState?) -> Pages.SignOutRemark {
-        guard let state else { return .unknown }
-        let provider = self.runtime.provider(state.provider)?.name ?? state.provider
+        guard let state else {
+            let isLocal = self.runtime.providers.allSatisfy { $0.accounts != nil }
+            return isLocal ? .complete(includesOthers: false) : .unknown
+        }
+        // Nothing else has a session of a local account.
+        guard self.runtime.provider(state.provider)?.accounts == nil else {
+            return .complete(includesOthers: state.isEverywhere)
+        }
+        let provider = self.runtime.name(of: state.provider)
         return state.includesProvider
             ? .atProvider(provider, includesOthers: state.isEverywhere)
             : .onlyHere(provider: provider, includesOthers: state.isEverywhere)

@@ -108,6 +108,8 @@ extension Pages {
     package enum SignOutRemark: Sendable, Hashable {
         /// The user may be signed in there still; which it is, is not known.
         case unknown
+        /// There is no session at a provider.
+        case complete(includesOthers: Bool)
         /// The user may be signed in at this provider still.
         case onlyHere(provider: String, includesOthers: Bool)
         /// The user is signed out at this provider as well.
@@ -119,6 +121,8 @@ extension Pages {
         var values: [String: Any] = ["address": address, "hasOthers": false]
         switch remark {
         case .unknown: values["remark"] = language.template(.signedOutUnknown).value
+        case .complete(let others):
+            (values["remark"], values["hasOthers"]) = (language.template(.signedOutComplete).value, others)
         case .onlyHere(let provider, let others):
             (values["remark"], values["provider"]) = (language.template(.signedOutHere).value, provider)
             values["hasOthers"] = others

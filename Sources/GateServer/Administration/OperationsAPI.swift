@@ -92,7 +92,8 @@ struct OperationsAPI: Sendable {
         _ parameters: inout OperationsParameters,
         _ caller: OperationsCaller
     ) async throws -> JSON {
-        switch (path, method) {
+        // RFC 9110 §9.1.
+        switch (path, method == .head ? .get : method) {
         case ("/v1/sessions", .get): try await self.sessions(&parameters)
         case ("/v1/sessions/revoke", .post): try await self.revoke(&parameters, by: caller)
         case ("/v1/users", .get): try await self.users(&parameters)
@@ -187,7 +188,8 @@ extension OperationsAPI {
         var ended = 0
         do throws(Failure) {
             let manager = self.environment.sessions()
-            if let notBefore { try await manager.setNotBefore(notBefore, user: filter.user, now: now) }
+            // A store that is full rejects the time, but not the removals.
+            let unmarked = await OperationsAPI.failure(raising: notBefore, of: filter, in: manager, now: now)
             let page = try await manager.sessions(from: cursor, limit: OperationsAPI.maxRecords, now: now)
             let selected = page.items.filter(filter.selects)
             let families = Set(selected.map(\.family))
@@ -198,6 +200,7 @@ extension OperationsAPI {
                     IngressMetrics().ended(.operator)
                 }
             }
+            if let unmarked { throw unmarked }
             entry?.revoked(signIns: ended)
             return [
                 "sign_ins": .array(families.map { .string(OperationsAPI.id(of: $0)) }.sorted { $0.text < $1.text }),
@@ -207,6 +210,22 @@ extension OperationsAPI {
         } catch {
             entry?.failed(error, signIns: ended)
             throw error
+        }
+    }
+
+    /// Revokes what no list has; returns why it could not.
+    private static func failure(
+        raising notBefore: Instant?,
+        of filter: SessionFilter,
+        in manager: SessionManager,
+        now: Instant
+    ) async -> Failure? {
+        guard let notBefore else { return nil }
+        do throws(Failure) {
+            try await manager.setNotBefore(notBefore, user: filter.user, now: now)
+            return nil
+        } catch {
+            return error
         }
     }
 
