@@ -9,7 +9,7 @@ import pytest
 
 from support.accounts import PASSWORD, add, choose, code, earlier_code, fill, local_gateway, secret_of, signed_in, users
 from support.mail import MailServer, link
-from support.oauth_client import claims
+from support.oauth_client import Client, claims
 from support.operations import command
 from support.processes import eventually
 from support.proofs import EC, OTHER as OTHER_KEY, proof, thumbprint
@@ -54,6 +54,7 @@ def configured(folder, app, port, **more):
         "careful": {"audiences": ["echo"], "allow": [{"authenticated": "passkey"}]},
         "vault": {"audiences": ["echo", "vault"], "allow": "signed_in"},
         "bound": {"audiences": ["echo"], "allow": "signed_in", "dpop": True},
+        "both": {"audiences": ["echo"], "allow": "signed_in", "redirect_uris": ["com.example.notes:/in"], "grants": None},
         "plain": {"audiences": ["echo"], "allow": "signed_in", **browsing},
     }
     gateway.configuration["clients"] = {
@@ -254,6 +255,23 @@ def test_an_app_replaces_its_earlier_sign_in(gateway):
     assert tokens(gateway, "again@example.com", refresh_token="ghr_nonsense")["access_token"]
     wrong = log_in(gateway, "again@example.com", "wrong horse battery", refresh_token=second["refresh_token"])
     assert wrong.status == 403 and api(gateway, "GET", "me", token=second["access_token"]).status == 200
+
+
+def test_q_15_a_login_ends_no_sign_in_that_did_not_begin_in_the_app(gateway):
+    """The refresh token of a grant that the user gave in the browser names nothing to replace."""
+    user = add(gateway, "both@example.com")
+    client = Client(gateway, "both", "com.example.notes:/in", scope="openid")
+    granted = client.sign_in(signed_in(gateway, "both@example.com"))
+    found = tokens(gateway, "both@example.com", client="both", refresh_token=granted["refresh_token"])
+    assert len(sign_ins(gateway, user)) == 2
+    assert api(gateway, "GET", "me", token=granted["access_token"]).status == 200
+    assert client.refresh(granted["refresh_token"]).status == 200
+    # What began in the app is replaced, by a login of the same client only.
+    other = tokens(gateway, "both@example.com", client="notes", refresh_token=found["refresh_token"])
+    assert api(gateway, "GET", "me", token=found["access_token"]).status == 200
+    tokens(gateway, "both@example.com", client="both", refresh_token=found["refresh_token"])
+    assert api(gateway, "GET", "me", token=found["access_token"]).status == 401
+    assert api(gateway, "GET", "me", token=other["access_token"]).status == 200
 
 
 def test_rfc_9449_5_a_login_binds_the_tokens_to_the_key_of_its_proof(gateway):
