@@ -96,6 +96,7 @@ EXCEPTIONS = [
     (r"\b(?:session\.)?store_fault\b", "", "a released failure code and its key in /status"),
     (r"\bwire\.field_block\b", "", "a released failure code"),
     (r"(?<=\[)\"stage\"(?=\])|(?<=Member\()\"stage\"|\"(?:stage|fault)\"(?=: )|\bstage=|`(?:stage|fault)`", "", "keys of /status and of log lines"),
+    (r"(?i)\beduPerson\w*", "", "the schema of attributes"),
     (r"\.problem(?:_mark|_offset)?\b", "Sources/GateYAML/", "fields of libyaml"),
     (r"\bCURLOPT_NOBODY\b", "Sources/CProviderTransport/", "an option of libcurl"),
     (r"\"nobody\"", "Tests/Apps/", "the Unix account"),

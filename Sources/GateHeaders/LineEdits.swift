@@ -34,6 +34,9 @@ package struct LineEdits: Sendable {
         self.kept.contains { message.spells(field.nameRange, $0) }
     }
 
+    /// Whether the lines of a name, given in lower case, are passed on all the same.
+    func keeps(_ name: String) -> Bool { self.kept.contains(name) }
+
     /// Whether a line of a message has no place any more.
     func takesAway(_ field: FieldLine, of message: MessageHead) -> Bool {
         let range = field.nameRange

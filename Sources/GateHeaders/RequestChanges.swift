@@ -36,6 +36,9 @@ package struct RequestChanges: Sendable {
         else { return nil }
     }
 
+    /// Whether the app gets the client's own fields of a name, in lower case, although apps take an identity from such a name.
+    package func keeps(_ name: String) -> Bool { self.edits?.keeps(name) ?? false }
+
     /// Whether the app is to see the client's cookies.
     var keepsCookies: Bool { self.edits.map { !$0.takesAway("cookie") } ?? true }
 }

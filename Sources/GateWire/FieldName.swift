@@ -163,33 +163,9 @@ package enum FieldName: UInt8, Sendable, CaseIterable {
         case .traceState: ["tracestate"]
         case .caching: ["cache-control", "expires", "pragma"]
         case .setCookie: ["set-cookie"]
-        case .managed: FieldName.managedSpellings
+        case .managed: ManagedFields.spellings
         }
     }
-
-    /// Names from which an app could take a user's identity, a client IP or another path, in addition to
-    /// ``managedPrefixes``.
-    private static let managedSpellings = [
-        "x-real-ip", "x-client-ip", "x-cluster-client-ip", "true-client-ip", "cf-connecting-ip", "x-user", "x-email",
-        "x-username", "x-user-id", "x-user-name", "x-user-email", "x-user-groups", "x-user-roles", "x-groups",
-        "x-roles", "x-role", "x-scheme", "x-url-scheme", "front-end-https", "x-forwarded", "x-host", "proxy",
-        "x-original", "x-ssl", "ssl-cert", "x-client-dn",
-        // Names that some servers prefer to the path or URL of the request line.
-        "x-script-name", "script-name", "x-path-info", "path-info", "x-override-url", "x-real-url", "x-proxy-url",
-        "request-uri", "x-waws-unencoded-url", "x-http-destinationurl", "x-sendfile-type",
-    ]
-
-    /// Prefixes of such names: those of this gateway, of other gateways and proxies, and of CGI.
-    static let managedPrefixes = [
-        "x-forwarded-", "x-original-", "x-rewrite-", "x-gatehouse-", "x-envoy-", "x-accel-",
-        "x-middleware-subrequest",
-        // oauth2-proxy, Authelia, Authentik, Vouch, Pomerium, Traefik and Grafana's own.
-        "x-auth-", "x-authenticated-", "x-remote-", "remote-", "x-webauth-", "x-authentik-", "x-vouch-", "x-pomerium-",
-        // Clouds and tunnels.
-        "x-goog-", "x-amzn-oidc-", "x-ms-client-principal", "x-ms-token-", "cf-access-", "tailscale-",
-        // Client certificates.
-        "x-ssl-", "ssl-client-", "x-client-cert", "x-client-verify",
-    ]
 
     /// The first words, up to the first `-`, of names that browsers, libraries and common protocols send in requests.
     static let commonBeginnings: Set<String> = [
@@ -198,7 +174,4 @@ package enum FieldName: UInt8, Sendable, CaseIterable {
         "mime", "origin", "permissions", "prefer", "priority", "proxy", "save", "sec", "service", "transfer", "tus",
         "upgrade", "upload", "user", "viewport", "want", "www",
     ]
-
-    /// Names with these prefixes that carry a secret which the app verifies itself, so that they cannot be forged.
-    static let credentials = ["x-auth-token", "x-auth-key"]
 }

@@ -42,12 +42,12 @@ package final class FieldNames: Sendable {
     /// The words between the first and the last one of each name that is longer than 16; the last of them may overlap that.
     private let middles: [[UInt64]]
     private let meanings: [FieldName]
-    /// The prefixes of managed names, in lower case and sorted.
+    /// The prefixes of managed names, in lower case, by group.
     private let spelledPrefixes: [[UInt8]]
     /// The beginning of each of them.
     private let prefixes: [Prefix]
-    /// Which of them begin with each letter, from `a`.
-    private let prefixesByLetter: [Range<Int>]
+    /// Where the prefixes of each group begin, and where those of the last one end; see ``group(of:)``.
+    private let groupStarts: [UInt32]
 
     /// The names in responses of apps, where only the gateway's own family is managed.
     package static let response = FieldNames(
@@ -63,9 +63,9 @@ package final class FieldNames: Sendable {
         let own = FieldName.allCases.flatMap { name in name.spellings.map { ($0, name) } }
         let names = identity.map { $0.lowercased() }
         let more = names.map { ($0, FieldName.managed) }
-        let credentials = FieldName.credentials.filter { !names.contains($0) }.map { ($0, FieldName.other) }
+        let credentials = ManagedFields.credentials.filter { !names.contains($0) }.map { ($0, FieldName.other) }
         // The first wins: a name from which an app takes an identity is managed whatever else it means.
-        self.init(more + own + credentials, prefixes: FieldName.managedPrefixes + names.compactMap(FieldNames.family))
+        self.init(more + own + credentials, prefixes: ManagedFields.prefixes + names.compactMap(FieldNames.family))
     }
 
     /// The prefix of a family of names: all up to the last `-`, unless that is only `x-` or a prefix of names of HTTP
@@ -111,7 +111,9 @@ package final class FieldNames: Sendable {
         self.names = names
         self.middles = middles
         self.meanings = meanings
-        let spelled = Set(prefixes).sorted().map { Array($0.utf8) }
+        let spelled = Set(prefixes).map { Array($0.utf8) }.sorted {
+            FieldNames.group(of: $0) < FieldNames.group(of: $1)
+        }
         self.spelledPrefixes = spelled
         self.prefixes = spelled.map { bytes in
             Prefix(
@@ -119,10 +121,23 @@ package final class FieldNames: Sendable {
                 mask: bytes.count >= 8 ? .max : 1 << UInt64(8 * bytes.count) - 1
             )
         }
-        self.prefixesByLetter = (UInt8(ascii: "a")...UInt8(ascii: "z")).map { letter in
-            let first = spelled.firstIndex { $0.first == letter } ?? 0
-            return first..<(first + spelled.count { $0.first == letter })
-        }
+        var starts = [UInt32](repeating: 0, count: FieldNames.groupCount + 1)
+        for prefix in spelled { starts[FieldNames.group(of: prefix) + 1] += 1 }
+        for group in 1...FieldNames.groupCount { starts[group] += starts[group - 1] }
+        self.groupStarts = starts
+    }
+
+    /// The first two letters of a name, or, of one that begins with `x-`, the third.
+    private static let groupCount = 1024 + 32
+
+    /// The group of the prefixes with which a name may begin, by its first word; `x-` alone has none.
+    @inline(__always) private static func group(of first: UInt64) -> Int {
+        let isExtension = first & 0xFFFF == 0x2D78
+        return Int(truncatingIfNeeded: isExtension ? 1024 | first >> 16 & 31 : first & 31 | first >> 3 & 0x3E0)
+    }
+
+    private static func group(of prefix: [UInt8]) -> Int {
+        self.group(of: self.word(of: prefix.span, from: 0, to: prefix.count))
     }
 
     /// A hash of a name, of its length and of its first and its last eight bytes.
@@ -147,9 +162,8 @@ package final class FieldNames: Sendable {
             }
             slot = (slot + 1) & self.mask
         }
-        let letter = Int(bytes[range.lowerBound] | 0x20) - 0x61
-        guard self.prefixesByLetter.indices.contains(letter) else { return .other }
-        for index in self.prefixesByLetter[letter]
+        let group = FieldNames.group(of: first)
+        for index in Int(self.groupStarts[group])..<Int(self.groupStarts[group + 1])
         where (first ^ self.prefixes[index].word) & self.prefixes[index].mask == 0 {
             if FieldNames.begins(self.spelledPrefixes[index], bytes, range) { return .managed }
         }

@@ -16,6 +16,8 @@ KIN = [
     "X-Original-Url", "X-Rewrite-Url", "X-Original-Uri", "X-Forwarded-Uri", "X-Forwarded-Prefix", "X-Forwarded-Port",
     "X-Forwarded-Server", "X-Forwarded-Access-Token", "X-Real-Ip", "True-Client-Ip", "X-Client-Ip",
     "X-Envoy-Original-Path", "X-Gatehouse-Anything", "Front-End-Https", "Cf-Connecting-Ip", "X-Auth-User",
+    # D-01: of other products, which apps behind them read.
+    "OIDC-CLAIM-email", "X-Consumer-Username", "Impersonate-User", "X-Scope-OrgID", "X-Proxy-User", "Eppn",
 ]
 WAY = ["X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host", "Forwarded", "X-Request-Id"]
 

@@ -181,6 +181,12 @@ def test_an_app_that_accepts_a_header_is_found_in_every_spelling(probed):
     assert all(name.replace("_", "-").replace(".", "-").lower() == "x-forwarded-user" for name in names), names
 
 
+def test_d_01_the_app_is_asked_with_identity_fields_of_other_products_too(probed):
+    report = json.loads(probe(probed, "strict", "--json")[1])
+    names = {attempt["name"] for target in report["targets"] for attempt in target["attempts"]}
+    assert {"OIDC-CLAIM-email", "OIDC_CLAIM_EMAIL", "X-Consumer-Username", "X-Proxy-User", "EPPN", "SM_USER", "IV_USER", "X-SSL-Client-S-DN"} <= names
+
+
 def test_an_app_that_does_not_verify_is_found(probed):
     names = {attempt["name"].partition(": ")[2] for attempt in accepted(probed, "careless")}
     assert names == {"without a signature", "signed by another key", "expired", "for another app"}

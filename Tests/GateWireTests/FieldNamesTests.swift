@@ -25,7 +25,7 @@ import Testing
         "X-Sendfile-Type", "X-Middleware-Subrequest",
     ]
 
-    /// Names are compared eight bytes at a time, of which the last overlap others; no prefix of ours begins with `k`.
+    /// Names are compared eight bytes at a time, of which the last overlap others; no prefix of ours begins with `k7`.
     @Test(arguments: 1...26) func `a name that an app reads is found in any letter case, and no other one`(length: Int)
     {
         let name = String("k7-abcdefghijklmnopqrstuvwx".prefix(length))

@@ -4,6 +4,7 @@ internal import GateAppConfiguration
 internal import GateAssertion
 internal import GateCore
 internal import GatePolicy
+internal import GateWire
 
 // What an attacker would try who can reach an app without the gateway.
 extension BypassProbe {
@@ -13,11 +14,7 @@ extension BypassProbe {
         let others = IdentityPreset.allCases.flatMap(\.headers).filter { [.user, .email].contains($0.field) }.map(
             \.name
         )
-        let known = [
-            "X-Auth-Request-User", "X-Auth-Request-Email", "X-Forwarded-Email", "X-Forwarded-Preferred-Username",
-            "X-Remote-User", "X-User", "X-Authentik-Username", "X-Vouch-User", "Remote_User", "Tailscale-User-Login",
-            "X-Amzn-Oidc-Identity", "X-Ms-Client-Principal-Name",
-        ]
+        let known = ManagedFields.all.flatMap(\.users)
         var seen: Set<String> = []
         return (own + others + known).filter { seen.insert($0.lowercased()).inserted }
     }

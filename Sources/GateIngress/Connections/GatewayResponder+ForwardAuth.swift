@@ -79,8 +79,11 @@ extension GatewayResponder {
         let path = RequestPath(runtime: self.runtime, loop: self.loop)
         let verdict = path.verdict(for: asked.original, over: nil) { self.ruledClient(of: asked.original) }
         guard let route = path.route(of: asked.original) else { return self.carryOut(verdict) }
-        if let name = asked.foreignField(reportsStatus: settings.reportsStatus && route.isShadowed) {
-            let help = "remove it in the proxy, from the request to the gateway and from that to the app"
+        let reportsStatus = settings.reportsStatus && route.isShadowed
+        if let name = asked.foreignField(reportsStatus: reportsStatus, keeping: route.requestChanges) {
+            let help =
+                "remove it in the proxy, from the request to the gateway and from that to the app; if the app takes no "
+                + "identity from it, write 'request_headers: { keep: [\(name)] }' for the app"
             self.carryOut(.refused(Failure(.forwardAuthHeader, "the client sent '\(name)'; \(help)")))
         } else if route.forwardAuth == nil {
             self.carryOut(.refused(Failure(.forwardAuthApp, "\(route.name) has no 'forward_auth'")))

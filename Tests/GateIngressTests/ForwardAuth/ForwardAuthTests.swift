@@ -3,6 +3,7 @@
 import GateAppConfiguration
 import GateConfiguration
 import GateCore
+import GateFixtures
 import GateHTTP
 import GateOperations
 import GatePolicy
@@ -154,6 +155,21 @@ import Testing
         let gateway = try GatewayFixture(asked: .traefik)
         let response = try gateway.asked(.traefik, "GET /wiki/healthz", GatewayFixture.gate, "\(line)\r\n")
         #expect(response.status == 400 && response.text.contains("forward_auth.header"))
+    }
+
+    @Test(arguments: [
+        "X-Consumer-Username: eve", "OIDC-CLAIM-email: eve@example.com", "X-Scope-OrgID: 7", "Impersonate-User: eve",
+    ])
+    func `D-01 fields of other products are rejected too, unless the app keeps them`(line: String) throws {
+        let plain = try GatewayFixture(asked: .traefik)
+        let kept = try GatewayFixture(asked: .traefik) { app in
+            app.traffic.requestHeaders.keep = [String(line.prefix { $0 != ":" })]
+        }
+        func status(_ gateway: GatewayFixture) throws -> Int? {
+            try gateway.asked(.traefik, "GET /wiki/healthz", GatewayFixture.gate, "\(line)\r\n").status
+        }
+        #expect(try status(plain) == 400)
+        #expect(try status(kept) == 200)
     }
 
     @Test func `A-43 only a listed peer may ask`() throws {

@@ -2,6 +2,7 @@
 
 import GateAppConfiguration
 import GateCore
+import GateFixtures
 import GateHeaders
 import GatePolicy
 import GateSessions
@@ -136,14 +137,16 @@ private enum ManagedNames {
         "x-forwarded-", "x-original-", "x-rewrite-", "x-gatehouse-", "x-envoy-", "x-accel-", "x-auth-request-",
         "x-auth-user", "x-authenticated-", "x-remote-", "remote-", "x-webauth-", "x-authentik-", "x-vouch-",
         "x-pomerium-", "x-goog-", "x-amzn-oidc-", "x-ms-client-principal", "cf-access-", "tailscale-", "ssl-client-",
-        "x-ssl-", "x-client-cert",
+        "x-ssl-", "x-client-cert", "oidc-", "mellon-", "shib-", "x-consumer-", "teleport-", "impersonate-", "x-proxy-",
+        "x-endpoint-api-", "x-appengine-", "x-jwt-", "sm-", "auth-user",
     ]
     /// Such names in full.
     static let single: Set<String> = [
         "x-real-ip", "x-client-ip", "x-cluster-client-ip", "true-client-ip", "cf-connecting-ip", "x-user", "x-email",
         "x-username", "x-user-id", "x-user-email", "x-user-groups", "x-groups", "x-roles", "x-role", "x-scheme",
         "front-end-https", "x-host", "proxy", "forwarded", "x-request-id", "x-script-name", "script-name",
-        "path-info", "request-uri", "x-waws-unencoded-url", "host", "proxy-authorization",
+        "path-info", "request-uri", "x-waws-unencoded-url", "host", "proxy-authorization", "x-scope-orgid", "eppn",
+        "client-cert", "client-ip",
     ]
     /// What clients send: one name of each family, and all others but `Host`.
     static let sent =
@@ -154,7 +157,10 @@ private enum ManagedNames {
             "X-Ms-Client-Principal-Name", "Cf-Access-Jwt-Assertion", "Tailscale-User-Login", "SSL-Client-S-DN",
             "X-SSL-Client-Verify", "X-Client-Cert", "X-Original-URL", "X-Original-URI", "X-Rewrite-Url",
             "X-Envoy-Original-Path", "X-Accel-Redirect", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto",
-            "X-Forwarded-Uri", "X-Forwarded-Prefix", "X-Forwarded-Port", "X-Authenticated-User",
+            "X-Forwarded-Uri", "X-Forwarded-Prefix", "X-Forwarded-Port", "X-Authenticated-User", "OIDC-CLAIM-email",
+            "Mellon-Name", "Shib-Session-Id", "X-Consumer-Username", "Teleport-Jwt-Assertion", "Impersonate-User",
+            "X-Proxy-User", "X-Endpoint-API-UserInfo", "X-Appengine-User-Email", "X-JWT-Payload", "SM-User",
+            "Auth-User",
         ] + ManagedNames.single.filter { $0 != "host" }
 }
 
