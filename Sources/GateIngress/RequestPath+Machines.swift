@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateAssertion
 internal import GateCore
 internal import GateHTTP
 internal import GateHeaders
+internal import GateIssuer
 internal import GateOpenID
 internal import GatePolicy
 internal import GateProviders
@@ -124,19 +126,22 @@ extension RequestPath {
 
     /// Whether `Authorization` of a request is meant for the gateway: the app must not get what opens other apps.
     ///
-    /// A service token is hidden on every route, since clients send a password to all paths of a host.
+    /// A credential of the gateway is hidden on every route and in every spelling, since clients send a password to all paths of a
+    /// host and apps read more spellings than the gateway accepts.
     func hidesAuthorization(of request: RequestHead, on route: RuntimeRoute) -> Bool {
         let mayBeOurs = self.runtime.issuer != nil || route.takesMachines || self.runtime.hasServiceTokens
-        guard mayBeOurs, request.message.first(.authorization) != nil else { return false }
+        guard mayBeOurs, let field = request.message.first(.authorization) else { return false }
         if self.runtime.issuer != nil, self.hasOwnToken(request) { return true }
         if !route.route.exchangedIssuers.isEmpty, self.hasTokenOfIssuer(request, route.route.exchangedIssuers) {
             return true
         }
-        guard route.takesMachines || self.runtime.hasServiceTokens else { return false }
-        switch self.machine(of: request, on: route) {
-        case .none: return MachineCredential.hasServiceToken(request)
-        case .valid, .rejected, .unverified: return true
+        if route.takesMachines {
+            switch self.machine(of: request, on: route) {
+            case .none: break
+            case .valid, .rejected, .unverified: return true
+            }
         }
+        return OwnCredential.isIn(request.message.slice(field.valueRange), issuer: self.runtime.issuer?.signer.issuer)
     }
 
     /// Whether a request has a JWT that names one of some issuers, whose tokens are for exchange.

@@ -16,6 +16,12 @@ package struct RefreshToken: Sendable, Hashable {
     package let generation: Int
     let bytes: [UInt8]
 
+    /// Whether a text has the form of a refresh token of this gateway; those of GitHub have the same prefix and are longer.
+    package static func isOne(_ text: some StringProtocol) -> Bool {
+        let count = Self.ticketCount + 4 + Self.tagCount
+        return text.hasPrefix(Self.prefix) && text.utf8.count == Self.prefix.utf8.count + (count * 4 + 2) / 3
+    }
+
     init(bytes: [UInt8], generation: Int) {
         self.bytes = bytes
         self.generation = generation

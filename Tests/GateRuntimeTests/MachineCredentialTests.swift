@@ -23,11 +23,13 @@ import Testing
         return credential.text
     }
 
-    @Test func `T-21 one field, one space and the characters of a token`() throws {
+    @Test func `T-21 D-02 one field, spaces and the characters of a token`() throws {
         #expect(self.text(try self.field("Bearer a.b-c_d~e+f/g==")) == "a.b-c_d~e+f/g==")
         #expect(self.text(try self.field("bEaReR x")) == "x")
+        #expect(self.text(try self.field("Bearer   x")) == "x")
         for value in [
-            "Bearer", "Bearer  x", "Bearer\tx", "Bearer x y", "Bearer x,y", "Bearer =", "Bearer x=y", "Bearer,x",
+            "Bearer", "Bearer\tx", "Bearer \tx", "Bearer  ", "Bearer x y", "Bearer x,y", "Bearer =", "Bearer x=y",
+            "Bearer,x",
         ] {
             guard case .malformed = try self.field(value) else {
                 Issue.record("\(value) has a reading")
