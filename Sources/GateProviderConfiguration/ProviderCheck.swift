@@ -171,7 +171,8 @@ extension ProviderDraft {
         guard let pins = self.tls?.pins else { return }
         let addresses = [
             ("issuer", self.issuer.flatMap { WebURL($0) }), ("base_url", self.baseURL), ("api_url", self.apiURL),
-            ("token_endpoint", self.tokenEndpoint),
+            ("metadata_url", self.metadataURL), ("token_endpoint", self.tokenEndpoint),
+            ("userinfo_endpoint", self.userinfoEndpoint), ("jwks_uri", self.keysURL),
         ]
         for case (let name, let address?) in addresses where !address.origin.isSecure {
             reading.error("pins need https, but '\(name)' is plain http; write https or remove 'pins'", at: pins.mark)

@@ -144,8 +144,47 @@ extension Mapping<ProviderDraft> {
             "token_endpoint",
             \.tokenEndpoint,
             .endpoint,
-            .of(.tokenEndpoint, example: "https://id.example.com/oauth/token"),
-            "The token endpoint."
+            .of(
+                .tokenEndpoint,
+                default: .words("that of the provider's metadata"),
+                example: "https://id.example.com/oauth/token"
+            ),
+            "The token endpoint; of a provider with metadata only if the gateway reaches it by another name."
+        ),
+        Key(
+            "metadata_url",
+            \.metadataURL,
+            .endpoint,
+            .of(
+                .metadataURL,
+                default: .words("`/.well-known/openid-configuration` below the issuer"),
+                example:
+                    "https://acme.b2clogin.com/acme.onmicrosoft.com/B2C_1_sign_in/v2.0/.well-known/openid-configuration"
+            ),
+            "The URL of the provider's metadata, if it is not below the issuer: Azure AD B2C, or a provider that the gateway reaches "
+                + "by another name. The metadata must name `issuer`, as it is written there."
+        ),
+        Key(
+            "userinfo_endpoint",
+            \.userinfoEndpoint,
+            .endpoint,
+            .of(
+                .userinfoEndpoint,
+                default: .words("that of the provider's metadata"),
+                example: "https://id.internal.example.com/userinfo"
+            ),
+            "The userinfo endpoint, if the gateway reaches it by another name than the metadata have."
+        ),
+        Key(
+            "jwks_uri",
+            \.keysURL,
+            .endpoint,
+            .of(
+                .keysURL,
+                default: .words("that of the provider's metadata"),
+                example: "https://id.internal.example.com/keys"
+            ),
+            "The URL of the provider's keys, if the gateway reaches it by another name than the metadata have."
         ),
         Key(
             "tls",

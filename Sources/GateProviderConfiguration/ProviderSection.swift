@@ -23,7 +23,10 @@ package struct ProviderDraft: Sendable {
     package var baseURL: WebURL?
     var apiURL: WebURL?
     var authorizationEndpoint: WebURL?
+    var metadataURL: WebURL?
     var tokenEndpoint: WebURL?
+    var userinfoEndpoint: WebURL?
+    var keysURL: WebURL?
     var tenant: String?
     var tenants: Located<[String]>?
     var trustsEmail: Located<Bool>?
@@ -167,7 +170,10 @@ extension ProviderDraft {
         settings.baseURL = self.baseURL
         settings.apiURL = self.apiURL
         settings.authorizationEndpoint = self.authorizationEndpoint
+        settings.metadataURL = self.metadataURL
         settings.tokenEndpoint = self.tokenEndpoint
+        settings.userinfoEndpoint = self.userinfoEndpoint
+        settings.keysURL = self.keysURL
         settings.tenant = self.tenant
         settings.tenants = self.tenants?.value ?? []
         settings.trustsEmail = self.trustsEmail?.value ?? false

@@ -31,7 +31,7 @@ package struct ProfileMapping: Sendable {
         self.chains = chains
         self.sources = Set(chains.values.joined().flatMap(\.sources))
         self.beforeUserinfo = chains.compactMapValues { steps in
-            let userinfo = steps.firstIndex { $0.sources.contains { $0.document == .userinfo } }
+            let userinfo = steps.firstIndex(where: \.readsUserinfo)
             return userinfo.map { Array(steps[..<$0]) }
         }
         self.trust = trust
@@ -140,7 +140,12 @@ extension ProfileMapping {
     private func steps(_ field: ProfileField, _ payloads: ProviderPayloads) -> [ProfileStep] {
         let steps = self.steps(field)
         guard payloads.isUserinfoUnavailable else { return steps }
-        return Array(steps.prefix { !$0.sources.contains { $0.document == .userinfo } })
+        return Array(steps.prefix { !$0.readsUserinfo })
+    }
+
+    /// Whether a field without a value may have one in the userinfo response that is missing.
+    private func isUnknown(_ field: ProfileField, _ payloads: ProviderPayloads) -> Bool {
+        payloads.isUserinfoUnavailable && self.steps(field).contains(where: \.readsUserinfo)
     }
 
     private func found(
@@ -149,7 +154,7 @@ extension ProfileMapping {
         limit: Int = 1024
     ) -> (text: String, source: String)? {
         for step in self.steps(field, payloads) {
-            guard let text = step.text(in: payloads) else { continue }
+            guard let text = step.text(for: field, in: payloads) else { continue }
             // An id that cannot be used must not become the id that another source gives.
             guard let checked = PrintableText.checked(text, limit: limit) else {
                 if field == .subject { return nil }
@@ -171,6 +176,9 @@ extension ProfileMapping {
         return nil
     }
 
+    /// How much later than the token the authentication may be, since clocks within a provider differ.
+    private static let authTimeLeeway = Duration.seconds(300)
+
     private func addTexts(to mapped: inout MappedProfile, from payloads: ProviderPayloads) {
         let texts: [(ProfileField, WritableKeyPath<Profile, String?>, Int)] = [
             (.tenant, \.tenant, 255), (.username, \.username, 1024), (.name, \.name, 1024),
@@ -186,7 +194,14 @@ extension ProfileMapping {
             mapped.profile.locale = locale.value
             mapped.sources[.locale] = locale.source
         }
-        if let time = self.firstValue(.authTime, payloads, \.profileTime) {
+        // One after the token was issued, such as a number of milliseconds, would make every authentication recent for ever.
+        let latest = (payloads.idToken?["iat"]?.numericDate ?? .distantFuture).advanced(
+            by: ProfileMapping.authTimeLeeway
+        )
+        let time = self.firstValue(.authTime, payloads) { json in
+            json.profileTime.flatMap { $0 <= latest ? $0 : nil }
+        }
+        if let time {
             mapped.profile.authTime = time.value
             mapped.sources[.authTime] = time.source
         }
@@ -209,6 +224,7 @@ extension ProfileMapping {
         let isResolved = !isElsewhere || groups?.source == ProfileStep.lookedUp.description
         mapped.profile.groups = groups?.list.names ?? []
         mapped.profile.roles = roles?.list.names ?? []
+        mapped.profile.rolesComplete = roles != nil || !self.isUnknown(.roles, payloads)
         mapped.profile.groupsComplete = isResolved && groups?.list.isComplete ?? false
         mapped.sources[.groups] = groups?.source
         mapped.sources[.roles] = roles?.source

@@ -35,6 +35,9 @@ enum ProfileStep: Sendable, Hashable {
         }
     }
 
+    /// Whether the step reads the userinfo response.
+    var readsUserinfo: Bool { self.sources.contains { $0.document == .userinfo } }
+
     /// The text that the step finds, not yet checked; nil if it is missing or empty.
     func text(in payloads: ProviderPayloads) -> String? {
         switch self {
@@ -80,6 +83,12 @@ enum ProfileStep: Sendable, Hashable {
         }
     }
 
+    /// The text that the step finds for a field; of the names of a person without marks that cannot be seen.
+    func text(for field: ProfileField, in payloads: ProviderPayloads) -> String? {
+        let text = self.text(in: payloads)
+        return [.name, .givenName, .familyName].contains(field) ? text.map(PrintableText.withoutMarks) : text
+    }
+
     /// Whether the step has a value for the field, so that later steps are skipped.
     func hasValue(for field: ProfileField, in payloads: ProviderPayloads) -> Bool {
         let values = { self.sources.compactMap { payloads.value(at: $0) } }
@@ -89,7 +98,7 @@ enum ProfileStep: Sendable, Hashable {
         case .locale: values().contains { $0.profileLocale != nil }
         case .authTime: values().contains { $0.profileTime != nil }
         case .subject, .email, .picture: self.text(in: payloads) != nil
-        default: PrintableText.checked(self.text(in: payloads)) != nil
+        default: PrintableText.checked(self.text(for: field, in: payloads)) != nil
         }
     }
 

@@ -8,8 +8,14 @@ package enum ProviderSetting: String, Sendable, CaseIterable {
     case baseURL = "base_url"
     /// The address of the API, if it is elsewhere.
     case apiURL = "api_url"
+    /// Where the metadata is, if that is not below the issuer.
+    case metadataURL = "metadata_url"
     /// Where codes are redeemed.
     case tokenEndpoint = "token_endpoint"
+    /// Where the claims about a user are.
+    case userinfoEndpoint = "userinfo_endpoint"
+    /// Where the keys are.
+    case keysURL = "jwks_uri"
     /// Where the browser is sent to sign in; every type has it, and those without metadata need it.
     case authorizationEndpoint = "authorization_endpoint"
     /// The secret that the provider gave us; every type has it.
@@ -69,5 +75,7 @@ package enum ProviderSetting: String, Sendable, CaseIterable {
     ]
 
     /// What a provider has besides whose tokens its operators shape.
-    package static let ownServer = ProviderSetting.openID.union([.trustedAudiences, .idTokenLifetime])
+    package static let ownServer = ProviderSetting.openID.union([
+        .trustedAudiences, .idTokenLifetime, .metadataURL, .tokenEndpoint, .userinfoEndpoint, .keysURL,
+    ])
 }

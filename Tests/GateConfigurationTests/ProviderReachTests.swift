@@ -19,6 +19,12 @@ import Testing
     @Test(
         arguments: [
             ("type: oidc, issuer: \"http://localhost:8080\"", "issuer"),
+            ("type: oidc, issuer: \"https://i.example.com\", metadata_url: \"http://127.0.0.1:1/m\"", "metadata_url"),
+            (
+                "type: keycloak, issuer: \"https://i.example.com\", token_endpoint: \"http://[::1]:1/t\"",
+                "token_endpoint"
+            ),
+            ("type: oidc, issuer: \"https://i.example.com\", jwks_uri: \"http://localhost:1/k\"", "jwks_uri"),
             ("type: google, hosted_domains: [example.com], base_url: \"http://127.0.0.1:1\"", "base_url"),
             ("type: google, hosted_domains: [example.com], api_url: \"http://[::1]:1\"", "api_url"),
             (

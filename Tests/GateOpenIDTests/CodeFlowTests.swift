@@ -61,7 +61,7 @@ import Testing
         #expect(fixture.transport.count("\(ProviderFixture.issuer)/userinfo") == 0)
     }
 
-    @Test(arguments: [["sub": "eve"], ["name": "Ada"], ["sub": 1], []] as [JSON])
+    @Test(arguments: [["sub": "eve"], ["sub": "ADA"], ["sub": ""]] as [JSON])
     func `userinfo about another user ends the sign-in`(userinfo: JSON) async throws {
         let fixture = try ProviderFixture()
         fixture.transport.stub("\(ProviderFixture.issuer)/userinfo", userinfo)
@@ -80,18 +80,13 @@ import Testing
         #expect(self.header("Authorization", request) == "Bearer at-1" && request.body == nil)
     }
 
-    @Test func `userinfo that is not JSON, or a redirect, ends the sign-in`() async throws {
-        for (status, type, code) in [
-            (200, "text/html", "provider.content_type"), (302, "application/json", "provider.redirected"),
-            (401, "text/html", "provider.api_refused"), (403, "text/html", "provider.api_refused"),
-            (200, "application/jwt", "openid.userinfo_token"),
-        ] {
-            let fixture = try ProviderFixture()
-            fixture.transport.stub("\(ProviderFixture.issuer)/userinfo", status, #"{"sub":"ada"}"#, type: type)
-            let (_, attempt) = try await fixture.begin()
-            try fixture.issue(for: attempt)
-            #expect(await fixture.rejection(fixture.callback(attempt), attempt) == code)
-        }
+    @Test func `userinfo that calls itself signed and is not ends the sign-in`() async throws {
+        let fixture = try ProviderFixture()
+        let userinfo = "\(ProviderFixture.issuer)/userinfo"
+        fixture.transport.stub(userinfo, 200, #"{"sub":"ada"}"#, type: "application/jwt")
+        let (_, attempt) = try await fixture.begin()
+        try fixture.issue(for: attempt)
+        #expect(await fixture.rejection(fixture.callback(attempt), attempt) == "openid.userinfo_token")
     }
 
     @Test func `GitHub signs a user in by two calls with its headers`() async throws {

@@ -47,6 +47,44 @@ import Testing
         #expect(throws: Failure.self) { try self.metadata(changes, settings) }
     }
 
+    @Test func `G-05 metadata at another URL name the issuer as the file has it, byte for byte`() throws {
+        var settings = ProviderFixture.settings()
+        settings.issuer = "https://acme.b2clogin.example/8eae0000-2b34-4da1-9baa-8bc8c9d6a490/v2.0/"
+        settings.metadataURL = WebURL("https://acme.b2clogin.example/acme/B2C_1/v2.0/.well-known/openid-configuration")
+        let definition = try ProviderDefinition(settings)
+        #expect(definition.discovery == settings.metadataURL)
+        #expect(try self.metadata(["issuer": .string(settings.issuer ?? "")], settings).issuer == settings.issuer)
+        for other in ["https://acme.b2clogin.example/acme/B2C_1/v2.0", String(settings.issuer?.dropLast() ?? "")] {
+            #expect(throws: Failure.self) { try self.metadata(["issuer": .string(other)], settings) }
+        }
+    }
+
+    @Test func `G-05 endpoints of the file replace those of the metadata, also where those cannot be used`() throws {
+        var settings = ProviderFixture.settings()
+        settings.tokenEndpoint = WebURL("https://inside.example/token")
+        settings.userinfoEndpoint = WebURL("https://inside.example/userinfo")
+        settings.keysURL = WebURL("https://inside.example/keys")
+        for changes in [[:], ["token_endpoint": nil, "jwks_uri": nil, "userinfo_endpoint": nil]] as [[String: JSON?]] {
+            let metadata = try self.metadata(changes, settings)
+            #expect(
+                [metadata.token, metadata.userinfo, metadata.keys].allSatisfy { $0?.origin.host == "inside.example" }
+            )
+            #expect(metadata.authorization.origin.host == "id.example.com")
+        }
+        settings.keysURL = WebURL("http://inside.example/keys")
+        #expect(throws: Failure.self) { try ProviderDefinition(settings) }
+    }
+
+    @Test func `G-05 a metadata URL on this machine allows plain endpoints on this machine, and only there`() throws {
+        var settings = ProviderFixture.settings()
+        settings.metadataURL = WebURL("http://127.0.0.1:8080/realms/a/.well-known/openid-configuration")
+        let plain: [String: JSON?] = ["token_endpoint": "http://127.0.0.1:8080/token"]
+        #expect(try self.metadata(plain, settings).token.origin.isLoopback)
+        #expect(throws: Failure.self) { try self.metadata(["token_endpoint": "http://10.0.0.1/token"], settings) }
+        settings.metadataURL = WebURL("http://10.0.0.1/.well-known/openid-configuration")
+        #expect(throws: Failure.self) { try ProviderDefinition(settings) }
+    }
+
     @Test func `where only the browser goes, this machine may be plain under every issuer`() throws {
         let metadata = try self.metadata([
             "authorization_endpoint": "http://localhost:9000/authorize",

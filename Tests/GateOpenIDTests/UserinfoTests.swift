@@ -187,18 +187,60 @@ import Testing
         #expect(try await self.signIn(fixture).get().profile.user == "staff:4711")
     }
 
-    @Test func `W-11: a response that must not be trusted still ends a sign-in`() async throws {
-        for (status, body, type, code) in [
-            (200, #"{"sub":"eve"}"#, "application/json", "openid.userinfo_subject"),
-            (200, #"{"name":"Ada"}"#, "application/json", "openid.userinfo_subject"),
-            (401, "{}", "application/json", "provider.api_refused"), (403, "", "text/html", "provider.api_refused"),
-            (204, "", "application/json", "provider.content_type"),
-            (200, "<html>", "text/html", "provider.content_type"),
-            (200, "{", "application/json", "provider.malformed_json"), (302, "", "text/html", "provider.redirected"),
-        ] {
-            let fixture = try ProviderFixture()
-            fixture.transport.stub(Self.address, status, body, type: type)
-            #expect(self.code(try await self.signIn(fixture)) == code)
-        }
+    @Test(arguments: [
+        (401, "{}", "application/json"), (401, #"{"error":"invalid_token"}"#, "application/json"),
+        (403, "", "text/html"),
+        (403, #"{"error":"insufficient_scope"}"#, "application/json"), (404, "<html>", "text/html"),
+        (400, "", "text/plain"),
+        (405, "{}", "application/json"), (302, "", "text/html"), (307, "", "text/html"), (200, "", "application/json"),
+        (200, "{", "application/json"), (200, "<html>", "text/html"), (200, "null", "application/json"),
+        (200, "[]", "application/json"), (200, #"{"name":"Eve"}"#, "application/json"), (204, "", "application/json"),
+        (200, #"{"sub":1,"name":"Eve"}"#, "application/json"), (200, #"{"sub":null}"#, "application/json"),
+        (200, #"{"ok":false,"error":"token_revoked"}"#, "application/json"), (418, "", "text/plain"),
+        (200, "{\"sub\":\"ada\",\"name\":\"\(String(repeating: "x", count: 300_000))\"}", "application/json"),
+    ])
+    func `G-10 userinfo without claims does not end a sign-in, and what only it contains is unknown`(
+        status: Int,
+        body: String,
+        type: String
+    ) async throws {
+        let fixture = try ProviderFixture()
+        fixture.transport.stub(Self.address, status, body, type: type)
+        let signIn = try await self.signIn(fixture).get()
+        let profile = signIn.profile
+        #expect(profile.user == "staff:ada" && profile.name == nil && profile.username == nil)
+        #expect(profile.verifiedEmail == nil && !profile.emailVerified)
+        #expect(profile.groups.isEmpty && !profile.groupsComplete && !profile.isOutside(group: "banned"))
+        #expect(fixture.reports.all.map(\.code) == ["provider.userinfo_unavailable"])
+        #expect(signIn.notes.count == 1)
+    }
+
+    @Test(arguments: [403, 503])
+    func `G-10 roles that only userinfo lists are unknown, so that no user passes a denial of one`(
+        status: Int
+    ) async throws {
+        var settings = ProviderFixture.settings()
+        settings.profile = ["roles": ["id_token:/roles", "userinfo:/roles"]]
+        let fixture = try ProviderFixture(settings)
+        fixture.transport.stub(Self.address, status, "{}")
+        #expect(try await self.signIn(fixture).get().profile.rolesComplete == false)
+        let listed = try await self.signIn(fixture, ["roles": ["a"]]).get().profile
+        #expect(listed.roles == ["a"] && listed.rolesComplete)
+        fixture.transport.stub(Self.address, ["sub": "ada"])
+        #expect(try await self.signIn(fixture).get().profile.rolesComplete)
+    }
+
+    @Test func `G-10 a sign-in fails if the subject comes from userinfo that rejects the token`() async throws {
+        var settings = ProviderFixture.settings()
+        settings.profile = ["subject": ["userinfo:/employee", "id_token:/sub"]]
+        let fixture = try ProviderFixture(settings)
+        fixture.transport.stub(Self.address, 403, "", type: "text/html")
+        #expect(self.code(try await self.signIn(fixture)) == "provider.api_refused")
+    }
+
+    @Test func `W-11: a response about another user still ends a sign-in`() async throws {
+        let fixture = try ProviderFixture()
+        fixture.transport.stub(Self.address, 200, #"{"sub":"eve"}"#, type: "application/json")
+        #expect(self.code(try await self.signIn(fixture)) == "openid.userinfo_subject")
     }
 }

@@ -30,6 +30,28 @@ import Testing
         #expect(failure?.reason == .providerSubject && failure?.detail.contains("id_token:/sub") == true)
     }
 
+    @Test(
+        arguments: [
+            ("1789999000", true), ("1790000300", true), ("1790000301", false), ("1790000000000", false),
+            ("9223372036854775807", false), ("0", true), ("1.79e9", false), ("-1", false),
+        ]
+    )
+    func `B-05: an authentication after its token, such as one in milliseconds, is not recent for ever`(
+        time: String,
+        isKept: Bool
+    ) throws {
+        for value in [JSON.number(time), .string(time)] {
+            let profile = try self.profile(["auth_time": value, "iat": 1_790_000_000])
+            #expect((profile.authTime != nil) == isKept)
+        }
+        let other = try self.profile(
+            ["auth_time": .number(time), "iat": 1_790_000_000],
+            userinfo: ["sub": "1", "when": 1_789_990_000],
+            overrides: ["auth_time": ["id_token:/auth_time", "userinfo:/when"]]
+        )
+        #expect(isKept ? other.authTime != nil : other.authTime == Instant(seconds: 1_789_990_000))
+    }
+
     @Test func `an id of 255 bytes is kept`() throws {
         let subject = String(repeating: "x", count: 255)
         #expect(try self.profile(["sub": .string(subject)]).subject == subject)
@@ -46,6 +68,26 @@ import Testing
         #expect(profile.picture == nil && profile.locale == nil && profile.email == nil)
         #expect(profile.groups == ["staff"])
         #expect(!profile.groupsComplete)
+    }
+
+    @Test(arguments: [
+        ("Ada\u{200E} Lovelace", "Ada Lovelace"), ("\u{202A}Ada\u{202C}", "Ada"), ("Ada\tLovelace", "Ada Lovelace"),
+        ("\u{200F}\u{5D0}\u{5D1}\u{061C}", "\u{5D0}\u{5D1}"), ("\u{2066}Ada\u{2069}", "Ada"),
+    ])
+    func `G-09 a mark that cannot be seen is left out of a name, and not the name`(text: String, shown: String) throws {
+        let profile = try self.profile([
+            "name": .string(text), "given_name": .string(text), "family_name": .string(text),
+            "preferred_username": .string(text),
+        ])
+        #expect([profile.name, profile.givenName, profile.familyName].allSatisfy { $0 == shown })
+        // What apps may take for a user's name stays distinct.
+        #expect(profile.username == nil)
+    }
+
+    @Test(arguments: ["\u{200E}", "\t", "Ada\u{202E}", "Ada\nEve"])
+    func `G-09 a name of marks only, or with an override or a line break, is none`(text: String) throws {
+        let name = try self.profile(["name": .string(text), "preferred_username": nil]).name
+        #expect(name == nil || name == " ")
     }
 
     @Test(arguments: ["attacker@evil.com@company.com", "ada", "@example.org", "a b@example.org", "ada@localhost"])

@@ -103,14 +103,18 @@ extension ProviderChecks {
     /// A failure, and what to change because of it.
     private func text(of failure: Failure, at address: WebURL?) -> String {
         let place = address.map { " (asked: \($0))" } ?? ""
-        return "\(failure.detail)\(self.remedy(for: failure).map { "; \($0)" } ?? "")\(place)"
+        return "\(failure.detail)\(self.remedy(for: failure, at: address).map { "; \($0)" } ?? "")\(place)"
     }
 
-    private func remedy(for failure: Failure) -> String? {
+    private func remedy(for failure: Failure, at address: WebURL?) -> String? {
         let place = self.addressKey
         switch failure.reason {
         case .openIDDiscoveryIssuerMismatch, .openIDIssuerMismatch:
-            return "write it as the provider does in \(place), if it is the one you mean"
+            let key = self.settings.issuer == nil ? place : self.key("issuer")
+            let help = "write it as the provider does in \(key), if it is the one you mean"
+            // Below the issuer that the document names there may be no document, or another one.
+            guard self.settings.issuer != nil, self.settings.metadataURL == nil, let address else { return help }
+            return "\(help); if that issuer has no metadata of its own, also write 'metadata_url: \(address)'"
         case .providerUnavailable, .providerRedirected, .providerContentType, .providerMalformedJSON,
             .providerResponseMalformed:
             return "check \(place) in the file; the response is not the document"
@@ -125,6 +129,7 @@ extension ProviderChecks {
 
     /// The key of the file that the provider's addresses come from.
     private var addressKey: String {
+        if self.settings.metadataURL != nil { return self.key("metadata_url") }
         if self.settings.issuer != nil { return self.key("issuer") }
         if self.settings.baseURL != nil { return self.key("base_url") }
         return self.settings.tenant != nil ? self.key("tenant") : "providers.\(self.settings.id)"

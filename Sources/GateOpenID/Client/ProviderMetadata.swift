@@ -59,17 +59,20 @@ struct ProviderMetadata: Sendable, Equatable {
             throw Failure(.openIDDiscoveryIssuerMismatch, "discovery names the issuer \(found)")
         }
         try ProviderMetadata.checkChallengeMethods(document, of: definition)
-        let reader = EndpointReader(document, of: issuer)
+        let reader = EndpointReader(document, of: issuer, at: definition.discovery)
         self.issuer = issuer
-        if let endpoint = definition.authorizationEndpoint {
-            self.authorization = endpoint
-        } else {
-            self.authorization = try reader.required("authorization_endpoint", byBrowser: true)
-        }
-        self.token = try reader.required("token_endpoint")
+        self.authorization = try reader.required(
+            "authorization_endpoint",
+            byBrowser: true,
+            replacedBy: definition.authorizationEndpoint
+        )
+        let own = definition.ownEndpoints
+        self.token = try reader.required("token_endpoint", replacedBy: own.token)
         self.keys =
-            definition.usesSecretForTokens ? try reader.optional("jwks_uri") : try reader.required("jwks_uri")
-        self.userinfo = try reader.optional("userinfo_endpoint")
+            definition.usesSecretForTokens
+            ? try reader.optional("jwks_uri", replacedBy: own.keys)
+            : try reader.required("jwks_uri", replacedBy: own.keys)
+        self.userinfo = try reader.optional("userinfo_endpoint", replacedBy: own.userinfo)
         self.endSession = try reader.optional("end_session_endpoint", byBrowser: true)
         // Without it no sign-in fails, so a malformed one counts as absent.
         self.revocation = try? reader.optional("revocation_endpoint")
@@ -116,20 +119,25 @@ struct EndpointReader {
     let document: JSON
     let allowsPlainLoopback: Bool
 
-    /// Reads the metadata of an issuer, which is what decides about plain URLs.
-    init(_ document: JSON, of issuer: String) {
+    /// Reads the metadata of an issuer, which decides about plain URLs, as does the URL of the metadata in the file.
+    init(_ document: JSON, of issuer: String, at address: WebURL? = nil) {
         self.document = document
-        self.allowsPlainLoopback = WebURL(issuer).map { !$0.origin.isSecure && $0.origin.isLoopback } ?? false
+        self.allowsPlainLoopback = [WebURL(issuer), address].contains { url in
+            url.map { !$0.origin.isSecure && $0.origin.isLoopback } ?? false
+        }
     }
 
-    func required(_ name: String, byBrowser: Bool = false) throws(Failure) -> WebURL {
-        guard let address = try self.optional(name, byBrowser: byBrowser) else {
+    /// An endpoint that has to be there, by the document or by the file.
+    func required(_ name: String, byBrowser: Bool = false, replacedBy own: WebURL? = nil) throws(Failure) -> WebURL {
+        guard let address = try self.optional(name, byBrowser: byBrowser, replacedBy: own) else {
             throw Failure(.openIDMetadata, "discovery has no \(name)")
         }
         return address
     }
 
-    func optional(_ name: String, byBrowser: Bool = false) throws(Failure) -> WebURL? {
+    /// An endpoint; nil if neither the document nor the file has one.
+    func optional(_ name: String, byBrowser: Bool = false, replacedBy own: WebURL? = nil) throws(Failure) -> WebURL? {
+        if let own { return own }
         guard let value = self.document[name], value != .null else { return nil }
         guard let address = value.string.flatMap({ WebURL($0) }), self.isAllowed(address.origin, byBrowser: byBrowser)
         else {

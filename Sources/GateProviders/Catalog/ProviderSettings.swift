@@ -36,8 +36,14 @@ package struct ProviderSettings: Sendable, Hashable {
     package var apiURL: WebURL?
     /// Where the browser is sent to sign in, if that differs from the provider's metadata.
     package var authorizationEndpoint: WebURL?
-    /// `oauth2` only: where codes are redeemed.
+    /// Where codes are redeemed, if that differs from the provider's metadata.
     package var tokenEndpoint: WebURL?
+    /// Where the metadata is, if that is not below the issuer.
+    package var metadataURL: WebURL?
+    /// Where the claims about a user are, if that differs from the provider's metadata.
+    package var userinfoEndpoint: WebURL?
+    /// Where the keys are, if that differs from the provider's metadata.
+    package var keysURL: WebURL?
     /// `microsoft` only: a tenant id, a verified domain, `organizations`, `common` or `consumers`.
     package var tenant: String?
     /// `microsoft` only: the ids of the tenants that may sign in, in lower case; empty admits all that `tenant` names.
