@@ -138,11 +138,24 @@ static int hold_back(call *self, gate_tls_failure failure) {
     return CURL_PREREQFUNC_ABORT;
 }
 
+// Whether a request may be sent twice. RFC 9110 §9.2.2.
+static int is_idempotent(const call *self) {
+    return strcmp(self->method, "GET") == 0 || strcmp(self->method, "HEAD") == 0;
+}
+
 // The last moment before the request leaves, on new and on kept connections.
+//
+// libcurl comes here again when a kept connection breaks before the first byte of a response, and sends any request over a
+// new one. What has left before may have arrived, and nothing else than this prevents that.
 static int release_request(void *caller, char *remote, char *local, int remote_port, int local_port) {
     (void)remote, (void)local, (void)remote_port, (void)local_port;
     call *self = caller;
+    if (self->has_left && !is_idempotent(self)) {
+        self->stopped = GATE_CONNECTION_LOST;
+        return CURL_PREREQFUNC_ABORT;
+    }
     if (!self->is_secure) {
+        self->has_left = 1;
         return self->enforces_pins ? hold_back(self, GATE_TLS_UNPROVEN) : CURL_PREREQFUNC_OK;
     }
     if (!handshake_holds(self->easy, self->pins, self->enforces_pins)) {
@@ -151,6 +164,7 @@ static int release_request(void *caller, char *remote, char *local, int remote_p
     if (self->wants_chain && !look_at_chain(self)) {
         return hold_back(self, GATE_TLS_CHAIN_TOO_LARGE);
     }
+    self->has_left = 1;
     return CURL_PREREQFUNC_OK;
 }
 

@@ -55,6 +55,8 @@ typedef struct call {
     handshake *handshake;
     int wants_chain;
     int wants_handshake;
+    // Whether the request was released to a connection.
+    int has_left;
     // The chain of a connection that was there already, if it is wanted.
     chain *chain;
     char text[CURL_ERROR_SIZE];

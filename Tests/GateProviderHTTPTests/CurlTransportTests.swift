@@ -83,6 +83,26 @@ import Testing
         #expect(response.header("content-type") == "text/html")
     }
 
+    /// A code or refresh token that was redeemed once ends all that was issued for it if it comes again.
+    @Test(arguments: ["code=1", ""])
+    func `G-11 a request that may have arrived is not sent again when a kept connection breaks`(
+        body: String
+    ) async throws {
+        let place = "-post\(body.utf8.count)"
+        #expect(try await self.response("/exact").status == 200)
+        let failure = await #expect(throws: Failure.self) { try await self.response("/lost?\(place)", body: body) }
+        #expect(failure?.code == "provider.connection_lost")
+        let count = try self.server.count("lost\(place)")
+        #expect(count == 1)
+    }
+
+    @Test func `G-11 a request that only reads is sent again over a new connection`() async throws {
+        #expect(try await self.response("/exact").status == 200)
+        #expect(try await self.failure("/lost?-get").code == "provider.connection_lost")
+        let count = try self.server.count("lost-get")
+        #expect(count == 2)
+    }
+
     @Test func `a cookie is not kept`() async throws {
         _ = try await self.response("/cookie")
         let seen = try JSON(parsing: try await self.response("/echo").body)

@@ -190,6 +190,9 @@ private let localServer = #"""
             elif path == "/half":
                 self.send_response(200); self.send_header("Content-Length", "1000"); self.end_headers()
                 self.wfile.write(b"half"); self.wfile.flush(); self.close_connection = True
+            elif path == "/lost":
+                tally("lost" + self.path.partition("?")[2])
+                self.close_connection = True
             elif path == "/silent":
                 tally("silent")
                 self.connection.settimeout(30)
