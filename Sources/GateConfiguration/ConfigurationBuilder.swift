@@ -94,6 +94,7 @@ struct ConfigurationBuilder {
         settings.trustedProxies = (draft.trustedProxies ?? []).map(\.value)
         settings.forwardAuth = draft.forwardAuth?.value.settings
         settings.sessionAPI = draft.sessionAPI?.value
+        settings.healthPath = draft.healthPath?.value
         settings.clientRegistration = draft.clientRegistration?.value.settings ?? ClientRegistrationSettings()
         settings.hsts = draft.hsts
         settings.secrets = draft.secrets

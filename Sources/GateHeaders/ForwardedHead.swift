@@ -15,6 +15,8 @@ package struct ForwardedHead {
         let isSecure: Bool
         /// Whether the peer is a trusted proxy.
         package let isTrusted: Bool
+        /// The networks of all trusted proxies.
+        let proxies: [CIDRRange]
         /// The line that marks the request as one that passed the gateway.
         let marker: String
         /// Whether the app wants `Forwarded` as well.
@@ -28,6 +30,7 @@ package struct ForwardedHead {
             peerText: String,
             isSecure: Bool,
             isTrusted: Bool,
+            trusting proxies: [CIDRRange] = [],
             sendsForwarded: Bool = false,
             marker: String = ""
         ) {
@@ -35,6 +38,7 @@ package struct ForwardedHead {
             self.peerText = peerText
             self.isSecure = isSecure
             self.isTrusted = isTrusted
+            self.proxies = proxies
             self.sendsForwarded = sendsForwarded
             self.marker = marker
         }
@@ -176,7 +180,7 @@ package struct ForwardedHead {
             request.method.isHead || head.status == 304
             || (request.isHTTP2 && framing == .none && head.status != 204)
         return HeadWriter.head(into: buffer) { writer in
-            writer.writeStatusLine(head.status)
+            writer.writeStatusLine(of: head)
             var keepsLength = hasNoBody
             var hasID = false
             var hasDate = false
@@ -267,17 +271,13 @@ package struct ForwardedHead {
         authority: String,
         to writer: inout HeadWriter
     ) {
-        let earlier = downstream.isTrusted ? self.trustedAddresses(head.message) : nil
+        let earlier = downstream.isTrusted ? self.trustedAddresses(head.message, trusting: downstream.proxies) : nil
         let scheme =
             (downstream.isTrusted ? self.trustedProtocol(head.message) : nil)
             ?? (downstream.isSecure ? "https" : "http")
         // A peer without an IP, at a Unix socket, is not an entry of a list of IPs.
-        let addresses =
-            switch earlier {
-            case let earlier? where downstream.peer == nil: earlier
-            case let earlier?: "\(earlier), \(downstream.peerText)"
-            case nil: downstream.peerText
-            }
+        let peer = earlier != nil && downstream.peer == nil ? [] : [downstream.peerText]
+        let addresses = ((earlier ?? []) + peer).joined(separator: ", ")
         writer.writeLine("X-Forwarded-For", addresses)
         writer.writeLine("X-Forwarded-Proto", scheme)
         writer.writeLine("X-Forwarded-Host", authority)
@@ -299,21 +299,39 @@ package struct ForwardedHead {
         return address.contains(":") ? "\"[\(address)]\"" : address
     }
 
-    /// The client IPs that trusted proxies report, read from the right up to the first that is not an IP.
+    /// The client IPs that trusted proxies report, read from the right up to the first that is not an IP; nil for none.
     ///
-    /// Proxies append, so entries further left are the client's own and untrusted; they are not passed on.
-    static func trustedAddresses(_ message: MessageHead) -> String? {
+    /// Proxies append, so entries further left are the client's own and untrusted; they are not passed on. Where
+    /// `X-Forwarded-For` and `Forwarded` lead to different clients, one of the two is what the client wrote itself, and
+    /// nothing shows which: the client is unknown.
+    static func trustedAddresses(_ message: MessageHead, trusting proxies: [CIDRRange]) -> [String]? {
+        let forwarded = message.first(.forwarded).map { _ in self.addresses(of: message.forwardedParameters("for")) }
         let lines = message.fields.filter { $0.name == .xForwardedFor }.map { message.text($0.valueRange) }
+        guard !lines.isEmpty else { return forwarded.flatMap { $0.isEmpty ? nil : $0 } }
         let listed = lines.joined(separator: ",").split(separator: ",", omittingEmptySubsequences: false)
-        let nodes =
-            lines.isEmpty
-            ? message.forwardedParameters("for") : listed.map { $0.trimmingOptionalSpace() }
+        let addresses = self.addresses(of: listed.map { $0.trimmingOptionalSpace() })
+        if let forwarded, self.client(in: forwarded, trusting: proxies) != self.client(in: addresses, trusting: proxies)
+        {
+            return nil
+        }
+        return addresses.isEmpty ? nil : addresses
+    }
+
+    private static func addresses(of nodes: [String]) -> [String] {
         var addresses: [String] = []
         for node in nodes.reversed() {
             guard addresses.count < self.maxAddresses, let address = self.address(of: node) else { break }
             addresses.append(address)
         }
-        return addresses.isEmpty ? nil : addresses.reversed().joined(separator: ", ")
+        return addresses.reversed()
+    }
+
+    /// The last address that is not one of trusted proxies, and the nearest one if all are.
+    ///
+    /// Those further left may be the client's own.
+    private static func client(in addresses: [String], trusting proxies: [CIDRRange]) -> IPAddress? {
+        let addresses = addresses.compactMap { IPAddress($0) }
+        return addresses.last { address in !proxies.contains { $0.contains(address) } } ?? addresses.last
     }
 
     private static let maxAddresses = 32
@@ -342,10 +360,10 @@ package struct ForwardedHead {
 
     private static func trustedProtocol(_ message: MessageHead) -> String? {
         let named = message.count(.xForwardedProto) == 1 ? message.value(.xForwardedProto) : nil
+        let forwarded = message.first(.forwarded).flatMap { _ in message.forwardedParameters("proto").last }
         let isSilent = message.first(.xForwardedProto) == nil
-        guard let text = named ?? (isSilent ? message.forwardedParameters("proto").last : nil) else {
-            return nil
-        }
+        // As with the client: of two that differ, one is the client's own.
+        guard let text = isSilent ? forwarded : named, forwarded == nil || forwarded == text else { return nil }
         return text == "https" || text == "http" ? text : nil
     }
 
@@ -363,9 +381,6 @@ package struct ForwardedHead {
         return (1...128).contains(text.utf8.count) && plain ? .given(text) : fresh()
     }
 }
-
-/// The `Forwarded` field of a trusted proxy.
-///
 
 // MARK: Early hints, and the client behind proxies
 
@@ -397,9 +412,11 @@ extension ForwardedHead {
         downstream: Downstream,
         trusting proxies: [CIDRRange]
     ) -> IPAddress? {
-        guard downstream.isTrusted, let addresses = self.namedAddresses(of: head) else { return downstream.peer }
-        return addresses.last { address in !proxies.contains { $0.contains(address) } } ?? addresses.first
-            ?? downstream.peer
+        guard downstream.isTrusted, let addresses = self.trustedAddresses(head.message, trusting: proxies) else {
+            return downstream.peer
+        }
+        let listed = addresses.compactMap { IPAddress($0) }
+        return listed.last { address in !proxies.contains { $0.contains(address) } } ?? listed.first ?? downstream.peer
     }
 
     /// The client IP that a trusted proxy names; nil if it names none, so that its own IP never passes for the client's.
@@ -407,14 +424,7 @@ extension ForwardedHead {
     /// If all addresses are those of trusted proxies, it is the one that the nearest of them reports: those further left may
     /// be the client's own.
     package static func namedClient(of head: RequestHead, trusting proxies: [CIDRRange]) -> IPAddress? {
-        guard let addresses = self.namedAddresses(of: head) else { return nil }
-        return addresses.last { address in !proxies.contains { $0.contains(address) } } ?? addresses.last
-    }
-
-    private static func namedAddresses(of head: RequestHead) -> [IPAddress]? {
-        guard let listed = self.trustedAddresses(head.message) else { return nil }
-        let addresses = listed.split(separator: ",").compactMap { IPAddress($0.trimmingOptionalSpace()) }
-        return addresses.isEmpty ? nil : addresses
+        self.trustedAddresses(head.message, trusting: proxies).flatMap { self.client(in: $0, trusting: proxies) }
     }
 }
 

@@ -82,7 +82,8 @@ struct RequestPath {
         // them. Canonical path: `request.path` is matched below and forwarded as the same bytes.
         let host = request.authority.host
         guard tls?.admits(host: host) ?? true else {
-            return .refused(Failure(.requestMisdirected, "the certificate shown is not for \(host)"))
+            return self.healthVerdict(on: request)
+                ?? .refused(Failure(.requestMisdirected, "the certificate shown is not for \(host)"))
         }
         guard !request.hasLoopField || !self.runtime.loopMarker.hasLooped(request) else {
             let detail = "the upstream of an app leads back to the gateway; see 'gatehouse check'"
@@ -90,10 +91,10 @@ struct RequestPath {
         }
         guard !request.isAsterisk else { return .respond(status: 204) }
         guard !self.isOwn(request), !self.isWellKnown(request), !self.isSessionAPI(request) else {
-            return self.runtime.serves(host) ? .endpoint : self.noSuchApp(host)
+            return self.runtime.serves(host) ? .endpoint : self.noSuchApp(request)
         }
         guard let route = self.route(of: request) else {
-            return self.isFront(request) ? .endpoint : self.noSuchApp(host)
+            return self.isFront(request) ? .endpoint : self.noSuchApp(request)
         }
         let isOpen = self.isOpen(request, on: route)
         if let failure = SpellingCheck(runtime: self.runtime, route: route).failure(of: request, isOpen: isOpen) {
@@ -248,21 +249,30 @@ struct RequestPath {
 // MARK: Steps
 
 extension RequestPath {
-    private func noSuchApp(_ host: String) -> Verdict {
-        .refused(Failure(.routeNone, "no app is configured for this path on \(host)"))
+    /// The verdict on a health check of a load balancer; nil for every other request.
+    private func healthVerdict(on request: RequestHead) -> Verdict? {
+        guard request.method.isSafe, let path = self.runtime.healthPath,
+            request.path.text(in: request.message) == path
+        else { return nil }
+        return .respond(status: self.loop.healthStatus)
     }
 
-    /// Whether the path is one of the gateway's own: `/oauth2` and all below it.
+    private func noSuchApp(_ request: RequestHead) -> Verdict {
+        if let verdict = self.healthVerdict(on: request) { return verdict }
+        var detail = "no app is configured for this path on \(request.authority.host)"
+        // A proxy that replaces `Host` is the usual cause.
+        if let named = request.message.value(.xForwardedHost), named.lowercased() != request.authority.text {
+            detail +=
+                ", and X-Forwarded-Host '\(named.prefix(255))' is not read: let the proxy keep Host, as nginx does with "
+                + "'proxy_set_header Host $http_host'"
+        }
+        return .refused(Failure(.routeNone, detail))
+    }
+
+    /// Whether the path is one of the gateway's own.
     private func isOwn(_ request: RequestHead) -> Bool {
         request.path.withSpan(of: request.message) { path in
-            let prefix = "/oauth2".utf8
-            guard path.count >= prefix.count else { return false }
-            var position = 0
-            for byte in prefix {
-                guard path[position] == byte else { return false }
-                position += 1
-            }
-            return path.count == prefix.count || path[prefix.count] == UInt8(ascii: "/")
+            OwnPath.includes(path, isGatewayHost: request.authority.host == self.runtime.publicOrigin.host)
         }
     }
 

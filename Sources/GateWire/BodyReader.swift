@@ -13,12 +13,17 @@ package struct BodyReader: Sendable {
 
     private var kind: Kind
 
-    /// A reader for one body; `status` is that of its rejections, 400 for a request and 502 for a response.
-    package init(_ framing: BodyFraming, status: Int) {
+    /// A reader for one body.
+    ///
+    /// - Parameters:
+    ///   - framing: How the body ends.
+    ///   - status: The status of its rejections, 400 for a request and 502 for a response.
+    ///   - lineEnd: How the lines of the head ended.
+    package init(_ framing: BodyFraming, status: Int, lineEnd: LineEnd = .crlf) {
         switch framing {
         case .none: self.kind = .none
         case .length(let length): self.kind = .length(length)
-        case .chunked: self.kind = .chunked(ChunkDecoder(status: status))
+        case .chunked: self.kind = .chunked(ChunkDecoder(status: status, lineEnd: lineEnd))
         case .untilClose: self.kind = .untilClose
         }
     }

@@ -34,6 +34,7 @@ package struct ChunkDecoder: Sendable {
     private var overhead: Int64 = 0
     private var payload: Int64 = 0
     private let status: Int
+    private let lineEnd: LineEnd
 
     /// The maximum number of bytes of a chunk's size line with its extensions.
     private static let maxSizeLine = 4096
@@ -41,9 +42,14 @@ package struct ChunkDecoder: Sendable {
     /// Whether extensions and trailer fields are ignored, as in a response.
     private var isLenient: Bool { self.status == 502 }
 
-    /// A decoder for one body; `status` is 400 for a request and 502 for a response.
-    package init(status: Int) {
+    /// A decoder for one body.
+    ///
+    /// - Parameters:
+    ///   - status: 400 for a request and 502 for a response.
+    ///   - lineEnd: How the lines of the head ended; those of the body have to end in the same way.
+    package init(status: Int, lineEnd: LineEnd = .crlf) {
         self.status = status
+        self.lineEnd = lineEnd
     }
 
     /// The next part of the body.
@@ -62,14 +68,21 @@ package struct ChunkDecoder: Sendable {
                 self.state = left == Int64(count) ? .dataEnd : .data(left - Int64(count))
                 return buffer.readSlice(length: count).map(Part.data) ?? .more
             case .dataEnd:
-                guard buffer.readableBytes >= 2 else { return .more }
-                guard buffer.readInteger(as: UInt16.self) == 0x0D0A else { throw self.rejection(.chunkNoLineEnd) }
+                guard buffer.readableBytes >= self.lineEnd.count else { return .more }
+                guard self.readLineEnd(from: &buffer) else { throw self.rejection(.chunkNoLineEnd) }
                 self.state = .size
             case .trailers(let bytes):
                 guard try self.skipTrailer(from: &buffer, after: bytes) else { return .more }
             case .done:
                 return .end
             }
+        }
+    }
+
+    private func readLineEnd(from buffer: inout ByteBuffer) -> Bool {
+        switch self.lineEnd {
+        case .crlf: buffer.readInteger(as: UInt16.self) == 0x0D0A
+        case .lf: buffer.readInteger(as: UInt8.self) == 0x0A
         }
     }
 
@@ -97,7 +110,8 @@ package struct ChunkDecoder: Sendable {
             }
         }
         guard position < span.count else { return nil }
-        guard span[position] == 0x0D, position > 0 else {
+        if self.lineEnd == .lf, position > 0, span[position] == 0x0A { return (try self.size(value), position + 1) }
+        guard self.lineEnd == .crlf, span[position] == 0x0D, position > 0 else {
             switch span[position] {
             case UInt8(ascii: ";"): throw self.rejection(.chunkExtension)
             case 0x0A: throw self.rejection(.wireBareLF)
@@ -106,16 +120,36 @@ package struct ChunkDecoder: Sendable {
         }
         guard position + 1 < span.count else { return nil }
         guard span[position + 1] == 0x0A else { throw self.rejection(.chunkSize) }
+        return (try self.size(value), position + 2)
+    }
+
+    private func size(_ value: UInt64) throws(WireRejection) -> Int64 {
         guard let size = Int64(exactly: value) else {
             throw WireRejection(.chunkTooLarge, status: self.status == 400 ? 413 : self.status)
         }
-        return (size, position + 2)
+        return size
+    }
+
+    /// Skips one trailer line that ends with LF alone; false when more bytes are needed.
+    private mutating func skipLine(from buffer: inout ByteBuffer, after bytes: Int) throws(WireRejection) -> Bool {
+        let received = buffer.readableBytesView
+        guard let end = received.firstIndex(where: { $0 == 0x0A || $0 == 0x0D }) else {
+            guard received.count <= HeadLimits.request.bytes else { throw self.rejection(.chunkTrailerTooLarge) }
+            return false
+        }
+        let length = end - received.startIndex + 1
+        guard received[end] == 0x0A else { throw self.rejection(.wireBareLF) }
+        guard bytes + length <= HeadLimits.request.bytes else { throw self.rejection(.chunkTrailerTooLarge) }
+        buffer.moveReaderIndex(forwardBy: length)
+        self.state = length == 1 ? .done : .trailers(bytes: bytes + length)
+        return true
     }
 
     /// Skips one trailer line; false when more bytes are needed.
     ///
     /// The empty line ends the body.
     private mutating func skipTrailer(from buffer: inout ByteBuffer, after bytes: Int) throws(WireRejection) -> Bool {
+        guard self.lineEnd == .crlf else { return try self.skipLine(from: &buffer, after: bytes) }
         var limits = HeadLimits.request
         limits.fieldBytes = 8 * 1024
         let scanner = FieldScanner(

@@ -14,5 +14,5 @@ package struct HeadLimits: Sendable, Hashable {
     /// The limits of requests.
     package static let request = HeadLimits()
     /// The limits of responses; the operator trusts the apps, so they are larger.
-    package static let response = HeadLimits(bytes: 64 * 1024 - 1, fieldBytes: 32 * 1024, targetBytes: 0, fields: 256)
+    package static let response = HeadLimits(bytes: 64 * 1024 - 1, fieldBytes: 32 * 1024, targetBytes: 0, fields: 1000)
 }

@@ -68,6 +68,16 @@ extension HeadWriter {
         self.write("HTTP/1.1 \(status) \(reasonPhrase(status))\r\n")
     }
 
+    /// Writes the status line of a response of an upstream, with its reason phrase.
+    ///
+    /// RFC 9112 §4.
+    package mutating func writeStatusLine(of head: ResponseHead) {
+        guard !head.reason.isEmpty else { return self.writeStatusLine(head.status) }
+        self.writeLiteral("HTTP/1.1 ")
+        // With the line end, since a head is written with CRLF whatever was received.
+        self.copy(StatusLine.statusStart..<(head.reason.upperBound + 2), of: head.message)
+    }
+
     /// Copies the field lines of a head for which `isKept` returns true.
     package mutating func copyLines(of message: MessageHead, where isKept: (FieldLine) -> Bool) {
         var run = 0..<0

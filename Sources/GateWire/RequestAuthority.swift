@@ -17,12 +17,19 @@ package final class RequestAuthority: Sendable {
 
     init?(_ raw: some Collection<UInt8>) {
         let text = String(decoding: raw, as: UTF8.self)
-        guard text.utf8.count <= 255, let sides = WebURL.split(authority: text) else { return nil }
+        guard text.utf8.count <= 255, let sides = RequestAuthority.split(text) else { return nil }
         guard let host = Origin.normalHost(sides.host) else { return nil }
         self.host = host
         self.port = sides.port
         self.text = sides.port.map { "\(host):\($0)" } ?? host
         self.raw = Array(raw)
+    }
+
+    /// Host and port of an authority, in which a colon without digits means the default port.
+    ///
+    /// RFC 3986 §3.2.3 and §6.2.3.
+    static func split(_ authority: some StringProtocol) -> (host: String, port: Int?)? {
+        WebURL.split(authority: authority.hasSuffix(":") ? String(authority.dropLast()) : String(authority))
     }
 
     /// Whether a `Host` field is spelled like this one; clients repeat it with each request.

@@ -56,7 +56,16 @@ struct RequestScan {
             }
         }
         let target = try RequestTarget(self.line, in: message, scheme: self.scheme)
-        let found = try singletons.authority(of: message, known: known)
+        let found: RequestAuthority
+        do throws(WireRejection) {
+            found = try singletons.authority(of: message, known: known)
+        } catch {
+            var rejection = error
+            if error.reason == .requestNoHost, self.line.minorVersion == 0, self.line.method.isSafe {
+                rejection.pathWithoutHost = target.path.text(in: message)
+            }
+            throw rejection
+        }
         if found !== known { known = found }
         guard target.agrees(with: found, scheme: self.scheme) else {
             throw .malformed(.requestHostDiffersFromTarget)

@@ -65,7 +65,7 @@ struct RequestTarget {
         guard text.lowercased().hasPrefix(start) else { throw .malformed(.requestTarget) }
         let rest = text.dropFirst(start.count)
         let authority = rest.prefix { $0 != "/" && $0 != "?" }
-        guard let sides = WebURL.split(authority: authority),
+        guard let sides = RequestAuthority.split(authority),
             let origin = Origin(scheme: scheme, host: sides.host, port: sides.port)
         else { throw .malformed(.requestTarget) }
         return ((origin.host, origin.port), start.utf8.count + authority.utf8.count)

@@ -10,6 +10,10 @@ package struct ResponseHead: Sendable {
     package let framing: BodyFraming
     /// Whether the upstream keeps the connection.
     package let keepsAlive: Bool
+    /// Where the reason phrase is in the message; empty if the upstream sent none, or one that is too long to pass on.
+    let reason: Range<Int>
+    /// How the lines of the response ended as they were received, those of a chunked body too.
+    package let lineEnd: LineEnd
 
     /// Whether it is an interim response.
     ///

@@ -5,8 +5,10 @@ package import NIOCore
 
 /// Parses the response heads of an upstream connection; ambiguous ones are rejected with 502.
 ///
-/// The head is written again before it reaches the client, so two errors are corrected, as RFC 9112 asks of a proxy:
-/// folded lines (§5.2) and a length that is repeated with the same value (§6.3).
+/// The head is written again before it reaches the client, so errors are corrected that cannot be read in two ways: folded
+/// lines (RFC 9112 §5.2), a length that is repeated with the same value (§6.3), and lines that end with LF alone (§2.2), if all
+/// lines of the response do. A line that ends otherwise than the one before it is what a value looks like that has broken
+/// out of its line, so it is rejected, as is a CR without LF; and nothing is read after such a response.
 package struct ResponseParser: Sendable {
     private let names: FieldNames
     private let limits: HeadLimits
@@ -28,9 +30,15 @@ package struct ResponseParser: Sendable {
         from buffer: inout ByteBuffer,
         for method: RequestMethod
     ) throws(WireRejection) -> ResponseHead? {
+        var lineEnd = LineEnd.crlf
         let scan: Scan?
         do {
             var result = try self.scan(buffer.readableBytesUInt8Span)
+            if case .lineFeeds = result {
+                lineEnd = .lf
+                guard try self.endLines(of: &buffer) else { return nil }
+                result = try self.scan(buffer.readableBytesUInt8Span)
+            }
             if case .folded = result {
                 ResponseParser.unfold(&buffer)
                 result = try self.scan(buffer.readableBytesUInt8Span)
@@ -48,8 +56,39 @@ package struct ResponseParser: Sendable {
             message: message,
             status: scan.start.status,
             framing: try self.framing(of: message, scan.start, for: method),
-            keepsAlive: self.keepsAlive(message, scan.start)
+            keepsAlive: lineEnd == .crlf && self.keepsAlive(message, scan.start),
+            reason: scan.start.reason,
+            lineEnd: lineEnd
         )
+    }
+
+    /// Ends the lines of a head with CRLF that all end with LF alone; false when more bytes are needed.
+    private func endLines(of buffer: inout ByteBuffer) throws(WireRejection) -> Bool {
+        let received = buffer.readableBytesView
+        var head: [UInt8] = []
+        var isAtStart = true
+        for byte in received {
+            guard byte != 0x0D else { throw WireRejection(.wireBareLF, status: 502) }
+            guard head.count <= self.limits.bytes else { throw WireRejection(.upstreamHeadTooLarge) }
+            guard byte == 0x0A else {
+                head.append(byte)
+                isAtStart = false
+                continue
+            }
+            head += [0x0D, 0x0A]
+            guard isAtStart else {
+                isAtStart = true
+                continue
+            }
+            // The body follows, in which no byte changes.
+            let length = head.count - head.count { $0 == 0x0D }
+            var whole = ByteBufferAllocator().buffer(capacity: head.count + received.count - length)
+            whole.writeBytes(head)
+            whole.writeBytes(received.dropFirst(length))
+            buffer = whole
+            return true
+        }
+        return false
     }
 
     /// The parts of a complete head.
@@ -63,6 +102,8 @@ package struct ResponseParser: Sendable {
         case complete(Scan)
         /// A line continues the previous one.
         case folded
+        /// The status line ends with LF alone.
+        case lineFeeds
         case more
 
         var scan: Scan? {
@@ -87,6 +128,7 @@ package struct ResponseParser: Sendable {
 
     private func scan(_ bytes: Span<UInt8>) throws(WireRejection) -> ScanResult {
         guard let (line, start) = try StatusLine.read(bytes) else { return .more }
+        guard line.lineEnd == .crlf else { return .lineFeeds }
         let scanner = FieldScanner(names: self.names, limits: self.limits, isRequest: false, status: 502)
         var fields: [FieldLine] = []
         fields.reserveCapacity(16)
@@ -141,12 +183,20 @@ package struct ResponseParser: Sendable {
     }
 }
 
-/// `HTTP/1.1 200 …`; the reason phrase is checked and dropped.
+/// `HTTP/1.1 200 …`, with every byte of the reason phrase checked.
 ///
 /// RFC 9112 §4.
-private struct StatusLine {
+struct StatusLine {
     let status: Int
     let minorVersion: Int
+    /// Where the reason phrase is; empty if it is absent or has over 255 bytes.
+    let reason: Range<Int>
+    let lineEnd: LineEnd
+
+    /// Where the status starts.
+    static let statusStart = 9
+    private static let reasonStart = 13
+    private static let maxReason = 255
 
     static func read(_ bytes: Span<UInt8>) throws(WireRejection) -> (StatusLine, Int)? {
         var position = 0
@@ -159,10 +209,11 @@ private struct StatusLine {
         while end < bytes.count, ByteClass.isValue(bytes[end]), end < 1024 {
             end += 1
         }
-        guard end + 1 < bytes.count else { return nil }
-        guard end >= 12, bytes[end] == 0x0D, bytes[end + 1] == 0x0A, bytes[8] == 0x20 else {
-            throw WireRejection(.upstreamStartLine)
-        }
+        guard end < bytes.count else { return nil }
+        let lineEnd = bytes[end] == 0x0A ? LineEnd.lf : .crlf
+        guard end + lineEnd.count <= bytes.count else { return nil }
+        let isEnded = lineEnd == .lf || (bytes[end] == 0x0D && bytes[end + 1] == 0x0A)
+        guard end >= 12, isEnded, bytes[8] == 0x20 else { throw WireRejection(.upstreamStartLine) }
         guard end == 12 || bytes[12] == 0x20, bytes[7] == UInt8(ascii: "0") || bytes[7] == UInt8(ascii: "1") else {
             throw WireRejection(.upstreamStartLine)
         }
@@ -172,6 +223,9 @@ private struct StatusLine {
             status = status * 10 + Int(bytes[index] - UInt8(ascii: "0"))
         }
         guard (100...999).contains(status) else { throw WireRejection(.upstreamStatus) }
-        return (StatusLine(status: status, minorVersion: Int(bytes[7] - UInt8(ascii: "0"))), end + 2)
+        let reason = end > self.reasonStart && end - self.reasonStart <= self.maxReason ? self.reasonStart..<end : 0..<0
+        let minorVersion = Int(bytes[7] - UInt8(ascii: "0"))
+        let line = StatusLine(status: status, minorVersion: minorVersion, reason: reason, lineEnd: lineEnd)
+        return (line, end + lineEnd.count)
     }
 }

@@ -12,6 +12,8 @@ package struct WireRejection: Error, Sendable, Hashable {
     package let reason: Failure.Reason
     /// Whether the response is an error page, see ``BrowserHints``.
     package var wantsPage = false
+    /// The path of a request of HTTP/1.0 that is rejected because it has no `Host`, as health checks have none; else nil.
+    package var pathWithoutHost: String?
 
     /// Creates a rejection with the status of the reason, or with another one, such as 502 where a response violates the rule.
     package init(_ reason: Failure.Reason, status: Int? = nil) {

@@ -133,3 +133,56 @@ def test_y_01_y_02_y_04_y_05_y_06_v_02_a_recorded_request_over_http2(playback, a
     if not client.is_closed and not client.goaways:
         playback.http2 = client
     check(playback, Message(start, fields, data), recorded, response)
+
+
+# Load balancers.
+
+
+@pytest.fixture(scope="module")
+def balanced(tmp_path_factory, provider_server):
+    app = Upstream()
+    gateway = Gateway(
+        tmp_path_factory.mktemp("balanced"),
+        {"mock": oidc(provider_server.realm("mock").issuer)},
+        {"app": {"host": HOST, "path": "/", "upstream": app.address, "allow": "signed_in", "public": ["/alive"]}},
+        gateway={"health_path": "/alive"},
+    )
+    gateway.app = app
+    with gateway:
+        yield gateway
+    app.close()
+
+
+CHECKS = {
+    "HAProxy": "OPTIONS /alive HTTP/1.0\r\n", "HAProxy with GET": "GET /alive HTTP/1.0\r\n", "by IP": "GET /alive HTTP/1.1\r\nHost: 10.0.0.11:8080\r\n",
+    "by IPv6": "HEAD /alive HTTP/1.1\r\nHost: [2001:db8::1]\r\n", "by another name": "GET /alive HTTP/1.1\r\nHost: backend\r\n",
+    "a path in another spelling": "GET /%61live HTTP/1.0\r\n",
+}
+
+
+def status(port, head):
+    with Wire(port) as wire:
+        wire.send(f"{head}Connection: close\r\n\r\n".encode())
+        return int(wire.rest().split(b" ")[1])
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_g_07_a_health_check_needs_no_host(check, balanced):
+    assert status(balanced.port, CHECKS[check]) == 200
+    assert not balanced.app.seen("/alive")
+
+
+@pytest.mark.parametrize(
+    "head, expected", [
+        ("GET /alive HTTP/1.1\r\n", 400), ("POST /alive HTTP/1.0\r\n", 400), ("GET /alive/x HTTP/1.0\r\n", 400), ("GET / HTTP/1.0\r\n", 400),
+        ("GET /alive?x HTTP/1.1\r\nHost: backend\r\n", 200), ("DELETE /alive HTTP/1.1\r\nHost: backend\r\n", 404),
+        ("GET /other HTTP/1.1\r\nHost: backend\r\n", 404),
+    ]
+)
+def test_g_07_other_requests_are_decided_as_without_a_health_path(head, expected, balanced):
+    assert status(balanced.port, head) == expected
+
+
+def test_g_07_on_the_host_of_an_app_the_path_is_the_apps(balanced):
+    assert status(balanced.port, f"GET /alive HTTP/1.1\r\nHost: {HOST}\r\n") == 200
+    assert balanced.app.seen("/alive")

@@ -108,6 +108,30 @@ import Testing
         #expect(throws: Failure.self) { try self.head(Self.http([(name, value)])) }
     }
 
+    /// Envoy fills one of the two.
+    @Test func `Q-12 a header has one value, as text or as bytes, and never a joined one`() throws {
+        func http(_ text: String, _ raw: String) -> [UInt8] {
+            var request = ProtobufWriter()
+            request.bytes(2, "GET".utf8)
+            request.bytes(4, "/".utf8)
+            request.bytes(5, "a".utf8)
+            request.message(13) { map in
+                map.message(1) { header in
+                    header.bytes(1, "authorization".utf8)
+                    header.bytes(2, text.utf8)
+                    header.bytes(3, raw.utf8)
+                }
+            }
+            return request.bytes
+        }
+        for (text, raw) in [("Bearer ", "x"), ("Bearer x", "Bearer x"), (" ", "x"), ("x", "\t")] {
+            #expect(throws: Failure.self, "\(text)\(raw)") { try self.head(http(text, raw)) }
+        }
+        for (text, raw) in [("Bearer x", ""), ("", "Bearer x")] {
+            #expect(try self.head(http(text, raw)).message.value(.authorization) == "Bearer x")
+        }
+    }
+
     @Test func `two fields of a name stay two`() throws {
         #expect(throws: Failure.self) { try self.head(Self.http([("authorization", "a"), ("authorization", "b")])) }
         #expect(try self.head(Self.http([("x-a", "a"), ("x-a", "b")])).message.fields.count == 4)

@@ -14,6 +14,7 @@ import Testing
         start: String = "GET /wiki",
         host: String = HeadFixture.gate,
         isTrusted: Bool = false,
+        trusting proxies: [CIDRRange] = [],
         sendsForwarded: Bool = false,
         hidesAuthorization: Bool = false,
         identity: String? = nil
@@ -23,6 +24,7 @@ import Testing
             peerText: "192.0.2.1",
             isSecure: true,
             isTrusted: isTrusted,
+            trusting: proxies,
             sendsForwarded: sendsForwarded
         )
         let head = try HeadFixture.head(start, host, lines)
@@ -205,6 +207,43 @@ import Testing
     }
 
     @Test(arguments: [
+        ("10.1.2.3", "for=203.0.113.9"), ("203.0.113.9, 10.1.2.3", "for=203.0.113.9"), ("10.1.2.3", "for=unknown"),
+        ("10.1.2.3", "nonsense"), ("10.1.2.3", "for=10.1.2.3, for=203.0.113.9"), ("unknown", "for=203.0.113.9"),
+        ("10.1.2.3, 198.51.100.1", "for=203.0.113.9, for=198.51.100.1"),
+    ])
+    func `D-03 of two fields that lead to different clients neither is trusted`(list: String, elements: String) throws
+    {
+        let proxies = ["192.0.2.0/24", "198.51.100.0/24"].compactMap { CIDRRange($0) }
+        let sent = "X-Forwarded-For: \(list)\r\nForwarded: \(elements)\r\n"
+        let lines = try self.forwarded(sent, isTrusted: true, trusting: proxies)
+        #expect(lines.contains("X-Forwarded-For: 192.0.2.1"))
+        let head = try HeadFixture.head("GET /wiki", HeadFixture.gate, sent)
+        #expect(ForwardedHead.namedClient(of: head, trusting: proxies) == nil)
+    }
+
+    @Test(arguments: [
+        ("203.0.113.9", "for=203.0.113.9"), ("10.1.2.3, 203.0.113.9", "for=203.0.113.9"),
+        ("203.0.113.9, 198.51.100.1", "for=203.0.113.9"), ("203.0.113.9", "for=203.0.113.9, for=198.51.100.1"),
+    ])
+    func `D-03 two fields that lead to one client are trusted`(list: String, elements: String) throws {
+        let proxies = ["192.0.2.0/24", "198.51.100.0/24"].compactMap { CIDRRange($0) }
+        let sent = "X-Forwarded-For: \(list)\r\nForwarded: \(elements)\r\n"
+        let lines = try self.forwarded(sent, isTrusted: true, trusting: proxies)
+        #expect(lines.contains("X-Forwarded-For: \(list), 192.0.2.1"))
+        let head = try HeadFixture.head("GET /wiki", HeadFixture.gate, sent)
+        #expect(ForwardedHead.namedClient(of: head, trusting: proxies) == IPAddress("203.0.113.9"))
+    }
+
+    @Test func `D-03 a scheme that only one of two fields has is not trusted`() throws {
+        for (name, element) in [("http", "proto=https"), ("https", "proto=http")] {
+            let sent = "X-Forwarded-Proto: \(name)\r\nForwarded: for=203.0.113.9;\(element)\r\n"
+            #expect(try self.forwarded(sent, isTrusted: true).contains("X-Forwarded-Proto: https"))
+        }
+        let same = "X-Forwarded-Proto: http\r\nForwarded: for=203.0.113.9;proto=http\r\n"
+        #expect(try self.forwarded(same, isTrusted: true).contains("X-Forwarded-Proto: http"))
+    }
+
+    @Test(arguments: [
         ("Content-Length: 5", "Content-Length: 5"), ("Transfer-Encoding: chunked", "Transfer-Encoding: chunked"),
     ])
     func `one framing line goes up and it is ours`(sent: String, line: String) throws {
@@ -261,9 +300,9 @@ import Testing
         #expect(!hopByHop.contains("X-Request-ID: a"))
     }
 
-    @Test func `status and lines come back with a reason of ours`() throws {
+    @Test func `N-07 status, reason and lines come back`() throws {
         let lines = try self.received("200 Fine by me", "Content-Type: text/plain\r\nContent-Length: 2\r\nX-A: 1\r\n")
-        #expect(lines == ["HTTP/1.1 200 OK", "Content-Type: text/plain", "X-A: 1", "Content-Length: 2"])
+        #expect(lines == ["HTTP/1.1 200 Fine by me", "Content-Type: text/plain", "X-A: 1", "Content-Length: 2"])
     }
 
     @Test(arguments: [("HEAD", "200 OK"), ("GET", "304 Not Modified")])

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import GateCore
+import GateFixtures
 import GateHTTP
 import GateSessions
 import GateTestSupport
@@ -29,6 +30,22 @@ import Testing
     func `an unknown host has no app, whatever the path`(start: String) throws {
         let gateway = try GatewayFixture()
         #expect(gateway.verdict(try gateway.head(start, "evil.example")) == "refused route.none")
+    }
+
+    @Test func `D-04 the log names the remedy where a proxy has replaced Host`() throws {
+        let gateway = try GatewayFixture()
+        func detail(_ host: String, _ lines: String) throws -> String? {
+            let path = RequestPath(runtime: gateway.runtime, loop: gateway.loop)
+            guard case .refused(let failure) = path.verdict(for: try gateway.head("GET /", host, lines), over: nil)
+            else {
+                return nil
+            }
+            return failure.detail
+        }
+        let replaced = try detail("10.0.0.9:8080", "X-Forwarded-Host: shop.example.com\r\n")
+        #expect(replaced?.contains("X-Forwarded-Host 'shop.example.com' is not read: let the proxy keep Host") == true)
+        #expect(try detail("10.0.0.9", "")?.contains("X-Forwarded-Host") == false)
+        #expect(try detail("evil.example", "X-Forwarded-Host: evil.example\r\n")?.contains("X-Forwarded-") == false)
     }
 
     @Test func `a host is matched whatever its letters and its port`() throws {

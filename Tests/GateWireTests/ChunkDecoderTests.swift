@@ -13,8 +13,8 @@ import Testing
         case rejected(Int)
     }
 
-    private static func decode(_ pieces: [[UInt8]], status: Int = 400) -> Body {
-        var decoder = ChunkDecoder(status: status)
+    private static func decode(_ pieces: [[UInt8]], status: Int = 400, lineEnd: LineEnd = .crlf) -> Body {
+        var decoder = ChunkDecoder(status: status, lineEnd: lineEnd)
         var buffer = ByteBuffer()
         var text: [UInt8] = []
         for piece in pieces {
@@ -36,6 +36,32 @@ import Testing
             }
         }
         return .incomplete(String(decoding: text, as: UTF8.self))
+    }
+
+    @Test(arguments: [
+        ("0\n\n", ""), ("5\nhello\n0\n\n", "hello"), ("2\n\r\n\n1\nx\n0\nA: b\n\n", "\r\nx"), ("1;a=b\nx\n0 \n\n", "x"),
+    ])
+    func `G-08 after a head of LF, the lines of a body end with LF too, at every split`(_ text: String, _ body: String)
+    {
+        let bytes = Array((text + "GET").utf8)
+        for split in 0...text.utf8.count {
+            let pieces = [Array(bytes[..<split]), Array(bytes[split...])]
+            guard case .complete(let found, _) = Self.decode(pieces, status: 502, lineEnd: .lf) else {
+                Issue.record("split at \(split)")
+                continue
+            }
+            #expect(found == body)
+        }
+        #expect(Self.decode([bytes], status: 502) == .rejected(502))
+    }
+
+    @Test(arguments: [
+        "5\r\nhello\r\n0\r\n\r\n", "5\nhello\r\n0\n\n", "5\nhello\n0\r\n\r\n", "5\nhello\n0\n\r\n", "\n5\nhello\n0\n\n",
+        "5\nhello\n0\nA: b\r\n\n", "5\nhelloX\n0\n\n", "g\n", "\r5\nhello\n0\n\n",
+    ])
+    func `G-08 a body whose lines end otherwise than those of its head is a 502`(_ text: String) {
+        #expect(Self.decode([Array(text.utf8)], status: 502, lineEnd: .lf) == .rejected(502))
+        #expect(Self.decode(Array(text.utf8).map { [$0] }, status: 502, lineEnd: .lf) == .rejected(502))
     }
 
     @Test(arguments: [

@@ -17,6 +17,19 @@ import Testing
     }
 
     @Test(arguments: [
+        ("Wiki.example:", "wiki.example"), ("a.:", "a"), ("[::1]:", "[::1]"), ("127.0.0.1:", "127.0.0.1"),
+    ])
+    func `G-09 an empty port is the default one`(_ host: String, _ normal: String) throws {
+        let head = try accepted("GET http://\(host)/x HTTP/1.1\r\nHost: \(host)\r\n\r\n")
+        #expect(head.authority.text == normal && head.authority.port == nil && head.target == "/x")
+    }
+
+    @Test(arguments: [":", "a::", "a:80:", "::", "[::1", "[::1]::", "@:"])
+    func `G-09 what is left without the colon has to be a host`(_ host: String) {
+        #expect(throws: WireRejection.self) { try accepted("GET / HTTP/1.1\r\nHost: \(host)\r\n\r\n") }
+    }
+
+    @Test(arguments: [
         ("http://a/x?y", "a", false, "/x?y"), ("http://a", "a", false, "/"), ("http://a?b", "a", false, "/?b"),
         ("HTTP://A:80/x", "a", false, "/x"), ("http://a/x", "a:80", false, "/x"), ("https://a/", "a", true, "/"),
         ("https://a:443/", "a", true, "/"), ("http://a:81/", "a:81", false, "/"), ("http://a//x", "a", false, "/x"),

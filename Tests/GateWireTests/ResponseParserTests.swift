@@ -74,6 +74,74 @@ import Testing
         #expect { try Self.read(row.bytes.map { [$0] }) } throws: { ($0 as? WireRejection)?.status == 502 }
     }
 
+    @Test func `G-08 a response whose lines all end with LF is read at every split, and its connection is not kept`()
+        throws
+    {
+        let bytes = wire("HTTP/1.1 200 OK\nServer: device\nContent-Length: 4\nConnection: keep-alive\n\na\r\n\n")
+        for split in 0...bytes.count {
+            let parser = ResponseParser(names: .response)
+            var buffer = ByteBuffer(bytes: bytes[..<split])
+            var found = try parser.head(from: &buffer, for: .get)
+            buffer.writeBytes(bytes[split...])
+            if found == nil { found = try parser.head(from: &buffer, for: .get) }
+            let head = try #require(found)
+            #expect(head.status == 200 && head.framing == .length(4) && head.lineEnd == .lf && !head.keepsAlive)
+            #expect(head.message.fields.map { head.message.text($0.valueRange) } == ["device", "4", "keep-alive"])
+            #expect(String(buffer: head.message.bytes).hasSuffix("\r\nConnection: keep-alive\r\n\r\n"))
+            #expect(String(buffer: buffer) == "a\r\n\n", "split at \(split)")
+        }
+    }
+
+    @Test(arguments: [
+        ("HTTP/1.0 200 OK\n\n", BodyFraming.untilClose), ("HTTP/1.1 204 No Content\n\n", .none),
+        ("HTTP/1.1 200\nTransfer-Encoding: chunked\n\n", .chunked), ("HTTP/1.1 200 OK\nA: b\n c\n\n", .untilClose),
+    ])
+    func `G-08 its framing follows the same rules`(text: String, framing: BodyFraming) throws {
+        let head = try Self.head(text)
+        #expect(head.framing == framing && head.lineEnd == .lf)
+        #expect(!String(buffer: head.message.bytes).split(separator: "\r\n").contains { $0.contains("\n") })
+    }
+
+    /// A value with a line break of its own looks like this.
+    @Test(arguments: [
+        "HTTP/1.1 200 OK\r\nA: b\nSet-Cookie: c=d\r\n\r\n", "HTTP/1.1 200 OK\nA: b\r\nC: d\n\n",
+        "HTTP/1.1 200 OK\nA: b\n\r\n", "HTTP/1.1 200 OK\r\nA: b\r\n\n", "HTTP/1.1 200 OK\r\n\nA: b\r\n\r\n",
+        "HTTP/1.1 200 OK\nA: b\rc\n\n", "HTTP/1.1 200 OK\n\r\n", "HTTP/1.1 200 OK\n\rA: b\n\n",
+        "HTTP/1.1 200 OK\r\r\n\r\n",
+        "HTTP/1.1 200 OK\nA : b\n\n", "HTTP/1.1 200 OK\nContent-Length: 1\nContent-Length: 2\n\n",
+        "HTTP/1.1 200 OK\nContent-Length: 1\nTransfer-Encoding: chunked\n\n", "\nHTTP/1.1 200 OK\n\n",
+        "HTTP/1.1 200 OK\nA: b\u{0}c\n\n", "HTTP/1.1 200 OK\n b\n\n",
+    ])
+    func `G-08 line ends that differ, and all else that can be read in two ways, are a 502`(text: String) {
+        let bytes = Array(text.utf8)
+        #expect { try Self.read([bytes]) } throws: { ($0 as? WireRejection)?.status == 502 }
+        #expect { try Self.read(bytes.map { [$0] }) } throws: { ($0 as? WireRejection)?.status == 502 }
+    }
+
+    @Test func `G-08 a head of LF is limited in size, as others are`() {
+        let line = "A: " + String(repeating: "b", count: 30 * 1024) + "\n"
+        for text in [
+            "HTTP/1.1 200 OK\n\(line)\(line)\(line)\n", "HTTP/1.1 200 OK\nA: \(String(repeating: "b", count: 70_000))",
+        ] {
+            #expect { try Self.read([Array(text.utf8)]) } throws: { ($0 as? WireRejection)?.status == 502 }
+        }
+    }
+
+    @Test(arguments: [
+        ("403 ssl required", "403 ssl required"), ("200 OK", "200 OK"), ("200 ok", "200 ok"), ("404", "404 Not Found"),
+        ("404 ", "404 Not Found"), ("500 Gr\\xfc\\xdf a\tb", "500 Gr\\xfc\\xdf a\tb"), ("799 Odd", "799 Odd"),
+        ("799", "799 "),
+        ("400 \(String(repeating: "x", count: 255))", "400 \(String(repeating: "x", count: 255))"),
+        ("400 \(String(repeating: "x", count: 256))", "400 Bad Request"),
+    ])
+    func `N-07 the reason phrase of the app is written again, up to 255 bytes`(received: String, sent: String) throws {
+        for (version, end) in [("1.1", "\r\n"), ("1.0", "\r\n"), ("1.1", "\n")] {
+            let head = try Self.head("HTTP/\(version) \(received)\(end)\(end)")
+            let written = HeadWriter.head(into: ByteBuffer()) { $0.writeStatusLine(of: head) }
+            #expect(Array(written.readableBytesView) == wire("HTTP/1.1 \(sent)\r\n\r\n"))
+        }
+    }
+
     @Test func `Y-09 a length that is repeated with the same value counts once`() throws {
         let head = try Self.head("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nA: b\r\nContent-Length: 5\r\n\r\n")
         #expect(head.framing == .length(5))
@@ -133,7 +201,7 @@ import Testing
     }
 
     @Test func `the head of a response is limited in fields, line and size`() {
-        let many = "HTTP/1.1 200 OK\r\n" + String(repeating: "A: b\r\n", count: 257) + "\r\n"
+        let many = "HTTP/1.1 200 OK\r\n" + String(repeating: "A: b\r\n", count: 1001) + "\r\n"
         let long = "HTTP/1.1 200 OK\r\nA: " + String(repeating: "b", count: 33 * 1024) + "\r\n\r\n"
         let line = "A: " + String(repeating: "b", count: 30 * 1024) + "\r\n"
         let large = "HTTP/1.1 200 OK\r\n" + String(repeating: line, count: 3) + "\r\n"
@@ -142,7 +210,7 @@ import Testing
         for text in [many, long, large, endless, reason] {
             #expect { try Self.read([Array(text.utf8)]) } throws: { ($0 as? WireRejection)?.status == 502 }
         }
-        let fits = "HTTP/1.1 200 OK\r\n" + String(repeating: "A: b\r\n", count: 256) + "\r\n"
+        let fits = "HTTP/1.1 200 OK\r\n" + String(repeating: "A: b\r\n", count: 1000) + "\r\n"
         #expect(throws: Never.self) { try Self.read([Array(fits.utf8)]) }
     }
 }

@@ -26,6 +26,8 @@ package struct GatewaySettings: Sendable, Hashable {
     package var forwardAuth: ForwardAuthSettings?
     /// The path below which native apps sign in and out by JSON; nil if they cannot.
     package var sessionAPI: String?
+    /// The path of health checks on the listeners for requests; nil for none.
+    package var healthPath: String?
     /// Which clients are accepted without an entry in `clients`.
     package var clientRegistration = ClientRegistrationSettings()
     /// How long browsers remember to use https only; nil for no such field.
@@ -96,6 +98,7 @@ struct GatewayDraft: Sendable {
     var trustedProxies: [Located<CIDRRange>]?
     var forwardAuth: Located<ForwardAuthDraft>?
     var sessionAPI: Located<String>?
+    var healthPath: Located<String>?
     var clientRegistration: Located<ClientRegistrationDraft>?
     var hsts = GatewaySettings.defaultHSTS
     var secrets: [Secret]?
@@ -208,7 +211,10 @@ extension Mapping<GatewayDraft> {
                 \.trustedProxies,
                 .list(of: Shape<CIDRRange>.network.located, named: "a list of networks"),
                 .init(default: .value([]), example: ["10.0.0.0/8"]),
-                "The networks of proxies whose `X-Forwarded-*` and `Forwarded` are trusted."
+                "The networks of proxies that name the client IP, the scheme and the id of a request: `X-Forwarded-For`, "
+                    + "`X-Forwarded-Proto` and `X-Request-Id`, or `Forwarded`. Such a proxy has to remove or replace what the client "
+                    + "sends under these names; if `X-Forwarded-For` and `Forwarded` lead to different clients, the client is "
+                    + "unknown. It also has to keep `Host`, by which the app is found: `X-Forwarded-Host` is not read."
             ),
             Key(
                 "forward_auth",
@@ -231,6 +237,15 @@ extension Mapping<GatewayDraft> {
                 .init(default: .words("none: off"), example: "/auth"),
                 "The path on the host of `public_url` below which native apps register, sign in, refresh and sign out by JSON. See "
                     + "[clients.md](clients.md#the-session-api)."
+            ),
+            Key(
+                "health_path",
+                located: \.healthPath,
+                .appPath,
+                .init(default: .words("none: off"), example: "/gatehouse-health"),
+                "The path of health checks of load balancers on the listeners for requests: without a `Host`, or with one that no app "
+                    + "has, such as an IP address. 200, or 503 while `/readyz` of the operations listener is. See "
+                    + "[running.md](running.md#behind-a-load-balancer)."
             ),
             Key(
                 "hsts",

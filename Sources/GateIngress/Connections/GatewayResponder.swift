@@ -135,6 +135,7 @@ extension GatewayResponder {
             peerText: self.peerText,
             isSecure: self.tls != nil,
             isTrusted: isTrusted,
+            trusting: isTrusted ? self.runtime.trustedProxies : [],
             marker: self.runtime.loopMarker.line
         )
     }
@@ -253,6 +254,9 @@ extension GatewayResponder {
     }
 
     func response(to rejection: WireRejection) -> Response {
+        if let path = rejection.pathWithoutHost, path == self.runtime.healthPath {
+            return Response(self.loop.healthStatus)
+        }
         self.runtime.metrics.rejected(rejection.reason.code)
         let response = self.runtime.rendering.response(to: rejection, for: ClientKind(wantsPage: rejection.wantsPage))
         if self.connection == nil {
@@ -419,10 +423,12 @@ extension GatewayResponder {
         guard let request else { return }
         self.exchange?.endTrace()
         guard trace.context.isSampled else { return }
-        let endpoint = EndpointPath.pattern(of: request.path.text(in: request.message))
-        // The documents and the session API are at paths that an app may have as well.
-        let isOfApp = endpoint == nil && !self.isForEndpoint
-        let route = isOfApp ? RequestPath(runtime: self.runtime, loop: self.loop).route(of: request) : nil
+        // The documents, the session API and paths below /oauth2/ are those of an app on another host.
+        let path = request.path.text(in: request.message)
+        let isGatewayHost = request.authority.host == self.runtime.publicOrigin.host
+        let isOwn = OwnPath.includes(path, isGatewayHost: isGatewayHost)
+        let endpoint = isOwn ? EndpointPath.pattern(of: path) : nil
+        let route = endpoint == nil && !self.isForEndpoint ? RequestPath(runtime: self.runtime, loop: self.loop).route(of: request) : nil
         trace.end(
             request,
             status: status,

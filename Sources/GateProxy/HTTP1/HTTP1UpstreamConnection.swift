@@ -267,7 +267,7 @@ extension HTTP1UpstreamConnection {
             head.keepsAlive && head.framing != .untilClose && !self.call.opensTunnel && !self.call.endsConnection
         self.isPatient = self.isPatient || head.isEventStream
         self.awaitProgress(from: self.arrived)
-        let reader = BodyReader(head.framing, status: 502)
+        let reader = BodyReader(head.framing, status: 502, lineEnd: head.lineEnd)
         self.phase = .body(reader)
         self.sink?.upstreamReceivedHead(head)
         guard case .body = self.phase else { return false }

@@ -59,7 +59,9 @@ package final class HTTP2ResponseHeadBuilder {
             message: message,
             status: self.status,
             framing: try self.framing(of: message, for: method, endsStream: endsStream),
-            keepsAlive: true
+            keepsAlive: true,
+            reason: 0..<0,
+            lineEnd: .crlf
         )
     }
 

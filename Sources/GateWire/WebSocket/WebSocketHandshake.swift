@@ -39,7 +39,8 @@ package struct WebSocketHandshake: Sendable, Hashable {
     package init(of request: RequestHead, freshKey: () -> String = { WebSocketKey.fresh() }) throws(Rejection) {
         let message = request.message
         guard request.method == .get, request.minorVersion == 1 else { throw .malformed("not GET of HTTP/1.1") }
-        guard request.framing == .none, message.first(.contentLength) == nil else { throw .malformed("a body") }
+        // Some clients write a length of 0, which is not forwarded.
+        guard request.framing == .none else { throw .malformed("a body") }
         if !request.isExtendedConnect {
             guard message.count(.upgrade) == 1, let upgrade = message.first(.upgrade),
                 message.spells(upgrade.valueRange, "websocket")
@@ -79,7 +80,9 @@ package struct WebSocketHandshake: Sendable, Hashable {
         guard chosen.count <= 1, chosen.allSatisfy(self.protocols.contains) else { return "a subprotocol not offered" }
         let agreed = message.values("sec-websocket-extensions").flatMap(WebSocketHandshake.names)
         guard agreed.allSatisfy(self.extensions.contains) else { return "an extension not offered" }
-        guard message.first(.contentLength) == nil, message.first(.transferEncoding) == nil else { return "a body" }
+        // RFC 9110 §8.6: a length has no place here; one of 0 is what some servers write for all responses.
+        let hasLength = message.fields.contains { $0.name == .contentLength && !message.spells($0.valueRange, "0") }
+        guard !hasLength, message.first(.transferEncoding) == nil else { return "a body" }
         return nil
     }
 

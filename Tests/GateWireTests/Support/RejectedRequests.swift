@@ -162,7 +162,6 @@ enum RejectedRequests {
         "a:b:c",
         "a:99999",
         "a:0",
-        "a:",
         "a:+1",
         "[::1",
         "::1",

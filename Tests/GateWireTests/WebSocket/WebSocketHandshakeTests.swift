@@ -52,7 +52,7 @@ import Testing
         (3, "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ"), (3, "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZR=="),
         (3, "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25j"), (3, "Sec-WebSocket-Key: dGhlIHNhbXBs-SBub25jZQ=="),
         (3, "Sec-WebSocket-Key: \(key)\r\nSec-WebSocket-Key: \(key)"), (3, "Sec-WebSocket-Key:"),
-        (3, "Sec-WebSocket-Key: \(key)\r\nContent-Length: 0"),
+        (3, "Sec-WebSocket-Key: \(key)\r\nContent-Length: 5"),
     ])
     func `S-54 a handshake with one error is rejected`(index: Int, line: String) throws {
         var lines = Self.usual
@@ -83,6 +83,15 @@ import Testing
     @Test(arguments: ["Upgrade: h2c", "Upgrade: foo", "Connection: upgrade"])
     func `S-53 other upgrades are not WebSocket handshakes`(line: String) throws {
         #expect(!WebSocketHandshake.isRequested(by: try Self.request([line])))
+    }
+
+    @Test func `G-09 a length of 0 makes no body, in a handshake and in its response`() throws {
+        let handshake = try Self.handshake(Self.usual + ["Content-Length: 0"])
+        let usual = ["Upgrade: websocket", "Connection: upgrade", "Sec-WebSocket-Accept: \(Self.accept)"]
+        #expect(handshake.rejectionReason(for: try Self.response(usual + ["Content-Length: 0"])) == nil)
+        for line in ["Content-Length: 5", "Transfer-Encoding: chunked"] {
+            #expect(handshake.rejectionReason(for: try Self.response(usual + [line])) == "a body", "\(line)")
+        }
     }
 
     @Test func `a matching response of the app is accepted`() throws {
