@@ -2,6 +2,13 @@
 
 package import GateCore
 
+extension InvalidValue {
+    /// A host, or a URL, with letters beyond ASCII, of which this is the form that browsers send.
+    fileprivate static func international(_ ascii: String) -> InvalidValue {
+        InvalidValue("has letters that no host has in HTTP; write it as browsers send it: '\(ascii)'")
+    }
+}
+
 extension Shape<String> {
     /// The name of a host, without scheme and port.
     package static let host = single("a host name", pattern: #"^[A-Za-z0-9._\-\[\]:]+$"#) { text throws(InvalidValue) in
@@ -16,6 +23,7 @@ extension Shape<String> {
             throw InvalidValue("is not a domain; write it without '@'\(rest.isEmpty ? "" : ": '\(rest)'")")
         }
         guard let domain = Origin.normalHost(text), domain.contains("."), !domain.hasPrefix("[") else {
+            if let name = InternationalName.ascii(text) { throw InvalidValue.international(name) }
             throw InvalidValue("is not a domain such as example.com")
         }
         return domain
@@ -44,6 +52,9 @@ extension HostPattern {
     ///
     /// A certificate's wildcard is one whole label too, and no certification authority issues one for a domain of one label.
     fileprivate static func wildcard(configured text: String) throws(InvalidValue) -> HostPattern {
+        if text.hasPrefix("*."), let name = InternationalName.ascii(text.dropFirst(2)) {
+            throw InvalidValue.international("*.\(name)")
+        }
         let form = "a wildcard is one whole label at the start: '*.apps.example.com'"
         guard text.hasPrefix("*."), !text.dropFirst(2).contains("*"),
             let domain = Origin.normalHost(text.dropFirst(2)), !domain.hasPrefix("[")
@@ -74,6 +85,7 @@ extension Origin {
         if let split = WebURL.split(authority: text), split.port != nil {
             throw InvalidValue("has a port; a host matches whatever the port, write '\(split.host)'")
         }
+        if let name = InternationalName.ascii(text) { throw InvalidValue.international(name) }
         throw InvalidValue("is not a host name such as wiki.example.com")
     }
 }
@@ -177,6 +189,10 @@ extension WebURL {
     /// Reads a URL that may be used only over TLS or on loopback.
     fileprivate init(secure text: String, example: String) throws(InvalidValue) {
         guard let address = WebURL(text) else {
+            let host = text.firstRange(of: "://").map { text[$0.upperBound...].prefix { !"/:?#".contains($0) } } ?? ""
+            if let name = InternationalName.ascii(host) {
+                throw InvalidValue.international(text.replacing(host, with: name, maxReplacements: 1))
+            }
             let help = text.contains("://") ? "such as \(example)" : "; it starts with https://, such as \(example)"
             throw InvalidValue(text.contains("://") ? "is not a URL \(help)" : "is not a URL\(help)")
         }

@@ -68,7 +68,7 @@ import Testing
         let rest = keysOfApp.map { "    \($0.key): \($0.value.text)\n" }
         let settings = try Fixture.app(upstream: "upstream: \(JSON.object(written).text)", rest.joined())
         #expect(try settings == Fixture.app())
-        #expect(rest.contains("    max_body: \"100MiB\"\n"))
+        #expect(rest.contains("    max_body: \"0\"\n"))
 
         let health = try #require(upstream["properties"]?["health"])
         var checks = try #require(self.defaults(health).object)

@@ -34,6 +34,15 @@ import Testing
 
     @Test(
         arguments: [
+            // G-09
+            (
+                "bücher.example.com",
+                "'bücher.example.com' has letters that no host has in HTTP; write it as browsers send it: 'xn--bcher-kva.example.com'"
+            ),
+            (
+                "\"*.Bücher.example\"",
+                "'*.Bücher.example' has letters that no host has in HTTP; write it as browsers send it: '*.xn--bcher-kva.example'"
+            ),
             ("\"*\"", "'*' is not a host name; a wildcard is one whole label at the start: '*.apps.example.com'"),
             ("\"*.com\"", "'*.com' includes hosts of other owners; a wildcard needs at least two labels after '*.'"),
             (

@@ -12,7 +12,7 @@ import Testing
         var wanted = TrafficSettings()
         wanted.webSocket = WebSocketSettings()
         #expect(app.traffic == wanted)
-        #expect(app.traffic.maxBody == 104_857_600)
+        #expect(app.traffic.maxBody == nil)
         #expect(app.traffic.requestHeaders.isEmpty && app.traffic.responseHeaders.isEmpty)
     }
 
@@ -88,6 +88,10 @@ import Testing
     @Test(arguments: [("0", nil), ("1", 1), ("1KiB", 1024), ("1024GiB", 1 << 40)] as [(String, Int64?)])
     func `a limit of zero for bodies means no limit`(text: String, limit: Int64?) throws {
         #expect(try Fixture.app("    max_body: \(text)").traffic.maxBody == limit)
+    }
+
+    @Test func `G-06 a body has no limit unless the file sets one, since none is stored`() throws {
+        #expect(try Fixture.app("").traffic.maxBody == nil)
     }
 
     @Test(arguments: [("websocket: true", WebSocketSettings()), ("websocket: false", nil), ("", WebSocketSettings())])
