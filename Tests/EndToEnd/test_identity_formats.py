@@ -64,6 +64,7 @@ class Formats(Gateway):
                 app(
                     address, "each", identity={"signature": "request", "authorization": "assertion"}, strip_prefix=True
                 ),
+            "inner": app(address, "inner", identity={"signature": "request"}, upstream_host="inner.internal:8443"),
         }
         super().__init__(folder, {"mock": oidc(provider.realm("mock").issuer)}, apps)
         self.configuration["providers"]["mock"]["profile"] = {"groups": ["id_token:/groups"]}
@@ -187,6 +188,14 @@ def test_another_library_verifies_the_signature(path, seen, verify, formats):
     if path.startswith("/each"):
         assert message.covered[:4] == ["@method", "@authority", "@path", "@query"]
         assert "authorization" in message.covered
+
+
+def test_q_18_an_app_verifies_the_signature_with_the_host_that_it_sees(seen, verify, formats):
+    found = seen("/inner/page?a=b")
+    assert found.get("Host") == "inner.internal:8443" and found.get("X-Forwarded-Host") == formats.authority
+    verify(SignedMessage(found, found.get("Host")))
+    with pytest.raises((InvalidSignature, HTTPMessageSignaturesException)):
+        verify(SignedMessage(found, formats.authority))
 
 
 def accepted_changes(message, name, values, verify):

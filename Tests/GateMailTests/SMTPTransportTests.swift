@@ -159,6 +159,14 @@ import Testing
         #expect(!"\(results)".contains("wrong-password"))
     }
 
+    @Test(arguments: ["open sesame is wrong", "got b3BlbiBzZXNhbWU=", "AGdhdGV3YXlAc2VuZGVyLnRlc3QAb3BlbiBzZXNhbWU="])
+    func `Q-25 a server that repeats the password does not get it into a reply`(text: String) async throws {
+        let server = try LocalMailServer(self.login + ["--reject", "auth:535 5.7.8 \(text)"])
+        let reply = try await self.reply(of: self.configured(server))
+        #expect(reply.outcome == .loginRejected && reply.code == 535)
+        #expect(reply.text == "the reply is not logged because it has the password")
+    }
+
     @Test func `a server that does not offer AUTH gets no message if a login is configured`() async throws {
         let server = try LocalMailServer(certificate: nil)
         let reply = try await self.reply(of: self.configured(server, allowsPlain: true))

@@ -68,6 +68,17 @@ import Testing
         }
     }
 
+    @Test func `D-05 the account page shows the key that apps get, also where accounts are connected`() {
+        func page(_ profile: Profile) -> String {
+            let view = AccountView(sessions: nil, hasMore: false, hasEnded: false, actions: (end: "/e", signOut: "/s"))
+            return self.pages.account(view, of: profile, provider: "Acme", apps: "/", in: self.english)
+        }
+        var profile = Profile(provider: "acme", issuer: "https://acme.example", subject: "eve")
+        #expect(page(profile).contains("acme:eve"))
+        profile.connectedKey = "first:ada"
+        #expect(page(profile).contains("first:ada") && !page(profile).contains("acme:eve"))
+    }
+
     @Test func `no page leaves a variable without a value`() throws {
         for language in PageLanguage.builtIn {
             for page in try self.all("plain", in: self.pages, language) {

@@ -59,7 +59,7 @@ package struct AccountView {
         add(.accountEmail, profile.email, note: profile.emailVerified ? nil : .accountUnverified)
         add(.accountProvider, provider)
         add(.accountSince, profile.authTime?.pageText)
-        add(.accountKey, profile.user, isCode: true)
+        add(.accountKey, profile.forwardedKey, isCode: true)
         let groups = profile.groups.prefix(AccountView.maxGroups)
         let rest = profile.groups.count - groups.count
         return [
