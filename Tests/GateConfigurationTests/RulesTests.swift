@@ -335,6 +335,27 @@ import Testing
         #expect(unknown.diagnostics.contains { $0.message == "an app needs 'allow', such as 'allow: signed_in'" })
     }
 
+    @Test(arguments: [
+        "[]", "", "null", "~", "{ user: 'staff:bob' }", "'staff:bob'", "[{ user: 'staff:bob' }, { user: 'staff:eve' }]",
+        "*own",
+    ])
+    func `B-15: a 'deny' of an app never replaces that of the defaults without an error`(own: String) {
+        let result = self.parsed(
+            """
+            defaults:
+              allow: signed_in
+              deny: [{ user: "staff:eve" }]
+            apps:
+              base: { upstream: http://10.0.0.4:80, deny: &own [{ user: "staff:ada" }] }
+              wiki: { path: /wiki/, upstream: http://10.0.0.5:80, deny: \(own) }
+            """
+        )
+        let denied = result.configuration?.apps.map { $0.route.denied.map(\.user) }
+        #expect(
+            denied?.allSatisfy { $0.first == "staff:eve" } ?? (result.diagnostics.contains { $0.severity == .error })
+        )
+    }
+
     @Test func `included files add rules and apps, and keep their lines`() throws {
         let files = [
             "/etc/gatehouse/rules/crew.yaml": "rules:\n  crew:\n    - provider: staff\n",

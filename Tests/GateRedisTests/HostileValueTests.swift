@@ -41,11 +41,10 @@ import Testing
         try await self.manager(store).setNotBefore(noon.advanced(by: .seconds(-10)), user: profile.user, now: noon)
         let names = try self.probe.run("KEYS", "gatehouse:e:not_before:*").sorted()
         #expect(names.count == 2)
-        for text in HostileNumbers.texts + ["9223372036854775807\n1", "-9223372036854775808\n", "1800000601", "\n\n\n"]
-        {
-            for value in [text, "\(text)\n1", "\(noon.seconds + 600)\n\(text)"] {
+        for text in HostileNumbers.few + ["9223372036854775807\n1", "-9223372036854775808\n", "1800000601", "\n\n\n"] {
+            for value in [text, "\(noon.seconds + 600)\n\(text)"] {
                 // That of the user and that of the latest of all users.
-                for name in names { try self.probe.run("SET", name, value) }
+                try self.probe.run("MSET", names[0], value, names[1], value)
                 let issued = try await self.manager(store).issue(SignIn(profile: profile), host: host, now: noon)
                 _ = try? await self.manager(store).session(for: issued.ticket, host: host, now: noon)
                 let manager = self.manager(store)
@@ -99,7 +98,7 @@ import Testing
         }
         let lifetimes = SessionLifetimes(idle: .seconds(3600), absolute: .seconds(28_800))
         let name = "gatehouse:s:\(Base64URL.encode(record(2).key))"
-        for text in HostileNumbers.texts {
+        for text in HostileNumbers.few {
             try self.probe.run("HSET", name, field, text)
             if let found = try? await store.record(for: record(2).key) {
                 _ = lifetimes.remaining(found, at: noon)

@@ -35,6 +35,7 @@ import Testing
         for number: UInt8 in 1...3 { try await store.insert(self.labeled(number, family: number)) }
         for number: UInt8 in 1...3 { try await store.put(Self.entry(number)) }
         let other = try DatabaseQueue(path: self.path)
+        try await other.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = OFF") }
         return (
             store,
             { table, column, value in

@@ -9,6 +9,11 @@ package enum HostileNumbers {
         1 << 53, 1 << 53 + 1, 9_223_372_036_854_775, 9_223_372_036_854_776, .max / 2, .max / 2 + 1, .max - 1, .max,
     ]
 
+    /// A few of the texts, for tests that start a process for each.
+    package static let few = [
+        "-9223372036854775808", "9223372036854775807", "9223372036854775808", "-1", "1e400", "NaN", "",
+    ]
+
     /// Numbers as a JSON document can have them.
     package static let json =
         integers.map { "\($0)" } + [
