@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import GateCore
+import GateFixtures
 import GateHTTP
 import GateSessions
 import GateTestSupport
@@ -40,7 +41,6 @@ import Testing
         ("GET /wiki/a", "gate.example.com", "Sec-Purpose: prefetch\r\n", "/oauth2/start/staff?rd=%2Fwiki%2Fa"),
         ("GET /wiki/a", "gate.example.com", "Sec-Fetch-Dest: iframe\r\n", "/oauth2/start/staff?rd=%2Fwiki%2Fa"),
         ("GET /wiki/a", "gate.example.com", "Content-Length: 1\r\n", "/oauth2/start/staff?rd=%2Fwiki%2Fa"),
-        ("POST /wiki/a", "gate.example.com", "", "/oauth2/start/staff?rd=%2Fwiki"),
         ("GET /a", "gate.example.com", "", "/oauth2/sign_in?rd=%2Fa"),
         ("GET /a", "desk.example.com", "", "/oauth2/handover?request="),
     ])
@@ -54,6 +54,14 @@ import Testing
             "\(start) HTTP/1.1\r\nHost: \(host)\r\nAccept: text/html\r\n\(lines)\r\n"
         )
         #expect(text.hasPrefix("HTTP/1.1 303 ") && text.contains("\r\nlocation: https://gate.example.com\(location)"))
+        #expect(!text.contains("gatehouse-attempt-"))
+    }
+
+    @Test func `G-03: a form without a session begins no attempt and gets a page`() throws {
+        let text = try GatewayFixture().received(
+            "POST /wiki/a HTTP/1.1\r\nHost: gate.example.com\r\nAccept: text/html\r\nContent-Length: 0\r\n\r\n"
+        )
+        #expect(text.hasPrefix("HTTP/1.1 401 ") && text.contains("signin.form_not_sent"))
         #expect(!text.contains("gatehouse-attempt-"))
     }
 

@@ -3,6 +3,7 @@
 import GateAssertion
 import GateCore
 import GateEndpoints
+import GateFixtures
 import GateHTTP
 import GateHeaders
 import GateOperations

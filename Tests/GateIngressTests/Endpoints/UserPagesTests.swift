@@ -2,6 +2,7 @@
 
 import GateCore
 import GateEndpoints
+import GateFixtures
 import GateHTTP
 import GateSessions
 import GateTestSupport

@@ -2,6 +2,7 @@
 
 import Foundation
 import GateCore
+import GateFixtures
 import Testing
 
 /// The models of app servers read heads as the real servers do, which `Tests/EndToEnd/test_app_servers.py` asks.

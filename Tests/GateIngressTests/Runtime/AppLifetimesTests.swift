@@ -4,6 +4,7 @@ import GateAppConfiguration
 import GateConfiguration
 import GateCore
 import GateEndpoints
+import GateFixtures
 import GatePolicy
 import GateSessions
 import GateTestSupport

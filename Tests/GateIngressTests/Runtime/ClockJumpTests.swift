@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import GateCore
+import GateFixtures
 import GateSessions
 import GateTestSupport
 import NIOCore

@@ -3,6 +3,7 @@
 import GateAppConfiguration
 import GateConfiguration
 import GateCore
+import GateFixtures
 import GateHeaders
 import GatePolicy
 import GateSessions

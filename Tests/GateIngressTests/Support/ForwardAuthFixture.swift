@@ -3,6 +3,7 @@
 import GateAppConfiguration
 import GateConfiguration
 import GateCore
+import GateFixtures
 import GateOperations
 import GateProviders
 import Testing

@@ -2,6 +2,7 @@
 
 import GateAppConfiguration
 import GateCore
+import GateFixtures
 import GatePolicy
 import GateProviders
 import GateTestSupport

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import GateCore
-import GateSessionStores
-import GateSessions
-import Synchronization
+package import GateCore
+internal import GateSessionStores
+package import GateSessions
+internal import Synchronization
 
 /// A store in memory, or one that keeps no sessions, that can be down, and that notes what is written.
-final class SwitchedStore: SessionStore {
-    let keepsSessions: Bool
+package final class SwitchedStore: SessionStore {
+    /// Whether it keeps sessions.
+    package let keepsSessions: Bool
     private let memory: any SessionStore
     private let state = Mutex<(isDown: Bool, calls: [String])>((false, []))
     private let interruptions = Mutex<[String: @Sendable () async -> Void]>([:])
 
     /// Has something else happen before the next call of that name reaches the store.
-    func interrupt(_ call: String, with work: @escaping @Sendable () async -> Void) {
+    package func interrupt(_ call: String, with work: @escaping @Sendable () async -> Void) {
         self.interruptions.withLock { $0[call] = work }
     }
 
@@ -21,18 +22,19 @@ final class SwitchedStore: SessionStore {
         await self.interruptions.withLock { $0.removeValue(forKey: call) }?()
     }
 
-    init(keepsSessions: Bool = true) {
+    /// An empty store.
+    package init(keepsSessions: Bool = true) {
         self.keepsSessions = keepsSessions
         self.memory = keepsSessions ? MemoryStore() : CookieStore()
     }
 
-    var isDown: Bool {
+    package var isDown: Bool {
         get { self.state.withLock { $0.isDown } }
         set { self.state.withLock { $0.isDown = newValue } }
     }
 
     /// The names of the calls since the start.
-    var calls: [String] { self.state.withLock { $0.calls } }
+    package var calls: [String] { self.state.withLock { $0.calls } }
 
     private func note(_ call: String) throws(Failure) {
         let isDown = self.state.withLock { state in
@@ -42,26 +44,26 @@ final class SwitchedStore: SessionStore {
         guard !isDown else { throw Failure(.sessionStoreUnavailable, "the test simulates it") }
     }
 
-    func record(for key: [UInt8]) async throws(Failure) -> SessionRecord? {
+    package func record(for key: [UInt8]) async throws(Failure) -> SessionRecord? {
         try self.note("record")
         return try await self.memory.record(for: key)
     }
 
-    func insert(_ record: SessionRecord) async throws(Failure) {
+    package func insert(_ record: SessionRecord) async throws(Failure) {
         try self.note("insert")
         try await self.memory.insert(record)
     }
 
-    func noteUse(_ key: [UInt8], at instant: Instant) {
+    package func noteUse(_ key: [UInt8], at instant: Instant) {
         self.memory.noteUse(key, at: instant)
     }
 
-    func remove(_ key: [UInt8]) async throws(Failure) {
+    package func remove(_ key: [UInt8]) async throws(Failure) {
         try self.note("remove")
         try await self.memory.remove(key)
     }
 
-    func replace(
+    package func replace(
         _ key: [UInt8],
         ifSealed sealed: [UInt8],
         by replacement: [UInt8],
@@ -72,32 +74,32 @@ final class SwitchedStore: SessionStore {
         return try await self.memory.replace(key, ifSealed: sealed, by: replacement, card: card)
     }
 
-    func removeFamily(_ family: [UInt8]) async throws(Failure) {
+    package func removeFamily(_ family: [UInt8]) async throws(Failure) {
         try self.note("removeFamily")
         try await self.memory.removeFamily(family)
     }
 
-    func trimFamily(_ family: [UInt8], to limit: Int, keeping kept: Set<[UInt8]>) async throws(Failure) {
+    package func trimFamily(_ family: [UInt8], to limit: Int, keeping kept: Set<[UInt8]>) async throws(Failure) {
         try self.note("trimFamily")
         try await self.memory.trimFamily(family, to: limit, keeping: kept)
     }
 
-    func removeExpired(at now: Instant, idle: Duration) async throws(Failure) -> Int {
+    package func removeExpired(at now: Instant, idle: Duration) async throws(Failure) -> Int {
         try self.note("removeExpired")
         return try await self.memory.removeExpired(at: now, idle: idle)
     }
 
-    func spend(_ id: [UInt8], until: Instant) async throws(Failure) -> Bool {
+    package func spend(_ id: [UInt8], until: Instant) async throws(Failure) -> Bool {
         try self.note("spend")
         return try await self.memory.spend(id, until: until)
     }
 
-    func count(at now: Instant, within lifetimes: SessionLifetimes) async throws(Failure) -> Int {
+    package func count(at now: Instant, within lifetimes: SessionLifetimes) async throws(Failure) -> Int {
         try self.note("count")
         return try await self.memory.count(at: now, within: lifetimes)
     }
 
-    func insert(
+    package func insert(
         _ record: SessionRecord,
         spending id: [UInt8],
         until: Instant
@@ -107,50 +109,62 @@ final class SwitchedStore: SessionStore {
         return true
     }
 
-    func reportChange(ofFamily family: [UInt8]) async throws(Failure) { try self.note("reportChange") }
+    package func insert(
+        _ record: SessionRecord,
+        spending id: [UInt8],
+        until: Instant,
+        reading kind: StoreEntry.Kind,
+        _ key: [UInt8],
+        at now: Instant
+    ) async throws(Failure) -> StoreInsertion {
+        try await self.insert(record, spending: id, until: until) ? .added : .spent
+    }
 
-    func families(labeled label: [UInt8]) async throws(Failure) -> Set<[UInt8]> {
+    package func reportChange(ofFamily family: [UInt8]) async throws(Failure) { try self.note("reportChange") }
+
+    package func families(labeled label: [UInt8]) async throws(Failure) -> Set<[UInt8]> {
         try self.note("families")
         return try await self.memory.families(labeled: label)
     }
 
-    func signIns(labeled label: [UInt8], limit: Int) async throws(Failure) -> [StoredSignIn] {
+    package func signIns(labeled label: [UInt8], limit: Int) async throws(Failure) -> [StoredSignIn] {
         try self.note("signIns")
         return try await self.memory.signIns(labeled: label, limit: limit)
     }
 
-    func records(from cursor: [UInt8], limit: Int) async throws(Failure) -> StorePage<SessionRecord> {
+    package func records(from cursor: [UInt8], limit: Int) async throws(Failure) -> StorePage<SessionRecord> {
         try self.note("records")
         return try await self.memory.records(from: cursor, limit: limit)
     }
 
-    func lock(_ id: [UInt8], owner: [UInt8], at now: Instant, for time: Duration) async throws(Failure) -> Bool {
+    package func lock(_ id: [UInt8], owner: [UInt8], at now: Instant, for time: Duration) async throws(Failure) -> Bool {
         await self.interruption(of: "lock")
         try self.note("lock")
         return try await self.memory.lock(id, owner: owner, at: now, for: time)
     }
 
-    func unlock(_ id: [UInt8], owner: [UInt8]) async throws(Failure) {
+    package func unlock(_ id: [UInt8], owner: [UInt8]) async throws(Failure) {
         try self.note("unlock")
         try await self.memory.unlock(id, owner: owner)
     }
 
-    func replace(_ current: StoreEntry?, by entry: StoreEntry, at now: Instant) async throws(Failure) -> Bool {
+    package func replace(_ current: StoreEntry?, by entry: StoreEntry, at now: Instant) async throws(Failure) -> Bool {
+        await self.interruption(of: "replaceEntry")
         try self.note("replaceEntry")
         return try await self.memory.replace(current, by: entry, at: now)
     }
 
-    func put(_ entry: StoreEntry) async throws(Failure) {
+    package func put(_ entry: StoreEntry) async throws(Failure) {
         try self.note("put")
         try await self.memory.put(entry)
     }
 
-    func entry(_ kind: StoreEntry.Kind, _ key: [UInt8], at now: Instant) async throws(Failure) -> StoreEntry? {
+    package func entry(_ kind: StoreEntry.Kind, _ key: [UInt8], at now: Instant) async throws(Failure) -> StoreEntry? {
         try self.note("entry")
         return try await self.memory.entry(kind, key, at: now)
     }
 
-    func entries(
+    package func entries(
         _ kind: StoreEntry.Kind,
         from cursor: [UInt8],
         limit: Int,
@@ -160,14 +174,30 @@ final class SwitchedStore: SessionStore {
         return try await self.memory.entries(kind, from: cursor, limit: limit, at: now)
     }
 
-    func check() async throws(Failure) { try self.note("check") }
+    package func put(_ entries: [StoreEntry]) async throws(Failure) {
+        try self.note("put")
+        try await self.memory.put(entries)
+    }
 
-    func close() async { await self.memory.close() }
+    package func entries(
+        _ kind: StoreEntry.Kind,
+        under keys: [[UInt8]],
+        at now: Instant
+    ) async throws(Failure) -> [StoreEntry] {
+        try self.note("entries")
+        return try await self.memory.entries(kind, under: keys, at: now)
+    }
+
+    package func check() async throws(Failure) { try self.note("check") }
+
+    package func fileFailure() -> StoreFileFailure? { nil }
+
+    package func close() async { await self.memory.close() }
 }
 
 extension Profile {
-    /// a user of the staff with a verified address.
-    static func staff(_ subject: String = "ada", email: String = "ada@example.org") -> Profile {
+    /// A user of the staff with a verified address.
+    package static func staff(_ subject: String = "ada", email: String = "ada@example.org") -> Profile {
         var profile = Profile(provider: "staff", issuer: "https://id.staff.example", subject: subject)
         profile.email = email
         profile.emailVerified = true
@@ -178,14 +208,18 @@ extension Profile {
     }
 
     /// A guest without an address.
-    static var guest: Profile { Profile(provider: "guests", issuer: "https://id.guests.example", subject: "g1") }
+    package static var guest: Profile { Profile(provider: "guests", issuer: "https://id.guests.example", subject: "g1") }
 }
 
 /// A flag that may be set from anywhere.
-final class TestFlag: Sendable {
+package final class TestFlag: Sendable {
     private let flag = Mutex(false)
 
-    var value: Bool {
+    /// A flag that is not set.
+    package init() {}
+
+    /// Whether it is set.
+    package var value: Bool {
         get { self.flag.withLock { $0 } }
         set { self.flag.withLock { $0 = newValue } }
     }

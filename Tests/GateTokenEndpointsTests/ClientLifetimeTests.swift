@@ -3,6 +3,7 @@
 import GateAssertion
 import GateClients
 import GateCore
+import GateFixtures
 import GateHeaders
 import GateIssuer
 import GatePolicy
@@ -13,7 +14,6 @@ import GateWire
 import NIOCore
 import Testing
 
-@testable import GateIngress
 @testable import GateRuntime
 
 /// `lifetime` of a client, at a refresh.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import GateCore
+import GateFixtures
 import GateHTTP
 import GateOperations
 import GateSessions
@@ -8,7 +9,7 @@ import GateTestSupport
 import HTTPTypes
 import Testing
 
-@testable import GateIngress
+@testable import GateEndpoints
 @testable import GateRuntime
 
 private let gate = "https://gate.example.com"

@@ -3,6 +3,7 @@
 import GateAppConfiguration
 import GateConfiguration
 import GateCore
+import GateFixtures
 import GateHTTP
 import GatePolicy
 import GateProviders
@@ -10,7 +11,7 @@ import GateTestSupport
 import HTTPTypes
 import Testing
 
-@testable import GateIngress
+@testable import GateEndpoints
 @testable import GateRuntime
 
 private let gate = "https://gate.example.com"

@@ -1,38 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import GateCore
-import GateEndpoints
-import GateHTTP
-import GateHeaders
-import GateSessions
-import GateTestSupport
-import GateTokenEndpoints
-import GateWire
-import HTTPTypes
-import NIOCore
-import Synchronization
-import Testing
-
-@testable import GateIngress
-@testable import GateRuntime
+package import GateCore
+internal import GateEndpoints
+package import GateHTTP
+internal import GateHeaders
+internal import GateRuntime
+package import GateSessions
+internal import GateTestSupport
+internal import GateTokenEndpoints
+internal import GateWire
+internal import HTTPTypes
+internal import NIOCore
+internal import Synchronization
+internal import Testing
 
 /// Sends requests to endpoints as a browser would, and keeps cookies for each host.
-final class Browser {
+package final class Browser {
     private let gateway: GatewayFixture
     /// The cookies by host and name.
-    var jar: [String: [String: String]] = [:]
+    package var jar: [String: [String: String]] = [:]
     private let noted = NotedSessions()
 
     /// The sessions that were passed to the gateway's loop as they began.
-    var begun: [IssuedSession] { self.noted.all }
+    package var begun: [IssuedSession] { self.noted.all }
 
-    init(_ gateway: GatewayFixture) {
+    /// A browser without cookies.
+    package init(_ gateway: GatewayFixture) {
         self.gateway = gateway
     }
 
     /// The response to a request for an endpoint.
     @discardableResult
-    func open(
+    package func open(
         _ address: String,
         method: String = "GET",
         body: String = "",
@@ -60,7 +59,7 @@ final class Browser {
     }
 
     /// Keeps the cookies of a response.
-    func keep(_ response: Response, host: String) {
+    package func keep(_ response: Response, host: String) {
         for line in response.cookies {
             let pair = line.prefix { $0 != ";" }.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let value = line.contains("; Max-Age=0;") ? nil : String(pair[1])
@@ -69,7 +68,7 @@ final class Browser {
     }
 
     /// Begins a sign-in; returns the URL of the callback that ends it.
-    func begin(
+    package func begin(
         _ provider: String,
         returnPath: String = "/",
         as claims: [String: JSON] = Browser.ada
@@ -80,7 +79,7 @@ final class Browser {
     }
 
     /// What the provider does with the browser that it was sent.
-    func callback(
+    package func callback(
         to location: String,
         provider: String,
         as claims: [String: JSON] = Browser.ada
@@ -96,22 +95,26 @@ final class Browser {
     }
 
     /// A user of example.org.
-    static let ada: [String: JSON] = [
+    package static let ada: [String: JSON] = [
         "sub": "ada", "email": "ada@example.org", "email_verified": true, "name": "Ada Lovelace",
     ]
 }
 
 extension Response {
-    var status: Int { self.head.status.code }
-    var location: String? { self.head.headerFields[.location] }
-    var cookies: [String] { self.head.headerFields[values: .setCookie] }
-    var text: String { String(decoding: self.body, as: UTF8.self) }
+    /// The status.
+    package var status: Int { self.head.status.code }
+    /// The value of `Location`.
+    package var location: String? { self.head.headerFields[.location] }
+    /// The cookies that it sets, as field values.
+    package var cookies: [String] { self.head.headerFields[values: .setCookie] }
+    /// The body.
+    package var text: String { String(decoding: self.body, as: UTF8.self) }
     /// The code that an error page or its JSON shows.
-    var code: String? { (try? JSON(parsing: self.body))?["error"]?.string }
+    package var code: String? { (try? JSON(parsing: self.body))?["error"]?.string }
 }
 
 /// The addresses of the buttons and links of a page, by their texts.
-func links(_ page: Response) -> [String: String] {
+package func links(_ page: Response) -> [String: String] {
     var links: [String: String] = [:]
     let text = page.text.replacing(/<\/?span>|<img[^>]*>|<small>[^<]*<\/small>/, with: "")
     for match in text.matches(of: /<a [^>]*href="([^"]*)"[^>]*>([^<]*)<\/a>/) {
