@@ -8,6 +8,8 @@ package struct ImportResult: Sendable {
     package let yaml: String
     /// What was carried over in another form, or not at all, by file and line.
     package let notes: [ImportNote]
+    /// How many apps no user can open until their rules are written by hand.
+    package let deniedApps: Int
 }
 
 /// Makes `providers.yaml` of the configuration of another product.
@@ -43,7 +45,8 @@ package enum ConfigurationImport {
                 at: nil
             )
         }
-        for app in configuration.apps where app.access == .deniedToAll {
+        let denied = configuration.apps.filter { $0.access == .deniedToAll && !$0.isPublic }
+        for app in denied {
             let host = app.hosts.first.map { "\($0)" } ?? ""
             notes.warning(
                 "the app at '\(host)\(app.path)' is denied to all users; write 'allow' and 'deny'",
@@ -51,7 +54,11 @@ package enum ConfigurationImport {
             )
         }
         let yaml = configuration.yaml(of: type(of: product).product)
-        return ImportResult(yaml: yaml, notes: notes.sorted(files: files.map(\.name)))
+        return ImportResult(
+            yaml: yaml,
+            notes: notes.sorted(files: files.map(\.name)),
+            deniedApps: denied.count
+        )
     }
 
     private static func product(_ format: ImportFormat) -> any ProductImport {

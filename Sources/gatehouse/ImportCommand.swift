@@ -14,8 +14,8 @@ struct ImportCommand: ParsableCommand {
         abstract: "Writes providers.yaml from a configuration of oauth2-proxy, mod_auth_openidc, Authelia or Pomerium.",
         discussion: """
             Prints the file, or writes it with --output, and lists on standard error what it could not carry over, with the \
-            line of each. No secret is copied: the file names environment variables for them. A rule that cannot be carried \
-            over admits fewer users, or none.
+            line of each. No secret is copied: the file names environment variables for them. Whatever may narrow access and \
+            is not carried over denies the app. The exit code is 0, or 3 if an app is denied to all users.
 
             A configuration of oauth2-proxy may have several files, which are read together:
 
@@ -77,16 +77,26 @@ struct ImportCommand: ParsableCommand {
         }
     }
 
+    /// The exit code for a file with an app that no user can open until its rules are written.
+    private static let incomplete = ExitCode(3)
+
     func run() throws {
+        var denied = 0
         do throws(ImportFailure) {
             let url = self.publicURL.flatMap { WebURL($0) }?.origin
             let result = try ConfigurationImport.result(of: try self.sources, format: self.from, publicURL: url)
             try self.write(result.yaml)
             self.report(result)
+            denied = result.deniedApps
         } catch {
             printError(error.rendered)
             throw ExitCode(1)
         }
+        guard denied > 0 else { return }
+        printError(
+            "gatehouse: \(denied) app\(denied == 1 ? " is" : "s are") denied to all users until you write the rules"
+        )
+        throw Self.incomplete
     }
 
     private var sources: [ImportFile] {

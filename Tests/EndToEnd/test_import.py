@@ -206,7 +206,10 @@ def test_flags_and_environment_for_github(tmp_path):
 # The command
 
 
-CFG = 'client_id = "a"\nclient_secret = "b"\nemail_domains = ["example.com"]\nbanner = "x"\n'
+CFG = (
+    'client_id = "a"\nclient_secret = "b"\nemail_domains = ["example.com"]\nbanner = "x"\n'
+    'upstreams = ["http://127.0.0.1:8080/"]\n'
+)
 
 
 def test_the_file_goes_to_standard_output_and_the_notes_to_standard_error(tmp_path):
@@ -226,6 +229,17 @@ def test_an_existing_file_is_kept_without_force(tmp_path):
     assert result.returncode == 1 and "--force" in result.stderr and output.read_text() == "mine"
     result = run("import", tmp_path / "proxy.cfg", "--output", output, "--force")
     assert result.returncode == 0 and "gatehouse check" in result.stderr and "google" in output.read_text()
+
+
+@pytest.mark.parametrize("more, code", [("", 0), ("brand_new = true\n", 3), ("github_repo = \"a/b\"\n", 3)])
+def test_i_01_the_exit_code_shows_that_an_app_is_denied(more, code, tmp_path):
+    """The file is written all the same."""
+    (tmp_path / "proxy.cfg").write_text(CFG + more)
+    output = tmp_path / "providers.yaml"
+    result = run("import", tmp_path / "proxy.cfg", "--output", output)
+    assert result.returncode == code and ("denied to all users until you write the rules" in result.stderr) == (code == 3)
+    apps = yaml.safe_load(output.read_text())["apps"]
+    assert any("gatehouse.invalid" in json.dumps(app.get("deny", "")) for app in apps.values()) == (code == 3)
 
 
 @pytest.mark.parametrize(

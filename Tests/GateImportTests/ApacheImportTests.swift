@@ -154,14 +154,187 @@ import Testing
     }
 
     @Test func `a target with another path is denied, one at the root of the server has its prefix stripped`() throws {
-        let imported = try self.imported(
-            "ProxyPass /wiki http://127.0.0.1:1/\nProxyPass /deep http://127.0.0.1:2/other\nProxyPass /none !\n"
-                + self.location("/", "Require valid-user")
+        let more = "ProxyPass /wiki http://127.0.0.1:1/\nProxyPass /deep http://127.0.0.1:2/other\nProxyPass /none !\n"
+        let text = Self.head.replacing("ProxyPass / ", with: "\(more)ProxyPass / ")
+        let imported = try Imported(
+            text + self.location("/", "Require valid-user") + "</VirtualHost>",
+            publicURL: nil
         )
         #expect(imported.errors == [])
         #expect(imported.lines.contains("strip_prefix: true"))
         #expect(imported.admits(self.ann, "/wiki/x") && !imported.admits(self.ann, "/deep/x"))
         #expect(!imported.result.yaml.contains("127.0.0.1:2"))
+    }
+
+    // I-01
+    @Test(arguments: [
+        "RedirectMatch 403 ^/admin", "Redirect gone /old", "RedirectMatch ^/$ https://elsewhere.example/",
+        "<IfModule !mod_headers.c>\n<Location /admin>\nRequire claim groups:x\n</Location>\n</IfModule>",
+        "<IfDefine STRICT>\n<Location />\nRequire claim groups:x\n</Location>\n</IfDefine>",
+        "<IfVersion >= 2.5>\n<Location />\nRequire claim groups:x\n</Location>\n</IfVersion>",
+        "<IfFile \"/etc/closed\">\n<Location />\nRequire all denied\n</Location>\n</IfFile>",
+        "<Macro Closed $path>\n<Location $path>\nRequire all denied\n</Location>\n</Macro>\nUse Closed /admin",
+        "<Location /admin>\nOrder deny,allow\nDeny from all\nAllow from 10.0.0.0/8\n</Location>",
+        "<Location /admin>\nOrder allow,deny\n</Location>", "SSLVerifyClient require",
+        "SSLRequire %{REMOTE_ADDR} in {}",
+        "<Location /admin>\nSSLVerifyClient optional\n</Location>", "<Location />\nAllowMethods GET\n</Location>",
+        "RewriteCond %{REMOTE_ADDR} !^10\\.\nRewriteRule ^/admin - [R=403,L]", "RewriteRule ^/admin - [NC,F]",
+        "RewriteRule ^/admin /login [PT]", "RewriteRule ^/admin https://other.example/ [R,L]",
+        "RewriteCond %{HTTPS} off [OR]\nRewriteCond %{REMOTE_ADDR} !^10\nRewriteRule ^ https://%{HTTP_HOST}%{REQUEST_URI} [R]",
+        "<Location /admin>\nSatisfy Any\n</Location>", "SecRuleEngine On", "Include /etc/apache2/admin-rules.conf",
+        "IncludeOptional conf-enabled/*.conf", "<Location \"${ADMIN}\">\nRequire claim groups:x\n</Location>",
+        "ProxyPass \"/admin area\" !", "OIDCFilterClaimsExpr 'del(.groups)'", "OIDCBlackListedClaims groups",
+        "OIDCRemoteUserClaim email ^(.*)@example\\.com$ $1", "OIDCAuthRequestParams max_age=60",
+        "<Location /admin>\nOIDCPathAuthRequestParams acr_values=mfa\n</Location>",
+        "<Location /admin>\n<Limit GET>\nRequire claim groups:x\n</Limit>\n</Location>",
+        "<If \"%{HTTP_HOST} == 'x'\">\nRequire all denied\n</If>", "LuaHookAccessChecker /etc/check.lua check",
+        "<Location />\nAuthMerging And\n</Location>", "BrandNewDirective on",
+    ])
+    func `what may narrow access and is not understood denies the host, with a warning that names it`(
+        more: String
+    ) throws {
+        let imported = try self.imported(self.location("/", "Require valid-user") + more)
+        #expect(imported.errors == [])
+        for path in ["/", "/x", "/admin", "/admin/x"] { #expect(!imported.admits(self.ann, path), "\(path)") }
+        let lines = 15...(15 + more.split(separator: "\n").count)
+        let named = imported.result.notes.filter { note in
+            note.severity == .warning && note.message.contains("denied") && lines.contains(note.place?.line ?? 0)
+        }
+        #expect(!named.isEmpty)
+        #expect(imported.result.deniedApps > 0)
+    }
+
+    // I-01
+    @Test(arguments: [
+        "ErrorLog /var/log/a.log\nCustomLog /var/log/b.log combined\nServerAdmin a@example.com",
+        "SSLEngine on\nSSLCertificateFile /a.pem\nSSLCertificateKeyFile /a.key\nSSLVerifyClient none",
+        "Include /etc/letsencrypt/options-ssl-apache.conf",
+        "<IfModule mod_headers.c>\nHeader always set X-Frame-Options DENY\n</IfModule>",
+        "<IfModule mod_authz_core.c>\nErrorDocument 404 /404.html\n</IfModule>",
+        "<IfModule !mod_authz_core.c>\n<Location />\nOrder deny,allow\nDeny from all\n</Location>\n</IfModule>",
+        "<IfVersion < 2.4>\n<Location />\nDeny from all\n</Location>\n</IfVersion>",
+        "<Location /x>\nOrder allow,deny\nAllow from all\n</Location>",
+        "<Directory /var/www/html>\nOptions -Indexes\nAllowOverride None\nRequire all granted\n</Directory>",
+        "<Directory />\nRequire all denied\n</Directory>", "<Proxy *>\nRequire all denied\n</Proxy>",
+        "RewriteEngine on\nRewriteCond %{HTTPS} !=on\nRewriteRule ^(.*)$ https://%{HTTP_HOST}%{REQUEST_URI} [R=301,L]",
+        "RewriteCond %{HTTP:Upgrade} websocket [NC]\nRewriteRule ^/(.*)$ ws://127.0.0.1:8080/$1 [P,L]",
+        "RewriteRule ^ - [E=PROTO:https]", "RedirectMatch ^/$ /wiki/", "ProxyPreserveHost On\nProxyTimeout 60",
+        "<Macro Unused $x>\nRequire all denied\n</Macro>", "OIDCAuthRequestParams prompt=login&acr_values=mfa",
+    ])
+    func `what cannot narrow access changes nothing`(more: String) throws {
+        let imported = try self.imported(self.location("/", "Require valid-user") + more)
+        #expect(imported.errors == [])
+        #expect(imported.admits(self.ann, "/x"), "\(imported.result.notes.map(\.rendered))")
+        #expect(imported.result.deniedApps == 0)
+    }
+
+    // I-01: without rules for its URL, Apache uses those of the section for forwarded requests or files.
+    @Test(arguments: [
+        ("<Proxy *>\nRequire claim groups:x\n</Proxy>", true),
+        ("<ProxyMatch .*>\nRequire all denied\n</ProxyMatch>", true),
+        ("<Directory />\nRequire all denied\n</Directory>", false),
+        ("<Files \"*.php\">\nRequire claim groups:x\n</Files>", false),
+        ("<Directory /var/www>\nAllowOverride All\n</Directory>", false),
+        ("<Directory /var/www>\nDeny from all\n</Directory>", false),
+    ])
+    func `rules under those of URLs deny the apps that have no others`(section: String, isForProxied: Bool) throws {
+        let target = isForProxied ? "ProxyPass / " : "ProxyPass /files !\nProxyPass / "
+        let head = Self.head.replacing("ProxyPass / ", with: target)
+        let rules = self.location(isForProxied ? "/" : "/files", "") + section
+        let imported = try Imported("\(head)\(rules)\n</VirtualHost>", publicURL: nil)
+        #expect(imported.errors == [])
+        #expect(!imported.admits(self.ann, isForProxied ? "/x" : "/files/x"))
+    }
+
+    // I-01
+    @Test func `an included file that is given is read in its place`() throws {
+        let main = Self.head + self.location("/", "Include conf/rules.conf") + "</VirtualHost>"
+        let files = [
+            ImportFile(name: "/etc/apache2/conf/rules.conf", bytes: Array("Require claim groups:x".utf8)),
+            ImportFile(name: "site.conf", bytes: Array(main.utf8)),
+        ]
+        let imported = try Imported(files, publicURL: nil)
+        #expect(imported.errors == [])
+        #expect(imported.admits(self.member("x")) && !imported.admits(self.ann))
+    }
+
+    // I-01
+    @Test func `files that include one another end, and deny`() throws {
+        let files = [
+            ImportFile(name: "a.conf", bytes: Array("Include b.conf\nInclude b.conf\n\(Self.head)</VirtualHost>".utf8)),
+            ImportFile(
+                name: "b.conf",
+                bytes: Array("Include a.conf\n<Location />\nAuthType openid-connect\n</Location>".utf8)
+            ),
+        ]
+        let imported = try Imported(files, format: .modAuthOpenIDC, publicURL: nil)
+        #expect(!imported.admits(self.ann))
+    }
+
+    // I-01
+    @Test func `the first ProxyPass of the file that contains a path holds`() throws {
+        let imported = try self.imported(
+            "ProxyPass /wiki http://127.0.0.1:1/wiki\n" + self.location("/", "Require valid-user")
+        )
+        #expect(imported.errors == [])
+        #expect(imported.admits(self.ann, "/wiki") && !imported.result.yaml.contains("127.0.0.1:1/"))
+        #expect(!imported.lines.contains { $0.hasSuffix("\"http://127.0.0.1:1\"") })
+    }
+
+    // I-01
+    @Test func `a section with a slash at its end takes nothing from the rules of the path without it`() throws {
+        let imported = try self.imported(
+            self.location("/", "Require claim groups:a") + self.location("/foo/", "Require valid-user")
+        )
+        #expect(imported.errors == [])
+        #expect(!imported.admits(self.ann, "/foo") && imported.admits(self.member("a"), "/foo/x"))
+    }
+
+    // I-01
+    @Test func `two virtual hosts of one name are denied, and one without a readable name`() throws {
+        let second = "</VirtualHost>\n<VirtualHost *:8443>\nServerName gate.example.com\n"
+        let imported = try self.imported(
+            self.location("/", "Require valid-user") + second + self.location("/", "Require claim groups:x")
+        )
+        #expect(imported.errors == [])
+        #expect(!imported.admits(self.ann) && !imported.admits(self.member("x")))
+        let text =
+            Self.head.replacing("gate.example.com\nProxy", with: "${NAME}\nProxy")
+            + self.location("/", "Require valid-user") + "</VirtualHost>"
+        #expect(try !Imported(text, publicURL: nil).admits(self.ann))
+    }
+
+    // I-01
+    @Test(arguments: [
+        "<RequireAll>\n</RequireAll>", "<RequireAll>\nRequire not claim groups:x\n</RequireAll>",
+        "<RequireAny>\n<RequireAll>\n<RequireNone>\nRequire claim groups:x\n</RequireNone>\n</RequireAll>\n</RequireAny>",
+    ])
+    func `rules without one that admits admit no user`(rules: String) throws {
+        #expect(try !self.imported(self.location("/", rules)).admits(self.ann))
+    }
+
+    // I-01
+    @Test func `a client IP that Apache takes from a header is not compared`() throws {
+        let imported = try self.imported(
+            self.location("/", "Require ip 10.0.0.0/8\nRequire claim groups:x"),
+            more: "RemoteIPHeader X-Client-IP"
+        )
+        #expect(!imported.admits(self.ann, from: "10.0.0.1") && imported.admits(self.member("x")))
+    }
+
+    // Q-01
+    @Test(arguments: [
+        "Require valid-user\n  Require not claim groups:guests",
+        "Require valid-user\n  <RequireNone>\n  Require claim groups:guests\n  </RequireNone>",
+        "Require claim groups:staff\n  <RequireAll>\n  Require valid-user\n  Require not claim groups:guests\n  </RequireAll>",
+    ])
+    func `nothing of RequireAll within RequireAny is admitted if it denies users`(inner: String) throws {
+        let rules = "<RequireAny>\n<RequireAll>\n  \(inner)\n</RequireAll>\nRequire claim groups:a\n</RequireAny>"
+        let imported = try self.imported(self.location("/", rules))
+        #expect(imported.errors == [])
+        #expect(imported.admits(self.member("a")))
+        for user in [self.ann, self.member("guests"), self.member("staff")] { #expect(!imported.admits(user)) }
+        #expect(imported.hasNote("'requireall' cannot be carried over"))
     }
 
     @Test func `broken sections end the import with their line`() throws {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import GateConfiguration
 import GateCore
+import GateSessions
 import Testing
 
 @testable import GateImport
@@ -178,6 +180,65 @@ import Testing
         #expect(imported.admits(self.two("admins"), "/admin/x", host: self.host))
         #expect(imported.isPublic("/x", host: self.host, method: "OPTIONS"))
         #expect(!imported.isPublic("/admin/x", host: self.host, method: "OPTIONS"))
+    }
+
+    // I-04
+    @Test(arguments: [
+        ("30 minutes", "2 hours", "30m", "2h"), ("1 hour and 30 minutes", "1d", "1h30m", "1d"),
+        ("90", "3600", "90s", "1h"),
+        ("1M", "1 week", "7d", "7d"), ("10m", "1 day 12 hours", "10m", "36h"), ("45 s", "1m", "1m", "1m"),
+    ])
+    func `durations are read as Authelia reads them`(
+        inactivity: String,
+        expiration: String,
+        idle: String,
+        lifetime: String
+    ) throws {
+        let imported = try Imported(
+            "session: { inactivity: \(inactivity), expiration: \(expiration), cookies: [{ authelia_url: 'https://auth.example.com' }] }\naccess_control: { rules: [{ domain: a.example.com, policy: one_factor }] }",
+            publicURL: "https://gate.example.org"
+        )
+        let times = try #require(imported.configuration?.sessions.lifetimes)
+        #expect(times.idle == Duration(go: idle) && times.absolute == Duration(go: lifetime))
+    }
+
+    // I-04
+    @Test func `a duration that cannot be read is reported, and the shortest of several domains counts`() throws {
+        let imported = try Imported(
+            """
+            session:
+              cookies:
+                - { domain: example.com, authelia_url: "https://auth.example.com", inactivity: soon, expiration: 4h }
+                - { domain: example.net, authelia_url: "https://auth.example.net", inactivity: 2m }
+            access_control: { rules: [{ domain: app.example.com, policy: one_factor }] }
+            """,
+            publicURL: "https://gate.example.org"
+        )
+        let times = try #require(imported.configuration?.sessions.lifetimes)
+        #expect(times.idle == .seconds(120) && times.absolute == .seconds(3600))
+        #expect(imported.hasNote("'inactivity' is not a duration", line: 3))
+    }
+
+    // I-04
+    @Test(arguments: ["subject: []", "resources: []", "methods: []", "networks: []", "query: []", "domain_regex: []"])
+    func `an empty list has no effect, also in a denial`(part: String) throws {
+        let imported = try self.imported(
+            "- { domain: app.example.com, policy: deny, \(part) }\n- { domain: app.example.com, policy: one_factor }",
+            standard: "bypass"
+        )
+        #expect(!imported.admits(self.two, "/x", host: self.host) && !imported.isPublic("/x", host: self.host))
+    }
+
+    // Q-02
+    @Test(arguments: [
+        "methods: [GET], query: [{ key: x }]", "networks: [10.0.0.0/8], query: [[{ key: x }]]",
+        "methods: [GET], brand_new: 1",
+    ])
+    func `a rule with a condition that cannot be carried over is left out with all its others`(parts: String) throws {
+        let imported = try self.imported("- { domain: app.example.com, policy: one_factor, \(parts) }")
+        #expect(imported.errors == [])
+        #expect(!imported.admits(self.two, host: self.host, from: "10.0.0.1"))
+        #expect(imported.hasNote("is not carried over; users whom only it admits are denied", line: 8))
     }
 
     @Test func `a wildcard that includes the host of the sign-in page gets no app`() throws {

@@ -153,6 +153,62 @@ import Testing
         )
     }
 
+    //
+    @Test(arguments: ["other:core", "other:core,acme2:core", "acme:x:core", "other:acme:core"])
+    func `a team of another organization than the one that is required is left out`(team: String) throws {
+        let imported = try self.imported(
+            "provider = \"github\"\nemail_domains = [\"*\"]\ngithub_org = \"acme\"\ngithub_team = \"\(team)\""
+        )
+        #expect(imported.errors == [])
+        for group in ["other/core", "acme/core", "acme2/core", "acme", "other", "x/core"] {
+            #expect(!imported.admits(.user("github", groups: [group])), "\(group)")
+        }
+        #expect(imported.hasNote("has no organization", line: 8))
+    }
+
+    // I-02
+    @Test func `an expression of skip_auth_regex has no method`() throws {
+        let imported = try self.imported(
+            "email_domains = [\"*\"]\nskip_auth_regex = [\"GET=^/reports/\", \"^/open/\"]\nskip_auth_routes = [\"POST=^/hook/\"]"
+        )
+        #expect(!imported.isPublic("/reports/x") && imported.isPublic("/open/x"))
+        #expect(imported.isPublic("/hook/x", method: "POST") && !imported.isPublic("/hook/x"))
+        #expect(imported.hasNote("'GET=^/reports/' cannot be carried over"))
+    }
+
+    // I-02
+    @Test(arguments: [
+        "", "oidc_groups_claim = \"teams\"\n", "allowed_groups = [\"x\"]\n", "keycloak_groups = [\"x\"]\n",
+    ])
+    func `a role is a role, and no group of the same name`(more: String) throws {
+        let imported = try self.imported(
+            "provider = \"keycloak-oidc\"\noidc_issuer_url = \"https://id.example.com/realms/x\"\nemail_domains = [\"*\"]\n"
+                + more + "allowed_roles = [\"editor\"]"
+        )
+        #expect(imported.errors == [])
+        #expect(!imported.admits(.user("keycloak", groups: ["editor"])))
+        var editor = Profile.user("keycloak")
+        editor.roles = ["editor"]
+        #expect(imported.admits(editor))
+    }
+
+    // I-02
+    @Test func `every email address means every one that is verified`() throws {
+        let imported = try self.imported("email_domains = [\"*\"]")
+        #expect(
+            imported.admits(.user("google", email: "any@example.net")) && !imported.admits(.user("google", email: nil))
+        )
+        let open = try self.imported("email_domains = [\"*\"]\ninsecure_oidc_allow_unverified_email = true")
+        #expect(open.admits(.user("google", email: nil)))
+    }
+
+    // I-02
+    @Test(arguments: ["brand_new = 1", "whatever = true"])
+    func `an unknown option denies every app`(option: String) throws {
+        let imported = try self.imported("email_domains = [\"example.com\"]\n\(option)")
+        #expect(!imported.admits(.user("google")) && imported.result.deniedApps > 0)
+    }
+
     @Test func `the file of email addresses can be given`() throws {
         let files = [
             ImportFile(

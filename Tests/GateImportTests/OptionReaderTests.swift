@@ -62,6 +62,50 @@ import Testing
         #expect(!settings.flag("cookie_secure", else: true))
     }
 
+    // I-05
+    @Test func `the variables of a container in a manifest are read`() throws {
+        let manifest = """
+            spec:
+              containers:
+                - name: proxy
+                  image: quay.io/oauth2-proxy/oauth2-proxy
+                  args: ["--provider=oidc"]
+                  env:
+                    - name: OAUTH2_PROXY_CLIENT_ID
+                      value: "a # b" # a comment
+                    - name: OAUTH2_PROXY_CLIENT_SECRET
+                      valueFrom:
+                        secretKeyRef: { name: proxy, key: secret }
+                    - value: example.com,example.org
+                      name: "OAUTH2_PROXY_EMAIL_DOMAINS"
+                    - { name: OAUTH2_PROXY_SCOPE, value: 'openid email' }
+                    - name: OAUTH2_PROXY_ALLOWED_GROUPS
+                      value: team-$(LEVEL)
+                    - name: HOME
+                      value: OAUTH2_PROXY_NOT_A_NAME
+            """
+        for kind in [ImportFile.Kind.environment, .flags] {
+            let settings = try self.settings(manifest, kind)
+            #expect(settings["client_id"]?.values == [.literal("a # b")])
+            #expect(settings["client_secret"]?.values == [.variable("OAUTH2_PROXY_CLIENT_SECRET")])
+            #expect(settings.list("email_domain") == ["example.com", "example.org"])
+            #expect(settings.text("scope") == "openid email")
+            #expect(settings["allowed_group"]?.values == [.mixed] && settings.hidesRestriction)
+        }
+    }
+
+    // I-05
+    @Test(arguments: [
+        ("redis://${HOST}:6379", SourceValue.mixed), ("$HOST", .variable("HOST")), ("${HOST}", .variable("HOST")),
+        ("$(HOST)", .variable("HOST")), ("$A$B", .mixed), ("${A}${B}", .mixed), ("https://$HOST/", .mixed),
+        ("^/ping$", .literal("^/ping$")), ("^/a$|^/b$", .literal("^/a$|^/b$")), ("a$$b", .literal("a$b")),
+        ("${A:-b}", .mixed), ("5$", .literal("5$")),
+    ])
+    func `a text with variables in it is not taken for the text`(text: String, value: SourceValue) throws {
+        let settings = try self.settings("OAUTH2_PROXY_REDIRECT_URL=\(text)", .environment)
+        #expect(settings["redirect_url"]?.values == [value])
+    }
+
     @Test func `a variable is the value only where it would be expanded`() throws {
         let settings = try self.settings(
             "oauth2-proxy --client-id=\"${ID}\" --client-secret=$SECRET --scope='$x' --prompt=a$b",
@@ -88,9 +132,13 @@ import Testing
         #expect(settings.list("email_domain") == ["example.com", "example.org"])
     }
 
-    @Test func `a variable whose value is on another line ends the import`() {
-        let text = "- name: OAUTH2_PROXY_EMAIL_DOMAINS\n  value: example.com"
-        #expect(throws: ImportFailure.self) { try self.settings(text, .environment) }
+    // I-05
+    @Test(arguments: [
+        "docker run -e OAUTH2_PROXY_EMAIL_DOMAINS=a x", "- name: OAUTH2_PROXY_EMAIL_DOMAINS", "(OAUTH2_PROXY_X)",
+    ])
+    func `a variable whose value is not found counts as a restriction`(text: String) throws {
+        #expect(try self.settings(text, .environment).hidesRestriction)
+        #expect(try !self.settings("secretKeyRef: { key: OAUTH2_PROXY_EMAIL_DOMAINS }", .environment).hidesRestriction)
     }
 
     @Test func `flags replace variables, which replace files`() throws {

@@ -28,6 +28,78 @@ import Testing
             + more.split(separator: "\n").map { "    \($0)\n" }.joined()
     }
 
+    // I-03
+    @Test func `a prefix that ends within a segment takes longer segments from later routes`() throws {
+        let admins = "prefix: /admin\nallowed_groups: [admins]"
+        let imported = try self.imported(
+            self.route(admins) + self.route("prefix: /admin-api\nallow_any_authenticated_user: true")
+                + self.route("allow_any_authenticated_user: true")
+        )
+        #expect(imported.errors == [])
+        for path in ["/admin", "/admin/x", "/admin-api", "/admin-api/x", "/administrator"] {
+            #expect(!imported.admits(self.ann, path, host: self.host), "\(path)")
+        }
+        #expect(imported.admits(self.ann, "/adm", host: self.host))
+        #expect(imported.admits(self.member("admins"), "/admin/x", host: self.host))
+        #expect(imported.hasNote("'/adminx' belongs to no app, or is denied"))
+        // A later route without a sign-in cannot deny anything.
+        let open = try self.imported(self.route(admins) + self.route("allow_public_unauthenticated_access: true"))
+        #expect(open.errors == [] && !open.isPublic("/administrator", host: self.host))
+    }
+
+    // I-03
+    @Test(arguments: ["/", "^/", "/api", "^/api$", "/api/", "^/api/"])
+    func `an expression matches whole paths only`(expression: String) throws {
+        let imported = try self.imported(
+            self.route("regex: '\(expression)'\nallow_any_authenticated_user: true")
+        )
+        #expect(imported.errors.allSatisfy { $0.contains("the file needs 'apps'") })
+        for path in ["/x", "/api/x"] { #expect(!imported.admits(self.ann, path, host: self.host), "\(path)") }
+    }
+
+    // I-03
+    @Test func `a wildcard before a host takes its requests`() throws {
+        let elsewhere = try Imported(
+            "idp_provider: oidc\nidp_provider_url: https://id.example.com\nidp_client_id: g\nroutes:\n"
+                + self.route("prefix: /a\nallowed_groups: [admins]", from: "https://*.example.com")
+                + self.route("allow_any_authenticated_user: true"),
+            publicURL: "https://gate.example.org"
+        )
+        #expect(
+            !elsewhere.admits(self.ann, "/a/x", host: self.host) && elsewhere.admits(self.ann, "/x", host: self.host)
+        )
+    }
+
+    // I-03
+    @Test(arguments: ["allow_public_unauthenticated_access", "cors_allow_preflight"])
+    func `a path needs a sign-in if users are denied`(flag: String) throws {
+        let imported = try self.imported(
+            self.route("\(flag): true\npolicy:\n  - deny: { or: [{ email: eve@example.net }] }")
+        )
+        #expect(!imported.isPublic("/", host: self.host, method: "OPTIONS"))
+    }
+
+    // I-03
+    @Test(arguments: ["downstream_mtls: { ca_file: /x }", "client_ca_file: /x", "brand_new: 1"])
+    func `a global option that may narrow access denies all apps`(option: String) throws {
+        let text =
+            "\(option)\nidp_provider: oidc\nidp_provider_url: https://id.example.com\nidp_client_id: g\nroutes:\n"
+        let imported = try Imported(
+            text + self.route("allow_any_authenticated_user: true")
+                + self.route("allow_public_unauthenticated_access: true", from: "https://b.example.com")
+        )
+        #expect(imported.errors == [])
+        #expect(!imported.admits(self.ann, host: self.host) && !imported.isPublic("/", host: "b.example.com"))
+        #expect(imported.hasNote("may narrow access", line: 1))
+    }
+
+    // I-05
+    @Test func `an app that all may open is not reported as denied`() throws {
+        let imported = try self.imported(self.route("allow_public_unauthenticated_access: true"))
+        #expect(imported.isPublic("/x", host: self.host) && imported.result.deniedApps == 0)
+        #expect(!imported.result.notes.contains { $0.message.contains("denied to all users") })
+    }
+
     private let host = "app.example.com"
     private let ann = Profile.user("oidc")
     private let eve = Profile.user("oidc", email: "eve@example.net")

@@ -24,48 +24,80 @@ struct ApacheApps {
         let path: String
         let target: String
         let place: ImportPlace
+        /// Whether a section has it; those come before all others.
+        let isOfSection: Bool
+    }
+
+    /// The rules that hold for a path.
+    private struct Rules {
+        /// The sections that contain it, in the order of the file.
+        let places: [Place]
+
+        /// The section whose rules hold.
+        var ruling: Place? {
+            self.places.last { ($0.node.children ?? []).contains(where: RequireRules.isRule) }
+        }
+
+        /// Whether the path needs no sign-in.
+        var isOpen: Bool { self.ruling.map { RequireRules.areOpen($0.node.children ?? []) } ?? false }
+
+        /// The section that asks for a sign-in.
+        var signIn: Place? { self.places.last { !$0.node.all("authtype").isEmpty } }
     }
 
     func apps(_ notes: inout ImportNotes) -> [ImportedApp] {
-        var isSound = self.checkRewriting(&notes)
+        let restrictions = ApacheRestrictions(self.server, &notes)
+        var isSound = restrictions.isKnown
         var places: [Place] = []
-        for node in self.server.locations {
-            if let path = ApacheApps.path(of: node) {
-                let isFolder = path != "/" && node.arguments.last?.hasSuffix("/") == true
-                places.append(Place(path: path, isFolder: isFolder, node: node))
-                if isFolder { notes.note("the rules of '\(path)/' hold for '\(path)' as well", at: node.place) }
+        for node in self.server.locations where node.condition == nil {
+            if let place = ApacheApps.place(of: node) {
+                places.append(place)
             } else {
-                isSound = isSound && RequireRules.areOpen(node.children ?? [])
-                let effect = isSound ? "its paths need a sign-in" : "all apps of this host are denied to all users"
+                let isOpen = RequireRules.areOpen(node.children ?? [])
+                let effect = isOpen ? "its paths need a sign-in" : "all apps of this host are denied to all users"
                 notes.warning("the expression of this section cannot be carried over; \(effect)", at: node.place)
+                isSound = isSound && isOpen
             }
         }
-        let forwards = self.forwards(&notes)
+        let found = self.forwards(&notes)
+        let forwards = found ?? []
+        isSound = isSound && found != nil
         let paths = Set(places.map(\.path) + forwards.map(\.path)).sorted()
         var apps: [ImportedApp] = []
         for path in paths.prefix(ImportedConfiguration.maxApps) {
-            guard var app = self.app(at: path, places, forwards, &notes) else { continue }
+            guard var app = self.app(at: path, places, forwards, restrictions, &notes) else { continue }
             if !isSound { app.access = .deniedToAll }
             apps.append(app)
         }
         guard isSound else { return apps }
-        for place in places where place.path != "/" && ApacheApps.isOpen(place.path, places) {
+        for place in places where place.path != "/" && self.rules(below: place.path, places).isOpen {
             if !place.isFolder { apps.makePublic(PublicPath(path: place.path)) }
             apps.makePublic(PublicPath(path: "\(place.path)/"))
         }
         return apps
     }
 
+    /// The rules of what is below a path.
+    private func rules(below path: String, _ places: [Place]) -> Rules {
+        Rules(places: places.filter { PathPattern.contains($0.path, path) })
+    }
+
+    /// The rules of exactly one path, to which a section that is written with a slash at its end does not belong.
+    private func rules(of path: String, _ places: [Place]) -> Rules {
+        Rules(places: places.filter { PathPattern.contains($0.path, path) && !($0.isFolder && $0.path == path) })
+    }
+
     private func app(
         at path: String,
         _ places: [Place],
         _ forwards: [Forward],
+        _ restrictions: ApacheRestrictions,
         _ notes: inout ImportNotes
     ) -> ImportedApp? {
-        let around = places.filter { PathPattern.contains($0.path, path) }
-        guard let signIn = around.last(where: { !$0.node.all("authtype").isEmpty }), !ApacheApps.isOpen(path, places)
-        else {
-            if let forward = forwards.first(where: { $0.path == path }), forward.target != "!" {
+        let rules = self.rules(below: path, places)
+        let forward = ApacheApps.forward(for: path, forwards)
+        guard let signIn = rules.signIn, !rules.isOpen else {
+            if let forward, forward.path == path, forward.target != "!" {
                 notes.warning(
                     "'\(path)' needs no sign-in in Apache; it is not carried over as an app",
                     at: forward.place
@@ -73,30 +105,30 @@ struct ApacheApps {
             }
             return nil
         }
-        let ruled = ApacheApps.ruling(path, places)
-        let rules = RequireRules(
-            provider: self.provider,
-            groupsClaim: ApacheProvider(server: self.server).groupsClaim,
-            usersAreEmails: self.server.text("oidcremoteuserclaim") == "email"
-        )
-        let place = (around.last ?? signIn).node.place
-        // Without a rule, Apache admits all users.
-        var outcome =
-            ruled.map { rules.outcome(of: $0.node.children ?? [], &notes) } ?? RequireRules.Outcome(access: .signedIn)
-        if !ApacheServer.hasSignIn(signIn.node) {
-            guard around.contains(where: { ApacheServer.hasSignIn($0.node) }) else { return nil }
-            outcome.access = .deniedToAll
-        }
+        let place = (rules.places.last ?? signIn).node.place
+        guard rules.places.contains(where: { ApacheServer.hasSignIn($0.node) }) else { return nil }
         var app = ImportedApp(
             path: path,
             action: .response(status: 503, body: "no upstream is configured"),
-            access: outcome.access,
+            access: .deniedToAll,
             place: place
         )
+        let isForwarded = forward.map { $0.target != "!" } ?? false
+        let section = isForwarded ? restrictions.proxied : restrictions.files
+        var outcome = self.outcome(of: rules, under: section, &notes)
+        let exact = self.rules(of: path, places)
+        if rules.places.count != exact.places.count, exact.signIn != nil, !exact.isOpen {
+            notes.note("'\(path)' has the rules of '\(path)/' here too, beside its own", at: place)
+            let more = self.outcome(of: exact, under: section, &notes)
+            outcome.access = outcome.access.and(more.access)
+            outcome.denied += more.denied
+        }
+        if !isForwarded, !restrictions.filesAreKnown { outcome.access = .deniedToAll }
+        app.access = outcome.access
         app.denied = outcome.denied
         app.providers = [self.provider]
         if let host = self.server.host, host != self.publicHost { app.hosts = [host] }
-        self.forward(&app, forwards, &notes)
+        self.apply(forward, to: &app, &notes)
         self.addUserHeader(to: &app)
         if outcome.access == .deniedToAll {
             notes.warning(
@@ -107,22 +139,43 @@ struct ApacheApps {
         return app
     }
 
-    /// The section whose rules hold for a path.
-    private static func ruling(_ path: String, _ places: [Place]) -> Place? {
-        places.last {
-            PathPattern.contains($0.path, path) && ($0.node.children ?? []).contains(where: RequireRules.isRule)
+    /// The users whom the rules of a path admit.
+    ///
+    /// Without rules for its URL, those of a section for files or forwarded requests hold; without any, Apache admits
+    /// all users.
+    private func outcome(
+        of rules: Rules,
+        under section: ApacheNode?,
+        _ notes: inout ImportNotes
+    ) -> RequireRules.Outcome {
+        if let signIn = rules.signIn, !ApacheServer.hasSignIn(signIn.node) {
+            return RequireRules.Outcome(access: .deniedToAll)
         }
+        let converter = RequireRules(
+            provider: self.provider,
+            groupsClaim: ApacheProvider(server: self.server).groupsClaim,
+            usersAreEmails: self.server.text("oidcremoteuserclaim") == "email",
+            knowsClientIP: !self.server.nodes.contains { HarmlessDirective.clientIP.contains($0.name) }
+        )
+        if let ruling = rules.ruling { return converter.outcome(of: ruling.node.children ?? [], &notes) }
+        guard let section else { return RequireRules.Outcome(access: .signedIn) }
+        notes.warning(
+            "the rules of this section hold for URLs without rules of their own and cannot be carried over; "
+                + "their apps are denied to all users",
+            at: section.place
+        )
+        return RequireRules.Outcome(access: .deniedToAll)
     }
 
-    /// Whether a path needs no sign-in.
-    private static func isOpen(_ path: String, _ places: [Place]) -> Bool {
-        self.ruling(path, places).map { RequireRules.areOpen($0.node.children ?? []) } ?? false
+    /// The `ProxyPass` for a path: that of the last section that contains it, else the first of the host.
+    private static func forward(for path: String, _ forwards: [Forward]) -> Forward? {
+        let around = forwards.filter { PathPattern.contains($0.path, path) }
+        return around.last(where: \.isOfSection) ?? around.first
     }
 
-    /// Forwards an app as the longest `ProxyPass` does.
-    private func forward(_ app: inout ImportedApp, _ forwards: [Forward], _ notes: inout ImportNotes) {
-        let around = forwards.filter { PathPattern.contains($0.path, app.path) }
-        guard let forward = around.max(by: { $0.path.utf8.count < $1.path.utf8.count }) else {
+    /// Forwards an app as Apache does.
+    private func apply(_ forward: Forward?, to app: inout ImportedApp, _ notes: inout ImportNotes) {
+        guard let forward else {
             return notes.warning(
                 "there is no ProxyPass for '\(app.path)'; replace 'response' of the app by 'upstream'",
                 at: app.place
@@ -167,57 +220,47 @@ struct ApacheApps {
         app.settings.add("headers", headers)
     }
 
-    private func forwards(_ notes: inout ImportNotes) -> [Forward] {
+    /// Each `ProxyPass`, in the order of the file; nil, and a warning, if the path of one cannot be expressed.
+    private func forwards(_ notes: inout ImportNotes) -> [Forward]? {
         var forwards: [Forward] = []
-        func add(_ path: String, _ target: String, _ place: ImportPlace) {
-            let plain = path.hasSuffix("/") && path != "/" ? String(path.dropLast()) : path
-            guard PathPattern.isCanonical(plain), !target.hasPrefix("ws"),
-                !forwards.contains(where: { $0.path == plain })
-            else { return }
-            forwards.append(Forward(path: plain, target: target, place: place))
-        }
-        for node in self.server.nodes where node.name == "proxypass" && node.arguments.count > 1 {
-            add(node.arguments[0], node.arguments[1], node.place)
-        }
-        for location in self.server.locations {
-            guard let path = ApacheApps.path(of: location), let node = location.all("proxypass").last else { continue }
-            if let target = node.arguments.first { add(path, target, node.place) }
-        }
-        return forwards
-    }
-
-    /// Directives that forward, admit or deny requests in ways that paths and users cannot express.
-    private static let inexpressible: Set<String> = [
-        "proxypassmatch", "if", "elseif", "else", "limit", "limitexcept", "satisfy", "authmerging", "deny",
-    ]
-
-    /// Whether no directive forwards or denies requests in ways that cannot be expressed.
-    private func checkRewriting(_ notes: inout ImportNotes) -> Bool {
         var isSound = true
-        for node in self.server.nodes + self.server.locations.flatMap({ $0.children ?? [] }) {
-            let flags = node.name == "rewriterule" ? node.arguments.last ?? "" : ""
-            let denies =
-                flags.hasPrefix("[")
-                && flags.dropFirst().dropLast().split(separator: ",").contains { ["F", "G"].contains($0.uppercased()) }
-            if denies || ApacheApps.inexpressible.contains(node.name) {
+        func add(_ path: String, _ target: String, _ node: ApacheNode, isOfSection: Bool) {
+            let plain = path.hasSuffix("/") && path != "/" ? String(path.dropLast()) : path
+            // A WebSocket goes to the target of the app.
+            guard !target.hasPrefix("ws") else { return }
+            guard PathPattern.isCanonical(plain) else {
                 isSound = false
-                notes.warning(
-                    "\(Scalar.quoted(node.name)) cannot be carried over; all apps of this host are denied to all users",
+                return notes.warning(
+                    "the path of this ProxyPass cannot be carried over; all apps of this host are denied to all users",
                     at: node.place
                 )
-            } else if node.name == "rewriterule" {
-                notes.warning("'rewriterule' is not carried over", at: node.place)
             }
+            forwards.append(Forward(path: plain, target: target, place: node.place, isOfSection: isOfSection))
         }
-        return isSound
+        for node in self.server.nodes where node.name == "proxypass" && node.arguments.count > 1 {
+            add(node.arguments[0], node.arguments[1], node, isOfSection: false)
+        }
+        for location in self.server.locations {
+            guard let place = ApacheApps.place(of: location), let node = location.all("proxypass").last,
+                let target = node.arguments.first
+            else { continue }
+            add(place.path, target, node, isOfSection: true)
+        }
+        return isSound ? forwards : nil
     }
 
-    /// The path of a section; nil for an expression that is not a plain one.
-    private static func path(of node: ApacheNode) -> String? {
+    /// A section as a path; nil for an expression that is not a plain one.
+    private static func place(of node: ApacheNode) -> Place? {
         let isExpression = node.name == "locationmatch" || node.arguments.first == "~"
         guard let text = node.arguments.last else { return nil }
-        if isExpression { return PathPattern(text)?.subtree }
-        let plain = text.hasSuffix("/") && text != "/" ? String(text.dropLast()) : text
-        return PathPattern.isCanonical(plain) ? plain : nil
+        if isExpression {
+            guard let pattern = PathPattern(text) else { return nil }
+            if let subtree = pattern.subtree { return Place(path: subtree, isFolder: false, node: node) }
+            guard let folder = pattern.below, pattern.exact == nil, !pattern.isNarrower else { return nil }
+            return Place(path: String(folder.dropLast()), isFolder: true, node: node)
+        }
+        let isFolder = text.hasSuffix("/") && text != "/"
+        let plain = isFolder ? String(text.dropLast()) : text
+        return PathPattern.isCanonical(plain) ? Place(path: plain, isFolder: isFolder, node: node) : nil
     }
 }

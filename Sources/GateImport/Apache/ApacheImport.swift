@@ -13,8 +13,9 @@ struct ApacheImport: ProductImport {
         from files: [ImportFile],
         _ notes: inout ImportNotes
     ) throws(ImportFailure) -> ImportedConfiguration {
-        var nodes: [ApacheNode] = []
-        for file in files { nodes += try ApacheReader.nodes(of: file) }
+        var read: [(name: String, nodes: [ApacheNode])] = []
+        for file in files { read.append((file.name, try ApacheReader.nodes(of: file))) }
+        let nodes = ApacheConditions.nodes(of: read)
         self.addNotes(of: nodes, &notes)
         let hosts = nodes.filter { $0.name == "virtualhost" }
         let common = nodes.filter { $0.name != "virtualhost" }
@@ -39,12 +40,13 @@ struct ApacheImport: ProductImport {
             let converted = provider.converted(name: self.name(of: provider, among: configuration.providers), &notes)
             let known = configuration.providers.first { $0.settings == converted.settings }
             if known == nil { configuration.providers.append(converted) }
-            configuration.apps += ApacheApps(
+            let apps = ApacheApps(
                 server: server,
                 provider: known?.name ?? converted.name,
                 publicHost: primary.redirect?.origin.host
             )
             .apps(&notes)
+            configuration.add(apps, of: server, &notes)
         }
         // With one provider there is nothing to choose from.
         if configuration.providers.count == 1 {
@@ -67,8 +69,6 @@ struct ApacheImport: ProductImport {
             if node.name.hasPrefix("oidc"), let note = ApacheDirective.note(for: node.name) {
                 let text = "\(Scalar.quoted(node.name)) \(note.text)"
                 if note.isLost { notes.warning(text, at: node.place) } else { notes.note(text, at: node.place) }
-            } else if node.name == "include" || node.name == "includeoptional" {
-                notes.warning("other files are not read; name them on the command line too", at: node.place)
             } else if node.name == "serveralias" {
                 notes.warning(
                     "'ServerAlias' is not carried over; add these hosts to 'host' of each app",
@@ -88,6 +88,29 @@ struct ApacheImport: ProductImport {
                 )
             }
         }
+    }
+}
+
+extension ImportedConfiguration {
+    /// Adds the apps of a virtual host, which are denied if another host has the same name.
+    fileprivate mutating func add(_ apps: [ImportedApp], of server: ApacheServer, _ notes: inout ImportNotes) {
+        var apps = apps
+        if server.host == nil, server.isNamed {
+            let help = "all its apps are denied to all users; write 'host' and the rules"
+            notes.warning("the name of this host cannot be read; \(help)", at: server.place)
+            apps.deny()
+        }
+        let hosts = apps.first?.hosts
+        if self.apps.contains(where: { $0.hosts == hosts }) {
+            let name = hosts?.first.map { "'\($0)'" } ?? "the host of 'public_url'"
+            notes.warning(
+                "\(name) has another virtual host before; this one is left out and the apps of both are denied to all users",
+                at: server.place
+            )
+            for index in self.apps.indices where self.apps[index].hosts == hosts { self.apps[index].deny() }
+            return
+        }
+        self.apps += apps
     }
 }
 
@@ -120,6 +143,9 @@ struct ApacheServer {
         guard text.hasPrefix("/") else { return WebURL(text) }
         return self.host.flatMap { WebURL("https://\($0)\(text)") }
     }
+
+    /// Whether it has a name, which may be one that cannot be read.
+    var isNamed: Bool { self.own.contains { $0.name == "servername" } }
 
     /// The name of the server.
     var host: String? {

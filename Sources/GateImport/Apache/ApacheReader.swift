@@ -8,14 +8,17 @@ struct ApacheNode: Sendable {
     let place: ImportPlace
     /// The directives of a section; nil for a directive.
     var children: [ApacheNode]?
+    /// The section on whose condition it depends, such as `<IfModule mod_x.c>`; nil if it always applies.
+    var condition: String?
 
     /// The directives of a section with a name in lower case.
     func all(_ name: String) -> [ApacheNode] { (self.children ?? []).filter { $0.name == name } }
+
+    /// The directive as it is written.
+    var text: String { ([self.name] + self.arguments).joined(separator: " ") }
 }
 
 /// Reads a configuration of Apache: directives, sections, quotes and continued lines.
-///
-/// `<IfModule>` and `<IfDefine>` are taken as if their conditions held, and other files are not read.
 struct ApacheReader {
     private static let maxDepth = 32
 
@@ -63,11 +66,7 @@ struct ApacheReader {
             }
             guard text.hasSuffix(">") else { throw ImportFailure("the section has no '>'", at: line.place) }
             let children = try self.nodes(until: name, depth: depth + 1, opened: line.place)
-            if ["ifmodule", "ifdefine", "ifversion"].contains(name) {
-                nodes += children
-            } else {
-                nodes.append(ApacheNode(name: name, arguments: arguments, place: line.place, children: children))
-            }
+            nodes.append(ApacheNode(name: name, arguments: arguments, place: line.place, children: children))
         }
         guard end == nil else { throw ImportFailure("the section that opens here is never closed", at: opened) }
         return nodes

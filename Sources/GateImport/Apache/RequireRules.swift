@@ -16,11 +16,17 @@ struct RequireRules {
     let groupsClaim: String?
     /// Whether `Require user` compares email addresses.
     let usersAreEmails: Bool
+    /// Whether the client IP is that of the connection, or of proxies as the gateway knows them.
+    let knowsClientIP: Bool
 
     private static let containers: Set<String> = ["requireall", "requireany", "requirenone"]
 
     /// Whether a section has rules of its own.
     static func isRule(_ node: ApacheNode) -> Bool { node.name == "require" || self.containers.contains(node.name) }
+
+    private static func isNegated(_ node: ApacheNode) -> Bool {
+        node.name == "requirenone" || (node.name == "require" && node.arguments.first?.lowercased() == "not")
+    }
 
     /// Whether the rules are `Require all granted` alone.
     static func areOpen(_ nodes: [ApacheNode]) -> Bool {
@@ -67,13 +73,16 @@ struct RequireRules {
 
     private func all(of nodes: [ApacheNode], _ notes: inout ImportNotes) -> Outcome {
         var outcome = Outcome(access: .signedIn)
+        // Negated rules admit no user by themselves.
+        guard nodes.contains(where: { RequireRules.isRule($0) && !RequireRules.isNegated($0) }) else {
+            return Outcome(access: .deniedToAll)
+        }
         for node in nodes {
             guard RequireRules.isRule(node) else {
                 self.warn(node, "the app is denied to all users", &notes)
                 return Outcome(access: .deniedToAll)
             }
-            let isNegated = node.name == "require" && node.arguments.first?.lowercased() == "not"
-            if isNegated || node.name == "requirenone" {
+            if RequireRules.isNegated(node) {
                 guard let denied = self.denied(by: node, &notes) else {
                     self.warn(node, "the app is denied to all users", &notes)
                     return Outcome(access: .deniedToAll)
@@ -137,10 +146,17 @@ struct RequireRules {
         let values = Array(arguments.dropFirst())
         switch arguments.first?.lowercased() {
         case "valid-user": return .signedIn
-        case "all": return values.first?.lowercased() == "denied" ? .deniedToAll : nil
+        case "all":
+            return switch values.first?.lowercased() {
+            case "denied": .deniedToAll
+            // Beside other rules, without a sign-in; here a sign-in is needed all the same.
+            case "granted": .signedIn
+            default: nil
+            }
         case "user" where self.usersAreEmails: return self.alternatives(values.map { AccessCondition(email: $0) })
         case "claim": return self.alternatives(values.map(self.condition))
-        case "ip": return self.alternatives([AccessCondition(networks: values.map(RequireRules.network))])
+        case "ip" where self.knowsClientIP:
+            return self.alternatives([AccessCondition(networks: values.map(RequireRules.network))])
         case "method": return self.alternatives([AccessCondition(methods: RequireRules.methods(values))])
         default: return nil
         }
@@ -202,7 +218,6 @@ struct RequireRules {
     }
 
     private func warn(_ node: ApacheNode, _ effect: String, _ notes: inout ImportNotes) {
-        let text = ([node.name] + node.arguments).joined(separator: " ")
-        notes.warning("\(Scalar.quoted(text)) cannot be carried over; \(effect)", at: node.place)
+        notes.warning("\(Scalar.quoted(node.text)) cannot be carried over; \(effect)", at: node.place)
     }
 }

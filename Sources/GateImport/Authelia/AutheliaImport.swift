@@ -25,7 +25,7 @@ struct AutheliaImport: ProductImport {
         }
         var configuration = ImportedConfiguration()
         let issuer = self.issuer(root)
-        self.addSessions(root["session"], to: &configuration.sessions)
+        self.addSessions(root["session"], to: &configuration.sessions, &notes)
         let networks = AutheliaNetworks(root)
         let usesTwoFactors = self.addApps(control, networks, issuer: issuer, to: &configuration, &notes)
         configuration.providers = self.providers(issuer, usesTwoFactors: usesTwoFactors, at: control.owner, &notes)
@@ -79,20 +79,24 @@ struct AutheliaImport: ProductImport {
         }
     }
 
-    private func addSessions(_ session: SourceNode?, to sessions: inout YAMLMapping) {
-        let cookie = session?["cookies"]?.elements?.first
-        func time(_ name: String, else standard: Int) -> Int {
-            guard let text = cookie?[name]?.text ?? session?[name]?.text else { return standard }
-            if let seconds = Int(text), seconds > 0 { return min(seconds, 3650 * 86_400) }
-            return Duration(go: text).map { Int($0.components.seconds) } ?? standard
+    /// The shortest times of all domains, since the gateway has one for all sessions.
+    private func addSessions(_ session: SourceNode?, to sessions: inout YAMLMapping, _ notes: inout ImportNotes) {
+        let cookies = session?["cookies"]?.elements ?? []
+        func time(_ name: String, else standard: Duration) -> Duration {
+            let nodes = cookies.isEmpty ? [session?[name]] : cookies.map { $0[name] ?? session?[name] }
+            let times = nodes.map { node -> Duration in
+                guard let node, !node.isNull else { return standard }
+                if let time = node.text.flatMap({ Duration(authelia: $0) }), time > .zero { return time }
+                let help = "it counts as Authelia's default"
+                notes.warning("'\(name)' is not a duration; \(help)", at: node.owner)
+                return standard
+            }
+            return times.min() ?? standard
         }
         let bounds = 60...(3650 * 86_400)
-        let lifetime = time("expiration", else: 3600)
-        sessions.add(
-            "idle_timeout",
-            ConfigText(Duration.seconds(min(time("inactivity", else: 300), lifetime)).clamped(bounds))
-        )
-        sessions.add("lifetime", ConfigText(Duration.seconds(lifetime).clamped(bounds)))
+        let lifetime = time("expiration", else: .seconds(3600))
+        sessions.add("idle_timeout", ConfigText(min(time("inactivity", else: .seconds(300)), lifetime).clamped(bounds)))
+        sessions.add("lifetime", ConfigText(lifetime.clamped(bounds)))
     }
 
     private func addApps(

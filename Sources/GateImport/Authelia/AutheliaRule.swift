@@ -9,8 +9,9 @@ enum AutheliaPolicy: Int, Sendable, Comparable {
     case twoFactor
     case deny
 
+    /// The name has to be exact; Authelia takes any other for a denial.
     init?(_ text: String) {
-        switch text.lowercased() {
+        switch text {
         case "bypass": self = .bypass
         case "one_factor": self = .oneFactor
         case "two_factor": self = .twoFactor
@@ -49,12 +50,16 @@ struct AutheliaRule: Sendable {
         if policy == nil { notes.warning("the policy of this rule is unknown; it is treated as deny", at: node.place) }
         self.place = node.place
         self.policy = policy ?? .deny
-        let domains = node["domain"]?.texts ?? []
-        self.matchesOtherHosts = node["domain_regex"] != nil || domains.contains { $0.contains("{") }
-        self.domains = domains.filter { !$0.contains("{") }
-        self.methods = node["methods"]?.texts ?? []
-        self.hasFurtherConditions = false
-        for (name, value) in node.entries where !value.isNull {
+        let domains = node["domain"].map { $0.texts?.map { $0.lowercased() } } ?? []
+        // A rule without hosts is one for all.
+        let hasExpressions = node["domain_regex"].map { !$0.isEmptyList } ?? (domains?.isEmpty ?? true)
+        self.matchesOtherHosts = hasExpressions || domains?.contains { $0.contains("{") } ?? true
+        self.domains = domains?.filter { !$0.contains("{") } ?? []
+        let methods = node["methods"].map { $0.texts?.map { $0.uppercased() } } ?? []
+        self.methods = methods ?? []
+        self.hasFurtherConditions = methods == nil
+        // An empty list has no effect.
+        for (name, value) in node.entries where !value.isNull && !value.isEmptyList {
             switch name {
             case "domain", "domain_regex", "policy", "subject", "resources", "methods": continue
             case "networks":
@@ -76,11 +81,11 @@ struct AutheliaRule: Sendable {
 
     /// A list of alternatives, each a subject or a list of subjects that must all match.
     private mutating func read(subject node: SourceNode?) {
-        guard let node else { return }
+        guard let node, !node.isEmptyList else { return }
         self.subjects = node.oneOrMany.compactMap { alternative in
             let parts = alternative.oneOrMany.map { part -> AccessCondition? in
                 guard let text = part.text, text.hasPrefix("group:") else { return nil }
-                return AccessCondition(group: String(text.dropFirst(6)))
+                return AccessCondition(group: String(text.dropFirst(6).drop { $0 == " " }))
             }
             var whole: AccessCondition? = parts.isEmpty ? nil : AccessCondition()
             for part in parts { whole = part.flatMap { whole?.and($0) } }
@@ -90,7 +95,7 @@ struct AutheliaRule: Sendable {
     }
 
     private mutating func read(resources node: SourceNode?) {
-        guard let node else { return }
+        guard let node, !node.isEmptyList else { return }
         self.paths = node.oneOrMany.compactMap { resource in
             let pattern = resource.text.flatMap { PathPattern($0)?.withQueries }
             if pattern == nil { self.hasUnknownPaths = true }

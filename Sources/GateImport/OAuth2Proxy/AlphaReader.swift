@@ -32,6 +32,8 @@ struct UpstreamDraft: Sendable {
     var webSockets = true
     var skipsVerification = false
     var timeout: String?
+    /// Whether all its keys are known.
+    var isUnderstood = true
     var place: ImportPlace
 }
 
@@ -126,7 +128,7 @@ struct AlphaReader {
                 "the value of '\(key)' is not a text or a list of texts; it is not carried over",
                 at: value.owner
             )
-            if OAuth2ProxyOption.mayRestrict(key) { reader.hideRestriction() }
+            reader.hideRestriction()
             return
         }
         reader.add(option, texts.map(AlphaReader.value), splits: false, .alpha, at: value.owner, &notes)
@@ -180,7 +182,7 @@ struct AlphaReader {
                     reader.add(option, [.literal(path)], splits: false, .alpha, at: source.owner, &notes)
                 }
             } else {
-                notes.warning("\(Scalar.quoted(key)) of the server is unknown and not carried over", at: value.owner)
+                reader.addUnknown(key, at: value.owner, &notes)
             }
         }
     }
@@ -209,9 +211,10 @@ extension AlphaReader {
                     )
                 default:
                     notes.warning(
-                        "\(Scalar.quoted(name)) of an upstream is unknown and not carried over",
+                        "\(Scalar.quoted(name)) of an upstream is unknown; the app is denied to all users",
                         at: value.owner
                     )
+                    draft.isUnderstood = false
                 }
             }
             self.upstreams.append(draft)

@@ -37,7 +37,7 @@ struct OAuth2ProxyAccess {
     private func emailRule(_ notes: inout ImportNotes) -> AccessDraft {
         let domains = self.settings["email_domain"]
         let texts = domains?.texts ?? []
-        if texts.contains("*") { return .signedIn }
+        if texts.contains("*") { return self.anyEmail(at: domains?.place, &notes) }
         var conditions: [AccessCondition] = []
         for text in texts {
             if let condition = AccessCondition(domain: text), !text.hasPrefix("."), !text.contains("*") {
@@ -58,6 +58,20 @@ struct OAuth2ProxyAccess {
             notes.note("only email addresses that the provider has verified count", at: domains?.place)
         }
         return .any(of: conditions)
+    }
+
+    /// All users; oauth2-proxy rejects those whose email address the provider marks as not verified.
+    private func anyEmail(at place: ImportPlace?, _ notes: inout ImportNotes) -> AccessDraft {
+        let claims = ["oidc_email_claim", "user_id_claim"].compactMap { self.settings.text($0) }
+        guard claims.allSatisfy({ $0 == "email" }), self.settings["oidc_email_claim"]?.isUnknown != true,
+            !self.settings.flag("insecure_oidc_allow_unverified_email", else: false)
+        else { return .signedIn }
+        notes.warning(
+            "users need a verified email address, as with oauth2-proxy, which also admits those whose provider does not mark "
+                + "it; 'allow: signed_in' admits all users",
+            at: place
+        )
+        return .any(of: [.verifiedEmail])
     }
 
     private func listedEmails(_ notes: inout ImportNotes) -> [AccessCondition] {
@@ -118,23 +132,17 @@ struct OAuth2ProxyAccess {
                 conditions.append(condition)
             }
         }
-        if let roles, options.contains(where: { $0.option.name == "allowed_group" }) {
-            notes.warning(
-                "'allowed_role' beside 'allowed_group' is not carried over; users with only a role are denied",
-                at: roles.place
-            )
-        } else if let roles {
-            // Roles of a client are written `client:role`, and only realm roles are mapped.
-            for role in roles.texts {
-                guard !role.contains(":"), let condition = AccessCondition(group: role) else {
-                    notes.warning(
-                        "the role \(Scalar.quoted(role)) of a client is not carried over; its users are denied",
-                        at: roles.place
-                    )
-                    continue
-                }
-                conditions.append(condition)
+        // Roles of a client are written `client:role`, and only realm roles are mapped.
+        for role in roles?.texts ?? [] {
+            guard self.provider.type == "keycloak", !role.contains(":"), let condition = AccessCondition(role: role)
+            else {
+                notes.warning(
+                    "the role \(Scalar.quoted(role)) is not a realm role of Keycloak; users with only this role are denied",
+                    at: roles?.place
+                )
+                continue
             }
+            conditions.append(condition)
         }
         if self.provider.type == "facebook" || self.provider.type == "linkedin" { return .deniedToAll }
         return .any(of: conditions)

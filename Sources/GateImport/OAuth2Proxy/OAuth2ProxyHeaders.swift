@@ -171,7 +171,9 @@ struct OAuth2ProxyPublicPaths {
         }
         for name in ["skip_auth_route", "skip_auth_regex"] {
             guard let setting = self.settings[name] else { continue }
-            for text in setting.texts { self.add(text, at: setting.place, to: &apps, &notes) }
+            for text in setting.texts {
+                self.add(text, hasMethod: name == "skip_auth_route", at: setting.place, to: &apps, &notes)
+            }
             if setting.isUnknown {
                 notes.warning("a path of '\(name)' is the value of a variable; it needs a sign-in", at: setting.place)
             }
@@ -182,8 +184,15 @@ struct OAuth2ProxyPublicPaths {
         "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND", "REPORT",
     ]
 
-    private func add(_ text: String, at place: ImportPlace, to apps: inout [ImportedApp], _ notes: inout ImportNotes) {
-        let method = text.firstIndex(of: "=").map { String(text[..<$0]) }
+    /// Adds the paths of an expression, which begins with a method in `skip_auth_route` only.
+    private func add(
+        _ text: String,
+        hasMethod: Bool,
+        at place: ImportPlace,
+        to apps: inout [ImportedApp],
+        _ notes: inout ImportNotes
+    ) {
+        let method = hasMethod ? text.firstIndex(of: "=").map { String(text[..<$0]) } : nil
         let isMethod = method.map { OAuth2ProxyPublicPaths.methods.contains($0) } ?? false
         let isOther = method.map { $0.allSatisfy { $0.isASCII && ($0.isLetter || $0 == "!") } } ?? false
         let expression = isMethod ? String(text.dropFirst((method?.count ?? 0) + 1)) : text

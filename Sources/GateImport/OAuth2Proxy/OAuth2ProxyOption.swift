@@ -46,16 +46,6 @@ struct OAuth2ProxyOption: Sendable {
         guard folded.hasSuffix("s"), let option = self.byName[String(folded.dropLast())] else { return nil }
         return option.kind == .list ? option : nil
     }
-
-    /// Whether an option that is not in the table could restrict access, by its name.
-    static func mayRestrict(_ name: String) -> Bool {
-        let words = [
-            "allow", "deny", "block", "group", "role", "team", "org", "domain", "email", "user", "tenant", "permit",
-            "restrict", "require", "policy", "audience", "claim", "member", "auth", "project", "repo", "workspace",
-        ]
-        let folded = name.lowercased()
-        return words.contains { folded.contains($0) }
-    }
 }
 
 // What becomes of each option; docs/migration/oauth2-proxy.md has the same table for operators.
@@ -211,11 +201,15 @@ extension OAuth2ProxyOption {
     ].map { Self($0, $1, .needless("the gateway has its own log, on standard error; see docs/running.md")) }
 
     private static let page: [OAuth2ProxyOption] = [
-        Self("banner", .text, .lost("texts of the sign-in page are not supported yet")),
-        Self("custom_sign_in_logo", .text, .lost("a logo is not supported yet")),
-        Self("custom_templates_dir", .text, .lost("templates of pages are not supported yet")),
+        Self("banner", .text, .lost("write texts of the sign-in page in 'pages.texts'")),
+        Self("custom_sign_in_logo", .text, .lost("write it as 'pages.logo'")),
+        Self(
+            "custom_templates_dir",
+            .text,
+            .lost("templates of pages are in 'pages.templates', with other names; see docs/pages.md")
+        ),
         Self("display_htpasswd_form", .flag, .needless("a provider of type local has its form anyway")),
-        Self("footer", .text, .lost("texts of the sign-in page are not supported yet")),
+        Self("footer", .text, .lost("write texts of the sign-in page in 'pages.texts'")),
         Self(
             "show_debug_on_error",
             .flag,

@@ -202,7 +202,6 @@ struct OAuth2ProxyProvider {
                 at: setting.place
             )
         }
-        let roles = self.settings.list("allowed_role")
         if let setting = self.settings["oidc_groups_claim"], let claim = setting.texts.last, claim != "groups" {
             profile.add("groups", ClaimPath(claim)?.sources)
             if ClaimPath(claim) == nil {
@@ -211,8 +210,8 @@ struct OAuth2ProxyProvider {
                     at: setting.place
                 )
             }
-        } else if self.type == "keycloak", !roles.isEmpty, self.settings.list("allowed_group").isEmpty {
-            profile.add("groups", ClaimPath("realm_access.roles")?.sources)
+        }
+        if self.type == "keycloak", !self.settings.list("allowed_role").isEmpty {
             let help = "add a mapper that puts realm roles into the ID token; see docs/providers/keycloak.md"
             notes.warning(
                 "oauth2-proxy reads roles from the access token, the gateway does not; \(help)",

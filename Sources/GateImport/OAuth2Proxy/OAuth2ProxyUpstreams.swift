@@ -82,6 +82,7 @@ struct OAuth2ProxyUpstreams {
             app.access = .deniedToAll
             app.servesSamePaths = false
         }
+        if !draft.isUnderstood { app.deny() }
         if let status = draft.status {
             let isStatus = (200...299).contains(status) || (400...599).contains(status)
             app.action = .response(status: isStatus ? status : 404, body: "Authenticated")

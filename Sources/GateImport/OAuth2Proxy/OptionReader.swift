@@ -19,16 +19,30 @@ struct OptionReader {
 
     /// Reads `OAUTH2_PROXY_…=value` lines; other variables are skipped.
     ///
-    /// A line may begin with `export`, with the `-` of a list in YAML, or with the `Environment=` of systemd.
+    /// A line may begin with `export`, with the `-` of a list in YAML, or with the `Environment=` of systemd; or it is
+    /// the `name` of a variable in a manifest of Kubernetes.
     mutating func read(environment file: ImportFile, _ notes: inout ImportNotes) throws(ImportFailure) {
-        for line in try file.lines() {
+        let lines = try file.lines()
+        for (index, line) in lines.enumerated() {
+            if let found = ManifestVariable(at: index, in: lines, prefix: OptionReader.prefix) {
+                let variable = OptionReader.prefix + found.name
+                let name = String(found.name)
+                self.add(name, [found.value], splits: true, .environment, variable: variable, at: line.place, &notes)
+                continue
+            }
             let trimmed = line.text.drop { " \t-\"'".contains($0) }
             guard !trimmed.hasPrefix("#"), let start = trimmed.firstRange(of: OptionReader.prefix) else { continue }
             let lead = trimmed[..<start.lowerBound]
             guard lead.isEmpty || lead.hasPrefix("export") || lead.hasPrefix("Environment=") else {
-                guard !lead.contains("#"), !lead.contains("$") else { continue }
+                // A comment, the use of a variable, or its key in a secret.
+                guard !lead.contains("#"), !lead.contains("$"), !lead.contains("key") else { continue }
                 let help = "write each variable on a line of its own, as NAME=value, in a file for --env"
-                throw ImportFailure("the value of this variable is not found; \(help)", at: line.place)
+                notes.warning(
+                    "the value of this variable is not found, so every app is denied to all users; \(help)",
+                    at: line.place
+                )
+                self.settings.addHiddenRestriction()
+                continue
             }
             let rest = trimmed[start.upperBound...]
             let name = rest.prefix { $0 != "=" && $0 != ":" && $0 != " " }
@@ -48,8 +62,7 @@ struct OptionReader {
             text = text.first == quote && text.count > 1 ? text.dropFirst().dropLast() : text.dropLast()
             break
         }
-        if text.hasPrefix("${"), text.hasSuffix("}") { return .variable(String(text.dropFirst(2).dropLast())) }
-        return .literal(String(text))
+        return SourceValue(expanding: String(text))
     }
 
     /// Reads flags, and variables beside them, such as those of a compose file.
@@ -79,6 +92,8 @@ struct OptionReader {
         if setting.isUnknown, option.kind != .secret, option.restricts {
             notes.warning("'\(option.name)' is the value of a variable; every app is denied to all users", at: place)
             self.settings.addHiddenRestriction()
+        } else if setting.isUnknown, option.kind == .list || option.kind == .flag, case .carried = option.fate {
+            notes.warning("'\(option.name)' is the value of a variable, which is not carried over", at: place)
         }
         self.settings.add(setting)
     }
@@ -94,9 +109,6 @@ struct OptionReader {
         self.hintsLeft -= 1
         let known = self.hintsLeft > 0 ? OAuth2ProxyOption.all.map(\.name) : []
         let near = Hint.nearest(to: name, in: known).map { "; did you mean '\($0)'?" } ?? ""
-        guard OAuth2ProxyOption.mayRestrict(name) else {
-            return notes.warning("the option \(shown) is unknown and not carried over\(near)", at: place)
-        }
         let effect = "it may restrict access, so every app is denied to all users"
         notes.warning("the option \(shown) is unknown; \(effect)\(near)", at: place)
         self.settings.addHiddenRestriction()

@@ -8,6 +8,33 @@ enum SourceValue: Sendable, Hashable {
     case variable(String)
     /// A text with variables in it, which has no counterpart here.
     case mixed
+
+    /// The value of a text in which `$NAME`, `${NAME}` and `$(NAME)` are variables.
+    ///
+    /// A `$` before anything else means itself, as at the end of an expression.
+    init(expanding text: String) {
+        var names = 0
+        var rest = text[...]
+        while let sign = rest.firstIndex(of: "$") {
+            let after = rest[rest.index(after: sign)...]
+            // `$$` is how compose files and manifests write a single one.
+            let isEscaped = after.hasPrefix("$")
+            let isVariable =
+                after.first.map { $0 == "{" || $0 == "(" || $0 == "_" || $0.isASCII && $0.isLetter } ?? false
+            names += isVariable ? 1 : 0
+            rest = isEscaped ? after.dropFirst() : after
+        }
+        guard names > 0 else {
+            self = .literal(text.replacing("$$", with: "$"))
+            return
+        }
+        var inner = text.dropFirst()
+        if inner.hasPrefix("{") && inner.hasSuffix("}") || inner.hasPrefix("(") && inner.hasSuffix(")") {
+            inner = inner.dropFirst().dropLast()
+        }
+        let isWhole = names == 1 && text.hasPrefix("$") && ConfigText(environment: String(inner)) != nil
+        self = isWhole ? .variable(String(inner)) : .mixed
+    }
 }
 
 /// An option with its values and where they are.

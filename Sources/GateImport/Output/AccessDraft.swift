@@ -9,6 +9,9 @@ struct AccessCondition: Sendable, Hashable {
     var email: EmailAddress?
     var domain: String?
     var group: ConfigText?
+    var role: ConfigText?
+    /// Paths below which the request has to be, in the form of our rules; empty for all.
+    private(set) var paths: [ConfigText] = []
     /// The networks of which one has the client IP; empty for all.
     private(set) var networks: [String] = []
     /// The methods of which the request has one; empty for all.
@@ -48,6 +51,28 @@ struct AccessCondition: Sendable, Hashable {
         guard let group = ConfigText(text) else { return nil }
         self.group = group
     }
+
+    /// The condition that a role imposes; nil if the name cannot be written.
+    init?(role text: String) {
+        guard let role = ConfigText(text) else { return nil }
+        self.role = role
+    }
+
+    /// The condition that the path starts with a text, which may end within a segment; nil if it cannot be written.
+    init?(pathsWithPrefix text: String) {
+        guard PathPattern.isCanonical(text), let within = ConfigText("\(text)*"), let below = ConfigText("\(text)*/**")
+        else { return nil }
+        self.paths = [within, below]
+    }
+
+    /// Every user with a verified email address, whatever it is.
+    ///
+    /// Without one, the address is unknown, and an entry that compares it does not match, negated or not.
+    static let verifiedEmail: AccessCondition = {
+        var condition = AccessCondition()
+        condition.none = [AccessDraft.unknownUser]
+        return condition
+    }()
 
     /// The condition that the client IP is of one of some networks; nil for an empty list, and if one is not a
     /// network such as `10.0.0.0/8`.
@@ -99,6 +124,10 @@ struct AccessCondition: Sendable, Hashable {
         whole.domain = domain
         whole.group = self.group ?? other.group
         if self.group != nil, self.group != other.group { further.group = other.group }
+        whole.role = self.role ?? other.role
+        if self.role != nil, self.role != other.role { further.role = other.role }
+        whole.paths = self.paths.isEmpty ? other.paths : self.paths
+        if !self.paths.isEmpty, self.paths != other.paths { further.paths = other.paths }
         whole.networks = self.networks.isEmpty ? other.networks : self.networks
         if !self.networks.isEmpty, self.networks != other.networks { further.networks = other.networks }
         whole.methods = self.methods.isEmpty ? other.methods : self.methods
@@ -115,6 +144,8 @@ struct AccessCondition: Sendable, Hashable {
         entry.add("email", self.email.flatMap { ConfigText($0.description) })
         entry.add("email_domain", self.domain.flatMap { ConfigText($0) })
         entry.add("group", self.group)
+        entry.add("role", self.role)
+        entry.add("path", .texts(self.paths))
         entry.add("network", .texts(self.networks.compactMap { ConfigText($0) }))
         entry.add("method", .texts(self.methods.compactMap { ConfigText($0) }))
         entry.add("all", self.all.isEmpty ? nil : .list(self.all.map(\.yaml)))
@@ -164,7 +195,7 @@ enum AccessDraft: Sendable, Hashable {
     }
 
     /// An address that cannot exist: `.invalid` is reserved, RFC 2606 §2.
-    private static let unknownUser: AccessCondition = {
+    fileprivate static let unknownUser: AccessCondition = {
         var condition = AccessCondition()
         condition.email = EmailAddress("no-user@gatehouse.invalid")
         return condition

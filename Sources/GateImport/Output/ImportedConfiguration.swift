@@ -159,6 +159,11 @@ extension ImportedApp {
 }
 
 extension [ImportedApp] {
+    /// Denies all of them to all users.
+    mutating func deny() {
+        for index in self.indices { self[index].deny() }
+    }
+
     /// Makes paths public in the app that serves them.
     ///
     /// A path that no app serves is left out, and so is one of an app that serves other paths than in the source.
@@ -181,6 +186,18 @@ extension [ImportedApp] {
 }
 
 extension ImportedApp {
+    /// Whether all its paths need no sign-in.
+    var isPublic: Bool {
+        self.publicPaths.contains(PublicPath(path: self.path == "/" ? "/" : "\(self.path)/"))
+    }
+
+    /// Denies the app to all users, with a sign-in and without.
+    mutating func deny() {
+        self.access = .deniedToAll
+        self.publicPaths = []
+        self.servesSamePaths = false
+    }
+
     /// Adds a public path, if the paths of the app are those of the source.
     mutating func makePublic(_ rule: PublicPath) {
         guard self.servesSamePaths, !self.publicPaths.contains(rule) else { return }

@@ -19,7 +19,7 @@ struct PomeriumImport: ProductImport {
         let root = try SourceNode(file: file)
         var configuration = ImportedConfiguration()
         configuration.publicURL = root["authenticate_service_url"]?.text.flatMap { WebURL($0) }?.origin
-        self.addNotes(of: root, &notes)
+        let isSound = self.addNotes(of: root, &notes)
         self.addListener(root, to: &configuration.gateway)
         let lifetime = root["cookie_expire"]?.text.flatMap { Duration(go: $0) } ?? .seconds(14 * 3600)
         let text = ConfigText(lifetime.clamped(60...(3650 * 86_400)))
@@ -31,6 +31,7 @@ struct PomeriumImport: ProductImport {
         guard !routes.isEmpty else { throw ImportFailure("the file has no 'routes'", at: root.place) }
         configuration.apps = PomeriumRoutes(publicHost: configuration.publicURL?.host).apps(routes, &notes)
         self.addLookups(to: &configuration)
+        if !isSound { configuration.apps.deny() }
         return configuration
     }
 
@@ -66,8 +67,10 @@ struct PomeriumImport: ProductImport {
         "set_response_headers": "write 'response_headers' of each app",
         "certificate_authority": "write 'ca_file' of provider or upstream",
         "certificate_authority_file": "write 'ca_file' of provider or upstream",
-        "downstream_mtls": "client certificates are not supported yet",
-        "client_ca_file": "client certificates are not supported yet",
+        "runtime_flags": "features are keys of the file; see docs/configuration.md",
+        "pass_identity_headers": "apps get identity headers and X-Gatehouse-Assertion by default",
+        "xff_num_trusted_hops": "write the networks of your proxies in 'trusted_proxies'",
+        "use_proxy_protocol": "write 'proxy_protocol' of the listener",
     ]
     private static let needless: Set<String> = [
         "shared_secret", "shared_secret_file", "cookie_secret", "cookie_secret_file", "signing_key", "signing_key_file",
@@ -75,20 +78,35 @@ struct PomeriumImport: ProductImport {
         "databroker_storage_type", "databroker_storage_connection_string", "databroker_service_url", "pomerium_debug",
         "metrics_address", "services", "grpc_address", "http_redirect_addr", "authorize_service_url", "debug",
         "access_log_fields", "authenticate_callback_path", "signout_redirect_url", "timeout_read", "timeout_write",
-        "timeout_idle",
+        "timeout_idle", "codec_type", "dns_lookup_family", "skip_xff_append", "log_stackdriver_level", "audit_key",
+        "autocert_dir", "autocert_email", "autocert_ca", "autocert_use_staging", "autocert_must_staple",
+        "authorize_log_fields", "access_log_format", "installation_id", "metrics_basic_auth",
+        "programmatic_redirect_domain_whitelist", "authenticate_internal_service_url",
+        "authorize_internal_service_url", "databroker_internal_service_url", "idp_refresh_directory_timeout",
+        "circuit_breaker_thresholds", "default_upstream_timeout", "envoy_admin_address", "envoy_admin_access_log_path",
+        "envoy_bind_config_freebind", "envoy_bind_config_source_address", "shared_key", "jwt_issuer_format",
+        "jwt_groups_filter", "insecure_idp", "google_cloud_serverless_authentication_service_account",
     ]
 
-    /// Global options that no rule depends on; values are never shown, as some are secrets.
-    private func addNotes(of root: SourceNode, _ notes: inout ImportNotes) {
+    /// Adds notes about global options; values are never shown, as some are secrets.
+    ///
+    /// - Returns: Whether no option is left out that may deny requests of all routes.
+    private func addNotes(of root: SourceNode, _ notes: inout ImportNotes) -> Bool {
+        var isSound = true
         for (name, value) in root.entries where !PomeriumImport.carried.contains(name) {
             if let reason = PomeriumImport.lost[name] {
                 notes.warning("'\(name)' is not carried over: \(reason)", at: value.owner)
             } else if PomeriumImport.needless.contains(name) || name.hasPrefix("tracing_") || name.hasPrefix("grpc_") {
                 notes.note("'\(name)' is not needed", at: value.owner)
             } else {
-                notes.warning("\(Scalar.quoted(name)) is unknown and not carried over", at: value.owner)
+                isSound = false
+                notes.warning(
+                    "\(Scalar.quoted(name)) may narrow access and cannot be carried over; all apps are denied to all users",
+                    at: value.owner
+                )
             }
         }
+        return isSound
     }
 
     private func addListener(_ root: SourceNode, to gateway: inout YAMLMapping) {

@@ -11,6 +11,9 @@ struct PomeriumPolicy {
     private(set) var denied: [AccessCondition] = []
     private(set) var deniesAll = false
 
+    /// Whether some users or requests are denied whatever else holds.
+    var hasDenial: Bool { self.deniesAll || !self.denied.isEmpty }
+
     /// The rule.
     var access: AccessDraft {
         if self.deniesAll { return .deniedToAll }

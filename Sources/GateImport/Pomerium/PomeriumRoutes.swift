@@ -12,6 +12,7 @@ struct PomeriumRoutes {
         var apps: [ImportedApp] = []
         // Hosts with a route whose paths cannot be expressed.
         var unsound: Set<String> = []
+        var claims: [RouteClaim] = []
         for route in routes.prefix(ImportedConfiguration.maxApps) {
             guard let host = self.host(route, &notes) else { continue }
             guard let path = self.path(route, &notes) else {
@@ -24,15 +25,23 @@ struct PomeriumRoutes {
             }
             // The first route that matches is used.
             let earlier = apps.first { $0.hosts == [host] && PathPattern.contains($0.path, path.path) }
-            guard earlier == nil else {
+            let before = claims.filter { $0.includes(host) }
+            guard earlier == nil, !before.contains(where: { $0.hasAll(below: path.path) }) else {
                 notes.warning("an earlier route has these paths already; this one is left out", at: route.place)
                 continue
             }
-            apps.append(self.app(route, host, path, &notes))
+            var app = self.app(route, host, path, &notes)
+            for claim in before where claim.isShared(with: host) && PathPattern.contains(app.path, claim.path) {
+                app.deny(pathsWithPrefix: claim.path, &notes)
+            }
+            claims.append(RouteClaim(host: host, text: route["prefix"]?.text ?? "\(app.path == "/" ? "" : app.path)/"))
+            apps.append(app)
         }
-        for index in apps.indices where unsound.contains(apps[index].hosts[0]) {
-            apps[index].access = .deniedToAll
-            apps[index].publicPaths = []
+        for index in apps.indices {
+            // A wildcard takes the requests of a host that has no app.
+            let own = RouteClaim(host: apps[index].hosts[0], text: "/")
+            let isUnsound = unsound.contains { own.includes($0) || RouteClaim(host: $0, text: "/").includes(own.host) }
+            if isUnsound { apps[index].deny() }
         }
         for index in apps.indices where apps[index].hosts == self.publicHost.map({ [$0] }) { apps[index].hosts = [] }
         return apps
@@ -60,8 +69,8 @@ struct PomeriumRoutes {
         if let prefix = route["prefix"]?.text {
             guard PathPattern.isCanonical(prefix) else { return nil }
             if prefix != "/", !prefix.hasSuffix("/") {
-                notes.note(
-                    "the prefix '\(prefix)' is matched by whole segments here: '\(prefix)x' belongs to another app, or to none",
+                notes.warning(
+                    "the prefix '\(prefix)' is matched by whole segments here: '\(prefix)x' belongs to no app, or is denied",
                     at: route.place
                 )
             }
@@ -72,7 +81,7 @@ struct PomeriumRoutes {
                 ? UpstreamPath(path.hasSuffix("/") ? String(path.dropLast()) : path, rewrite: nil) : nil
         }
         if let expression = route["regex"]?.text {
-            guard let subtree = PathPattern(expression)?.subtree else { return nil }
+            guard let subtree = PathPattern(whole: expression)?.subtree else { return nil }
             return UpstreamPath(subtree == "/" ? "/" : "\(subtree)/", rewrite: nil)
         }
         return UpstreamPath("/", rewrite: nil)
@@ -109,6 +118,13 @@ struct PomeriumRoutes {
         var rules: [PublicPath] = []
         if route["allow_public_unauthenticated_access"]?.flag == true { rules.append(PublicPath(path: subtree)) }
         if route["cors_allow_preflight"]?.flag == true { rules.append(PublicPath(method: "OPTIONS", path: subtree)) }
+        if policy.hasDenial, !rules.isEmpty {
+            rules = []
+            notes.warning(
+                "a path without a sign-in cannot have a 'deny'; all requests of this app need a sign-in",
+                at: route.place
+            )
+        }
         for rule in rules {
             app.makePublic(rule)
             if app.path != "/" { app.makePublic(PublicPath(method: rule.method, path: app.path)) }
@@ -216,7 +232,8 @@ struct PomeriumRoutes {
         "tls_upstream_server_name", "tls_server_name", "timeout", "host_rewrite", "preserve_host_header",
         "allow_websockets", "set_request_headers", "remove_request_headers", "set_response_headers",
         "pass_identity_headers", "name", "description", "id", "logo_url",
-        "enable_google_cloud_serverless_authentication",
+        "enable_google_cloud_serverless_authentication", "show_error_details", "depends_on",
+        "circuit_breaker_thresholds", "healthy_panic_threshold", "allow_renegotiation",
     ]
 
     private func addFurtherKeys(_ route: SourceNode, to app: inout ImportedApp, _ notes: inout ImportNotes) {
@@ -242,5 +259,45 @@ struct PomeriumRoutes {
                 )
             }
         }
+    }
+}
+
+/// The requests that a route takes from later ones.
+private struct RouteClaim {
+    /// The host, or a wildcard.
+    let host: String
+    /// How the paths begin; without a slash at its end, they may go on within the segment.
+    let text: String
+
+    /// The path without a slash at its end.
+    var path: String { self.text.hasSuffix("/") && self.text != "/" ? String(self.text.dropLast()) : self.text }
+
+    /// Whether requests for a host are among them.
+    func includes(_ host: String) -> Bool {
+        host == self.host || (self.host.hasPrefix("*.") && host.hasSuffix(self.host.dropFirst()))
+    }
+
+    /// Whether all paths below one are among them.
+    func hasAll(below path: String) -> Bool {
+        path.hasPrefix(self.text) || "\(path == "/" ? "" : path)/".hasPrefix(self.text)
+    }
+
+    /// Whether requests that an app of a host would get here are among them, as no app of their own takes them.
+    func isShared(with host: String) -> Bool { host != self.host || !self.text.hasSuffix("/") }
+}
+
+extension ImportedApp {
+    /// Denies paths that an earlier route matches in the source, which also go on within a segment.
+    fileprivate mutating func deny(pathsWithPrefix text: String, _ notes: inout ImportNotes) {
+        let isOpen = !self.publicPaths.isEmpty
+        if let condition = AccessCondition(pathsWithPrefix: text), !isOpen {
+            return self.denied.append(condition)
+        }
+        self.deny()
+        notes.warning(
+            "an earlier route has the paths that begin with '\(text)', and a path without a sign-in cannot have a 'deny'; "
+                + "the app is denied to all users",
+            at: self.place
+        )
     }
 }

@@ -36,6 +36,12 @@ struct PathPattern: Sendable, Hashable {
         if !isAnchored || hasWildcard { self.isNarrower = true }
     }
 
+    /// Reads an expression that has to match a path as a whole, as without its anchors.
+    init?(whole expression: String) {
+        let start = expression.hasPrefix("^") ? expression.dropFirst() : expression[...]
+        self.init("^\(start.hasSuffix("$") ? start.dropLast() : start)$")
+    }
+
     private init(exact: String?, below: String?, isNarrower: Bool) {
         self.exact = exact
         self.below = below

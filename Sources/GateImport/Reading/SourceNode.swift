@@ -28,6 +28,9 @@ struct SourceNode: Sendable {
         return nodes.map { SourceNode(node: $0, file: self.file) }
     }
 
+    /// Whether it is a list without elements.
+    var isEmptyList: Bool { self.elements?.isEmpty ?? false }
+
     /// A list, or a single value as a list of one; nothing if it is null.
     var oneOrMany: [SourceNode] {
         if let elements { return elements }

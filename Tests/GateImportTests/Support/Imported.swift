@@ -77,7 +77,10 @@ struct Imported {
         from client: String? = nil,
         _ user: Profile? = nil
     ) -> Decision? {
-        let apps = (self.configuration?.apps ?? []).filter { app in
+        let all = self.configuration?.apps ?? []
+        // A wildcard is for the hosts that no app names.
+        let named = all.filter { $0.route.origins.hosts.contains(.exact(host)) }
+        let apps = (named.isEmpty ? all : named).filter { app in
             let prefix = app.route.path
             let isServed = prefix == "/" || path == prefix || path.hasPrefix("\(prefix)/")
             return isServed && app.route.origins.contains(host)
