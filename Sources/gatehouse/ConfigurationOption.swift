@@ -55,6 +55,11 @@ struct ConfigurationOption: ParsableArguments {
         return result
     }
 
+    /// Where the running gateway can be asked by the file, also if that has errors.
+    var operationsPlace: OperationsPlace {
+        OperationsPlace(path: self.config, environment: ProcessInfo.processInfo.environment)
+    }
+
     /// The settings of one provider of the file.
     ///
     /// - Throws: Exit code 1 if the file cannot be used or has no such provider.

@@ -55,7 +55,7 @@ struct ExplainCommand: ParsableCommand {
         if configuration == nil {
             report.add(failure: self.failure(of: result, file), of: "the configuration \(file)")
         }
-        self.askGateway(configuration, for: &report)
+        self.askGateway(for: &report)
         let sources = self.sources(configuration)
         if !sources.isEmpty { report.add(LogFileSearch(for: self.id, in: sources)) }
         for (stream, place) in self.otherPlaces(configuration) { report.add(failure: place, of: stream) }
@@ -68,10 +68,9 @@ struct ExplainCommand: ParsableCommand {
         return "not used: \(first.map(String.init) ?? "it has errors"); 'gatehouse check --config \(file)' lists all"
     }
 
-    private func askGateway(_ configuration: Configuration?, for report: inout IncidentReport) {
-        guard let path = self.gateway.socket ?? configuration?.gateway.operationsSocket?.path else {
-            let reason = configuration == nil ? "not asked: name its --socket" : "not asked: 'operations_socket' is off"
-            return report.add(failure: reason, of: "the running gateway")
+    private func askGateway(for report: inout IncidentReport) {
+        guard let path = self.gateway.socket ?? self.gateway.file.operationsPlace.socket else {
+            return report.add(failure: "not asked: 'operations_socket' is off", of: "the running gateway")
         }
         do throws(Failure) {
             let found = try OperationsClient(socket: path).get("/v1/incidents", [("id", self.id)])

@@ -20,25 +20,24 @@ struct OperationsOption: ParsableArguments {
 
     /// Calls `body` with a client of the gateway.
     ///
+    /// The configuration file only has to name the socket: the running gateway ignores one with errors.
+    ///
     /// - Throws: Exit code 1 when the gateway cannot be reached or rejects a request, after a message.
     func perform(_ body: (OperationsClient) throws(Failure) -> Void) throws {
-        let client = OperationsClient(socket: try self.socketPath())
-        do throws(Failure) {
-            try body(client)
-        } catch {
-            printError("gatehouse: error: \(error.code): \(error.detail)")
-            throw ExitCode(1)
-        }
-    }
-
-    private func socketPath() throws -> String {
-        if let socket { return socket }
-        guard let configuration = try self.file.load().configuration else { throw ExitCode(1) }
-        guard let path = configuration.gateway.operationsSocket?.path else {
+        let place = self.file.operationsPlace
+        guard let path = self.socket ?? place.socket else {
             printError("gatehouse: error: 'operations_socket' is off in \(self.file.config); the gateway has no socket")
             throw ExitCode(1)
         }
-        return path
+        do throws(Failure) {
+            try body(OperationsClient(socket: path))
+        } catch {
+            printError("gatehouse: error: \(error.code): \(error.detail)")
+            if self.socket == nil, error.reason == .operationsUnreachable {
+                place.failure.map { printError("gatehouse: \($0), so this is the default socket") }
+            }
+            throw ExitCode(1)
+        }
     }
 }
 

@@ -10,9 +10,10 @@ import time
 
 import pytest
 import requests
+import yaml
 
 from support.gateway import Gateway, oidc, public_echo, run
-from support.processes import eventually, free_port
+from support.processes import REPOSITORY, eventually, free_port
 from support.threads import stopped_thread
 
 
@@ -192,3 +193,50 @@ def test_r_24_a_blocked_loop_is_reported_and_systemd_hears_no_more(tmp_path, pro
                 pass
         finally:
             gateway.stop()
+
+
+#: What is wrong with a file that the running gateway ignores.
+ERRORS = {
+    "an unknown key": lambda text: text.replace('"upstream"', '"upstreem"'),
+    "no YAML": lambda text: text[:-2] + ",\n }: {",
+    "a variable that is not set": lambda text: text.replace("TEST_CLIENT_SECRET", "NOT_SET_AT_ALL"),
+    "a misspelled section": lambda text: text.replace('"providers"', '"provider"'),
+    "a misspelled section of the gateway itself": lambda text: text.replace('"gateway": {', '"gatewy": {'),
+    "a wrong limit": lambda text: text.replace('"limits": {', '"limits": {\n"requests": "many",'),
+    "a malformed address": lambda text: text.replace('"operations": "127.0.0.1:', '"operations": "127.0.0.1:9'),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_n_01_an_error_of_the_file_hides_no_running_gateway(name, gateway, tmp_path):
+    """N-01: the file is checked by `check`; other commands only look up where the gateway is."""
+    text = json.dumps(gateway.configuration, indent=1)
+    file = tmp_path / "providers.yaml"
+    file.write_text(ERRORS[name](text))
+    assert file.read_text() != text and run("check", "--config", file).returncode == 1
+    for command in (["health"], ["sessions", "list"], ["users", "list"], ["keys", "list"], ["passkeys", "list"]):
+        result = run(*command, "--config", file)
+        assert result.returncode == 0 or "passkeys" in result.stderr, (command, result)
+    assert "reached" not in run("explain", "an-id-of-no-request", "--config", file).stdout
+
+
+def test_n_01_health_needs_no_file_with_a_socket(gateway, tmp_path):
+    socket_file = gateway.folder / "state" / "operations.sock"
+    result = run("health", "--socket", socket_file, "--json", cwd=tmp_path)
+    assert result.returncode == 0 and json.loads(result.stdout)["ready"] is True
+    result = run("health", "--socket", tmp_path / "none", cwd=tmp_path)
+    assert result.returncode == 1 and "operations.unreachable" in result.stderr
+
+
+def test_n_01_without_a_gateway_the_message_names_the_option_and_the_missing_file(tmp_path):
+    for command in (["health"], ["sessions", "list"]):
+        result = run(*command, "--config", tmp_path / "nothing.yaml", cwd=tmp_path)
+        assert result.returncode == 1 and "--socket" in result.stderr and "there is no file" in result.stderr, result
+
+
+def test_n_01_the_health_check_of_compose_does_not_read_the_file():
+    """A gateway that ignores a wrong file is healthy."""
+    folder = REPOSITORY / "deploy/compose"
+    service = yaml.safe_load((folder / "compose.yaml").read_text())["services"]["gatehouse"]
+    state = yaml.safe_load((folder / "providers.yaml").read_text())["gateway"]["state"]
+    assert service["healthcheck"]["test"] == ["CMD", "/usr/bin/gatehouse", "health", "--socket", f"{state}/operations.sock"]

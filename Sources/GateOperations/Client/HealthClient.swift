@@ -27,12 +27,29 @@ package struct HealthClient: Sendable {
 
     private static let maxResponse = 65_536
 
-    private let address: BindAddress
+    private enum Place: CustomStringConvertible {
+        case address(BindAddress)
+        case socket(String)
+
+        var description: String {
+            switch self {
+            case .address(let address): "the operations listener at \(address)"
+            case .socket(let path): "the socket \(path)"
+            }
+        }
+    }
+
+    private let place: Place
+
+    /// A client of the gateway that listens at a Unix socket.
+    package init(socket path: String) {
+        self.place = .socket(path)
+    }
 
     /// A client of the gateway whose operations listener is at an address; one for all interfaces is reached by loopback.
     package init(_ address: BindAddress) {
         let loopbacks = ["0.0.0.0": "127.0.0.1", "::": "::1", "[::]": "::1"]
-        self.address = BindAddress(host: loopbacks[address.host] ?? address.host, port: address.port)
+        self.place = .address(BindAddress(host: loopbacks[address.host] ?? address.host, port: address.port))
     }
 
     /// Asks.
@@ -47,8 +64,7 @@ package struct HealthClient: Sendable {
         let request = "GET \(probe.path) HTTP/1.1\r\n\(fields)\r\n\r\n"
         var response: [UInt8] = []
         do {
-            let place = try SocketAddress.makeAddressResolvingHost(self.address.host, port: self.address.port)
-            let descriptor = try BlockingSocket.connect(to: place, seconds: seconds)
+            let descriptor = try self.connect(seconds: seconds)
             let socket = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
             try socket.write(contentsOf: Data(request.utf8))
             while let part = try socket.read(upToCount: 4096), !part.isEmpty, response.count < HealthClient.maxResponse
@@ -56,10 +72,7 @@ package struct HealthClient: Sendable {
                 response += part
             }
         } catch {
-            throw Failure(
-                .operationsUnreachable,
-                "no response from the operations listener at \(self.address): \(error)"
-            )
+            throw Failure(.operationsUnreachable, "no response from \(self.place): \(error)")
         }
         let text = String(decoding: response, as: UTF8.self)
         guard text.hasPrefix("HTTP/1.1 "), let status = Int(text.dropFirst(9).prefix(3)),
@@ -68,10 +81,19 @@ package struct HealthClient: Sendable {
             let report = try? JSON(parsing: Array(text[end.upperBound...].utf8)),
             let checks = report["checks"]?.array
         else {
-            throw Failure(.operationsUnreachable, "the process at \(self.address) is not a gateway")
+            throw Failure(.operationsUnreachable, "the process of \(self.place) is not a gateway")
         }
         guard status != 200 else { return (report, nil) }
         let failure = checks.lazy.compactMap { $0["failure"]?.string }.first ?? "status \(status)"
         return (report, PrintableText.escaped(failure, limit: 200))
+    }
+
+    private func connect(seconds: Int) throws -> Int32 {
+        switch self.place {
+        case .socket(let path): return try UnixSocket.connect(to: path, seconds: seconds)
+        case .address(let address):
+            let place = try SocketAddress.makeAddressResolvingHost(address.host, port: address.port)
+            return try BlockingSocket.connect(to: place, seconds: seconds)
+        }
     }
 }

@@ -33,7 +33,7 @@ package struct OperationsClient: Sendable {
         do throws(SocketError) {
             descriptor = try UnixSocket.connect(to: self.path, seconds: OperationsClient.seconds)
         } catch {
-            let advice = "is the gateway running, as this user, with this state folder?"
+            let advice = "is the gateway running, as this user, with this state folder? --socket names another"
             throw Failure(.operationsUnreachable, "cannot reach the gateway at \(self.path): \(error); \(advice)")
         }
         let socket = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
