@@ -16,14 +16,15 @@ struct CheckCommand: AsyncParsableCommand {
         abstract: "Reads and checks the configuration file; exits with 1 if it cannot be used.",
         discussion: """
             With --online it also asks each provider for its documents, its certificates and the time, and prints what \
-            to register there. No sign-in happens and no secret is sent to them. With 'mail' it logs in at the mail server. A failure \
-            there exits with 1 as well.
+            to register there. No sign-in happens and no secret is sent to them. It asks each app at its public URL without a \
+            session, and fails if a page comes. With 'mail' it logs in at the mail server, and with a Redis in \
+            'sessions.store' at that. A failure there exits with 1 as well.
             """
     )
 
     @OptionGroup var file: ConfigurationOption
 
-    @Flag(help: "Also ask the providers.")
+    @Flag(help: "Also ask the providers, and the apps at their public URLs.")
     var online = false
 
     @Option(help: ArgumentHelp("With --online, ask this provider only.", valueName: "name"))
@@ -50,7 +51,9 @@ struct CheckCommand: AsyncParsableCommand {
 
     private func checkOnline(_ configuration: Configuration, _ report: inout CheckReport) async {
         do throws(Failure) {
-            report.add(try await ProviderDiagnostics(of: configuration, only: self.provider).lines())
+            var findings = try await ProviderDiagnostics(of: configuration, only: self.provider).lines()
+            if self.provider == nil { findings += try await AppDiagnostics(of: configuration).lines() }
+            report.add(findings)
         } catch {
             report.fail(error)
         }

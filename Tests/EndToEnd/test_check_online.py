@@ -15,6 +15,8 @@ from support.tokens import b64
 
 APPS = {"app": {"upstream": "http://127.0.0.1:1", "allow": "signed_in"}}
 TOPICS = ["discovery", "keys", "clock", "redirect", "scopes", "pkce", "iss", "client_auth", "tls"]
+#: What is asked besides providers.
+OTHERS = ["app"]
 
 
 class Report:
@@ -23,7 +25,7 @@ class Report:
         self.code, self.out, self.err, self.rows = result.returncode, result.stdout, result.stderr, {}
         for line in result.stdout.splitlines()[1:-1]:
             provider, topic, verdict, text = line.split(None, 3)
-            assert verdict in ("ok", "warn", "FAIL", "-") and topic in TOPICS, line
+            assert verdict in ("ok", "warn", "FAIL", "-") and topic in TOPICS + OTHERS, line
             self.rows.setdefault(provider, {}).setdefault(topic, []).append((verdict, text))
 
     def verdicts(self, provider="staff"):
@@ -73,8 +75,8 @@ def test_the_findings_are_printed_as_json(metadata, verdict, realm, tmp_path):
     result = run("check", "--online", "--json", "--config", gateway.path)
     report = json.loads(result.stdout)
     assert (result.returncode, result.stderr, report["usable"]) == ((0, "", True) if verdict == "ok" else (1, "", False))
-    found = {finding["topic"]: finding for finding in report["online"]}
-    assert list(found) == TOPICS and {finding["provider"] for finding in report["online"]} == {"staff"}
+    found = {finding["topic"]: finding for finding in report["online"] if finding["topic"] not in OTHERS}
+    assert list(found) == TOPICS and {finding["provider"] for finding in found.values()} == {"staff"}
     assert found["pkce"]["verdict"] == verdict and found["keys"]["detail"] == "3 usable: ES256, Ed25519, EdDSA, RS256"
 
 
@@ -212,7 +214,7 @@ def test_silent_providers_time_out_independently(realm, tmp_path):
     for sock, _ in sockets:
         sock.close()
     assert seconds < 14, seconds
-    assert report.code == 1 and list(report.rows) == [*providers, "staff"]
+    assert report.code == 1 and list(report.rows) == [*providers, "staff", "app"]
     for name in providers:
         assert report.the("discovery", name)[0] == "FAIL" and report.the("tls", name)[0] == "FAIL", report.out
         assert f"providers.{name}.issuer" in report.the("discovery", name)[1]
@@ -365,3 +367,40 @@ def test_the_demos_providers_pass_the_check(tmp_path):
         assert report.out.splitlines()[-1] == "online: no failures, no warnings", report.out
     finally:
         process.stop()
+
+
+def test_n_02_an_app_that_can_be_opened_without_a_sign_in_is_a_failure(realm, tmp_path, app):
+    """A server block of nginx that still leads to the app itself, beside those of the gateway."""
+    front, gateway_port = free_port(), free_port()
+    hosts = ["old.localhost", "new.localhost", "open.localhost", "down.localhost", "moved.localhost"]
+    apps = {
+        host.partition(".")[0]: {"host": host, "upstream": app.address, "allow": "signed_in"}
+        for host in hosts
+    } | {"tenants": {"host": "*.tenants.localhost", "upstream": app.address, "allow": "signed_in"}}
+    apps["open"]["public"] = ["/"]
+    gateway = Gateway(
+        tmp_path, {"staff": oidc(realm.issuer)}, apps, port=gateway_port, public_url=f"http://gate.localhost:{front}",
+        gateway={"trusted_proxies": ["127.0.0.1"]},
+    )
+    header = "proxy_set_header Host $http_host; proxy_set_header X-Forwarded-For $remote_addr;"
+    blocks = (
+        f"server {{ listen {front}; server_name old.localhost; location / {{ proxy_pass {app.address}; }} }}\n"
+        f"server {{ listen {front}; server_name down.localhost; return 503; }}\n"
+        f"server {{ listen {front}; server_name moved.localhost; return 302 /login; }}\n"
+        f"server {{ listen {front}; server_name old.localhost new.localhost open.localhost;"
+        f" location / {{ {header} proxy_pass http://127.0.0.1:{gateway_port}; }} }}\n"
+    )
+    with gateway:
+        server = nginx(tmp_path, "front", blocks)
+        server.wait_listening(front)
+        report = Report(run("check", "--online", "--config", gateway.path))
+        server.stop()
+        verdicts = {name: [verdict for verdict, _ in rows["app"]] for name, rows in report.rows.items() if "app" in rows}
+        assert verdicts == {
+            "old": ["FAIL"], "moved": ["FAIL"], "new": ["ok"], "open": ["-"], "down": ["warn"], "tenants": ["-"]
+        }, report.out
+        assert report.code == 1 and "responds 200 without a sign-in" in report.the("app", "old")[1]
+        assert app.seen("/")[-1].get("cookie") is None
+        # Nothing of this is a failure where the front is not running yet.
+        report = Report(run("check", "--online", "--config", gateway.path))
+        assert report.code == 0 and report.the("app", "old")[0] == "-"

@@ -2,7 +2,7 @@
 
 internal import GateCore
 
-/// One thing that was found out about one provider.
+/// One thing that was found out about one provider, or about an app.
 package struct ProviderFinding: Sendable, Equatable {
     /// What was looked at.
     package enum Topic: String, Sendable, CaseIterable {
@@ -26,6 +26,10 @@ package struct ProviderFinding: Sendable, Equatable {
         case tls
         /// The connection to the mail server and the login there.
         case mail
+        /// The Redis of the sessions.
+        case store
+        /// An app at its public URL, asked without a session.
+        case app
     }
 
     /// What it means.
@@ -40,7 +44,7 @@ package struct ProviderFinding: Sendable, Equatable {
         case unasked = "-"
     }
 
-    /// The provider's name in the file.
+    /// The provider's name in the file, or that of the app.
     package let provider: String
     /// What was looked at.
     package let topic: Topic
