@@ -98,7 +98,8 @@ struct LocationRewrite: Sendable {
     private func prefixed(_ path: String) -> String {
         guard !self.prefix.isEmpty else { return path }
         let end = path.prefix { $0 != "?" && $0 != "#" }
-        let isMeant = [self.prefix, "/oauth2"].contains { end == $0 || end.hasPrefix("\($0)/") }
+        let isBelow = end == self.prefix || end.hasPrefix("\(self.prefix)/")
+        let isMeant = isBelow || OwnPath.includes(String(end), isGatewayHost: false)
         return isMeant ? path : self.prefix + path
     }
 

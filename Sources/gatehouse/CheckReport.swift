@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateAppConfiguration
 internal import GateCommandLine
 internal import GateConfiguration
 internal import GateCore
 internal import GateDiagnostics
 internal import GateOperations
+internal import GatePolicy
 
 /// What `gatehouse check` finds: printed as text when it is found, or as one JSON object at the end.
 struct CheckReport {
@@ -35,11 +37,16 @@ struct CheckReport {
         for (provider, failure) in configuration.providerFailures {
             self.add(.error, "provider '\(provider)': \(failure.detail)")
         }
-        for failure in configuration.certificateFailures { self.add(.error, failure.detail) }
+        for (keyFile, failure) in configuration.certificateFailures {
+            self.add([Diagnostic(.error, failure.detail, at: self.location(ofPath: keyFile))])
+        }
         for remark in configuration.certificateRemarks(at: now) {
             self.add(remark.isFatal ? .error : .warning, remark.text)
         }
         guard self.isUsable else { return }
+        for remark in configuration.ownPathRemarks { self.add(.warning, remark) }
+        if let remark = configuration.gateway.missingProxies { self.add(.warning, remark) }
+        if let remark = CheckReport.placeholders(in: configuration) { self.add(.warning, remark) }
         for remark in configuration.expiredPins(at: now) { self.add(.warning, remark) }
         guard !self.isJSON else { return }
         let counted = CheckReport.count(configuration.providers.count, "provider")
@@ -72,6 +79,34 @@ struct CheckReport {
             "online": self.findings.map { .array($0.map(CheckReport.json)) } ?? .null,
         ]
         printLine(report.pretty())
+    }
+
+    /// The hosts whose names are reserved for examples, which browsers cannot open; nil without any.
+    ///
+    /// RFC 2606 §2, §3.
+    private static func placeholders(in configuration: Configuration) -> String? {
+        let apps = configuration.apps.flatMap { $0.route.origins.hosts.map { "\($0)" } }
+        let reserved = ["example.com", "example.net", "example.org", "example"]
+        let found = ([configuration.gateway.publicURL.host] + apps).filter { host in
+            reserved.contains { host == $0 || host.hasSuffix(".\($0)") }
+        }
+        guard let first = found.first else { return nil }
+        let others = Set(found).count - 1
+        let more = others == 0 ? "is a name" : "and \(CheckReport.count(others, "other host")) are names"
+        return "'\(first)' \(more) for examples, which browsers cannot open; write your own"
+    }
+
+    /// Where the file has a path, which may be relative there; nil if another file has it.
+    private func location(ofPath path: String) -> Diagnostic.Location? {
+        guard case .bytes(let bytes) = FileAccess.system.read(self.file, limit: 1 << 20) else { return nil }
+        let lines = String(decoding: bytes, as: UTF8.self).split(omittingEmptySubsequences: false) { $0.isNewline }
+        let name = path.split(separator: "/").last.map(String.init) ?? path
+        let found =
+            lines.firstIndex { $0.contains("private_key") && $0.contains(name) }
+            ?? lines.firstIndex { $0.contains(name) }
+        guard let found, let range = lines[found].firstRange(of: name) else { return nil }
+        let column = lines[found].distance(from: lines[found].startIndex, to: range.lowerBound) + 1
+        return Diagnostic.Location(file: self.file, line: found + 1, column: column)
     }
 
     private mutating func add(_ severity: Diagnostic.Severity, _ message: String) {

@@ -27,6 +27,12 @@ PAGES = [f"docs/providers/{page.name}" for page in sorted((TOP / "docs/providers
 # The files
 
 
+def remarks(result):
+    """What `check` prints about a sample file, but for its hosts and the proxy before it (N-04, N-08)."""
+    usual = ("for examples, which browsers cannot open", "no listener has TLS and 'trusted_proxies' is empty")
+    return [line for line in result.stderr.splitlines() if not any(text in line for text in usual)]
+
+
 @pytest.mark.parametrize(
     "name", [
         "README.md", "docs/start.md", "docs/profile.md", "docs/pinning.md", "docs/headers.md", "docs/policy.md", "docs/machines.md",
@@ -47,7 +53,7 @@ def test_the_files_in_the_documents_pass_the_check(name, tmp_path):
         names = re.findall(r"\$\{env:(\w+)\}", text)
         environment = {name: pem if name.endswith("_KEY") else "a secret of at least 32 bytes in all" for name in names}
         result = subprocess.run([PROGRAM, "check", "--config", file], env=environment, capture_output=True, text=True)
-        assert (result.returncode, result.stderr) == (0, "")
+        assert (result.returncode, remarks(result)) == (0, [])
 
 
 def merged(base, changes):
@@ -105,7 +111,7 @@ def test_the_parts_of_files_in_the_documents_pass_the_check(name, tmp_path):
         stores = re.findall(r"# (rediss://\S+)", block)
         environment |= {"SESSION_STORE": store for store in stores}
         result = subprocess.run([PROGRAM, "check", "--config", file], env=environment, capture_output=True, text=True)
-        assert (result.returncode, result.stderr) == (0, ""), block
+        assert (result.returncode, remarks(result)) == (0, []), block
 
 
 def test_prometheus_accepts_the_block_about_alerts(tmp_path):

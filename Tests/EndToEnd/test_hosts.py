@@ -18,6 +18,7 @@ def hosts(tmp_path_factory, provider_server):
         "tenants": {"host": ["tenants.localhost", "*.apps.localhost"], "upstream": app.address, "allow": "signed_in"},
         "own": {"host": "own.apps.localhost", "path": "/own", "upstream": app.address, "allow": "signed_in"},
         "wild": {"host": "*.wild.localhost", "upstream": app.address, "allow": "signed_in"},
+        "open": {"host": "open.localhost", "upstream": app.address, "allow": "signed_in", "public": ["/oauth2/"]},
     }
     provider = {"mock": oidc(provider_server.realm("mock").issuer)}
     gateway = Gateway(tmp_path_factory.mktemp("hosts"), provider, apps)
@@ -151,6 +152,7 @@ def test_the_list_of_apps_has_the_first_host(hosts, realm):
     assert listed == [
         {"name": "tenants", "title": "tenants", "url": address(hosts, "tenants.localhost")},
         {"name": "own", "title": "own", "url": address(hosts, "own.apps.localhost", "/own")},
+        {"name": "open", "title": "open", "url": address(hosts, "open.localhost")},
     ]
 
 
@@ -185,3 +187,38 @@ def test_a_page_on_another_host_of_the_app_may_not_open_a_websocket(hosts, realm
     for origin, status in ((host, 200), ("two.apps.localhost", 403), ("tenants.localhost", 403)):
         fields = [cookie, ("Origin", address(hosts, origin, "")), *upgrade]
         assert request(hosts.port, "/socket", host=host, fields=fields).status == status, origin
+
+
+@pytest.mark.parametrize(
+    "path", [
+        "/oauth2/authorize", "/oauth2/callback?code=1&state=2", "/oauth2/token", "/oauth2/", "/oauth2/signin",
+        "/oauth2/auth.html", "/oauth2/authorize/auth", "/oauth2/introspect", "/oauth2/passkeys",
+    ]
+)
+def test_n_03_a_path_below_oauth2_other_than_endpoints_is_that_of_the_app(path, hosts):
+    """On the app's host; on that of public_url all of them are the gateway's."""
+    assert request(hosts.port, path, host="open.localhost").status == 200
+    assert hosts.app.requests[-1].target == path
+    before = len(hosts.app.requests)
+    assert request(hosts.port, path, host="gate.localhost").status != 200
+    assert len(hosts.app.requests) == before
+
+
+@pytest.mark.parametrize(
+    "path", [
+        "/oauth2/auth", "//oauth2//auth", "/oauth2/%61uth", "/oauth2/./auth", "/oauth2/x/../auth", "/oauth2/auth/", "/oauth2/auth/x",
+        "/%6fauth2/userinfo", "/oauth2/sign_out", "/oauth2/start/mock", "/oauth2/handover?code=x", "/oauth2/style.css",
+        "/oauth2/sign%5Fin", "/oauth2/jwks.json", "/oauth2/account", "/oauth2/return?rd=x", "/oauth2/icon.svg",
+    ]
+)
+def test_n_03_no_spelling_of_an_endpoint_reaches_the_app(path, hosts):
+    before = len(hosts.app.requests)
+    request(hosts.port, path, host="open.localhost")
+    assert len(hosts.app.requests) == before
+
+
+def test_n_03_a_sign_in_returns_to_such_a_path(hosts, realm):
+    """Its rules are those of the app: here a sign-in is needed, and the link is kept."""
+    signed_in(hosts, "own.apps.localhost", "/own")
+    browser = signed_in(hosts, "one.apps.localhost", "/oauth2/authorize?x=1")
+    assert hosts.app.seen("/oauth2/authorize?x=1") and browser

@@ -3,6 +3,7 @@
 internal import GateAppConfiguration
 internal import GateCore
 internal import GateProxy
+internal import GateWire
 internal import GateYAML
 
 /// Finds apps whose upstream is this gateway, so that their requests would loop.
@@ -97,7 +98,7 @@ struct RedirectCheck {
 
     /// The app with the longest path that the destination is below, by whole segments; nil for the gateway's own.
     private func app(on host: String, at destination: String) -> String? {
-        guard destination != "/oauth2", !destination.hasPrefix("/oauth2/") else { return nil }
+        guard !OwnPath.includes(destination, isGatewayHost: host == self.publicURL.host) else { return nil }
         let host = self.hosts.contains(host) ? host : HostPattern.domain(of: host).map { "*.\($0)" } ?? host
         var path = destination[...]
         while let slash = path.lastIndex(of: "/") {

@@ -10,14 +10,14 @@ internal import GateProviders
 
 // Makes what a start would make of providers and certificates, without any connection.
 extension Configuration {
-    /// What is wrong with the certificates and keys of the listeners.
-    package var certificateFailures: [Failure] {
+    /// What is wrong with the certificates and keys of the listeners, each with the file of the key.
+    package var certificateFailures: [(keyFile: String, failure: Failure)] {
         self.gateway.listeners.flatMap(\.certificates).compactMap { files in
             do throws(Failure) {
                 _ = try TLSIdentity(certificateFile: files.certificate, keyFile: files.privateKey)
                 return nil
             } catch {
-                return error
+                return (files.privateKey, error)
             }
         }
     }
