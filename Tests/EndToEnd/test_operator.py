@@ -347,3 +347,21 @@ def test_x_13_check_and_start_warn_of_files_that_others_can_read_or_change(autho
     with gateway:
         eventually(lambda: "holds a secret" in gateway.log and "the session database" in gateway.log, "the lines in the log")
     assert stat.S_IMODE(os.stat(database).st_mode) == 0o644
+
+
+def test_n_08_a_key_of_another_certificate_is_reported_with_its_line(authority, tmp_path):
+    cert, _ = authority.issue(*HOSTS).files(tmp_path, "one")
+    _, key = authority.issue(*HOSTS).files(tmp_path, "two")
+    path = settings(tmp_path, (cert, key))
+    line = next(number for number, text in enumerate(path.read_text().splitlines(), 1) if "private_key" in text)
+    result = run("check", "--config", path)
+    assert result.returncode == 1 and f"{path}:{line}:" in result.stderr, result.stderr
+
+
+def test_n_04_a_proxy_that_is_not_trusted_is_named_once_in_the_log(gateway):
+    """Its clients share one IP; one without such a field is not named."""
+    request(gateway.port, "/oauth2/sign_in")
+    for client in ("192.0.2.1", "192.0.2.2"):
+        request(gateway.port, "/oauth2/sign_in", fields=[("X-Forwarded-For", client)])
+    lines = [line for line in gateway.log.splitlines() if "forwarded client ignored" in line]
+    assert len(lines) == 1 and "127.0.0.1" in lines[0] and "gateway.trusted_proxies" in lines[0], lines

@@ -18,6 +18,9 @@ package struct RequestLog: Sendable {
     /// Limits the lines that clients can cause.
     private let limiter = LogLimiter(suppress: { OperationsMetrics.suppressedLines.counter($0.kind).increment() })
 
+    /// The peers of ``forwardingIgnored(from:)``.
+    private let untrusted = FirstOccurrences(limit: 16)
+
     /// A log with its own limits on lines about rejections.
     package init(logger: Logger, incidents: IncidentHistory = IncidentHistory()) {
         self.incidents = incidents
@@ -201,6 +204,19 @@ package struct RequestLog: Sendable {
             metadata: [
                 "user": "\(RequestLog.plain(profile.user))", "cut": "\(count)", "kept": "\(profile.groups.count)",
                 "advice": "set 'groups: named' for apps that need no other groups",
+            ]
+        )
+    }
+
+    /// A peer that is not trusted names a client, as a proxy does that is missing in `trusted_proxies`; logged once.
+    package func forwardingIgnored(from peer: String) {
+        guard self.untrusted.add(peer) else { return }
+        self.logger.warning(
+            "forwarded client ignored",
+            metadata: [
+                "peer": "\(RequestLog.plain(peer))",
+                "advice":
+                    "if this is your proxy, list it in 'gateway.trusted_proxies'; until then all its clients have its IP, and share limits",
             ]
         )
     }
