@@ -47,25 +47,41 @@ def test_an_app_over_tls_is_reached(start_gateway, secure, root, tmp_path):
     assert len(server.handshakes) == 1
 
 
+#: Certificates, and the reason in the log for each (N-05).
 WRONG = {
-    "another authority": lambda root: Authority("another").issue("localhost"),
-    "another name": lambda root: root.issue("other.internal"),
-    "no name": lambda root: root.issue(common_name="localhost"),
-    "expired": lambda root: root.issue("localhost", valid=(-60, -1)),
-    "not yet valid": lambda root: root.issue("localhost", valid=(1, 90)),
-    "for clients": lambda root: root.issue("localhost", usages=(CLIENT_AUTH, )),
+    "another authority":
+        (lambda root: Authority("another").issue("localhost"), "the authority 'CN=another', which is not trusted; name the file"),
+    "another name": (lambda root: root.issue("other.internal"), "is for 'other.internal', not for 'localhost'; write one"),
+    "no name": (lambda root: root.issue(common_name="localhost"), "names no host"),
+    "expired": (lambda root: root.issue("localhost", valid=(-60, -1)), "its certificate expired at 20"),
+    "not yet valid": (lambda root: root.issue("localhost", valid=(1, 90)), "is not valid before 20"),
+    "for clients": (lambda root: root.issue("localhost", usages=(CLIENT_AUTH, )), "its certificate is not for servers"),
 }
 
 
 @pytest.mark.parametrize("name", WRONG)
 def test_an_app_with_an_invalid_certificate_gets_no_request(name, start_gateway, secure, root, tmp_path):
     """A server without the app's certificate gets no byte of a request, and the client gets a 502."""
-    server = secure(WRONG[name](root))
+    make, reason = WRONG[name]
+    server = secure(make(root))
     gateway = start_gateway(https(server.port, ca_file=root.file(tmp_path)))
     assert request(gateway.port, "/secret").status == 502
     eventually(lambda: server.connections, "the app was called")
     assert server.application_bytes == b""
     eventually(lambda: "upstream.untrusted" in gateway.log, "the line in the log")
+    lines = [line for line in gateway.log.splitlines() if "upstream.untrusted" in line]
+    # N-05: our words, and neither those of the library nor its files.
+    assert lines and all(reason in line and "OPENSSL" not in line and ".cc" not in line for line in lines), lines
+
+
+def test_n_05_an_app_without_tls_is_named_as_such(start_gateway, tmp_path):
+    port = free_port()
+    server = nginx(tmp_path, "plain", f"server {{ listen 127.0.0.1:{port}; return 200 x; }}")
+    server.wait_listening(port)
+    gateway = start_gateway(https(port))
+    assert request(gateway.port, "/x").status == 502
+    server.stop()
+    eventually(lambda: "it does not speak TLS at this port; write http:// in 'upstream'" in gateway.log, "the reason")
 
 
 def test_the_tls_server_name_can_be_configured(start_gateway, secure, root, tmp_path):

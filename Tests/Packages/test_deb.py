@@ -11,7 +11,7 @@ import deb
 import pytest
 import requests
 from support.load import Load
-from support.processes import eventually
+from support.processes import REPOSITORY, eventually
 from support.raw import request
 
 #: What a removed and purged package leaves: Debian keeps its user, so that the number is never given to another.
@@ -60,6 +60,12 @@ def test_lintian_finds_nothing(packages):
 
 def test_the_same_program_makes_the_same_package(release, packages, tmp_path):
     assert digest(deb.build(release, "1", "0", tmp_path)) == digest(packages[0])
+
+
+def test_n_05_the_program_names_no_folder_of_the_build(packages, tmp_path):
+    """So that packages are the same from any folder, and messages of libraries show none."""
+    subprocess.run(["dpkg-deb", "--extract", packages[0], tmp_path], check=True)
+    assert str(REPOSITORY).encode() not in (tmp_path / "usr/bin/gatehouse").read_bytes()
 
 
 @pytest.mark.parametrize("page", ["man1/gatehouse.1.gz", "man5/providers.yaml.5.gz"])

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateCore
 internal import GateNet
 internal import NIOCore
 internal import NIOSSL
@@ -11,8 +12,12 @@ final class HandshakeCompletionHandler: ByteHandler, RemovableChannelHandler {
     private let promise: EventLoopPromise<String?>
     private var isOver = false
 
-    init(loop: any EventLoop) {
+    /// The name that the certificate of the target has to have; nil for an IP address.
+    private let name: String?
+
+    init(loop: any EventLoop, name: String?) {
         self.loop = loop
+        self.name = name
         self.promise = loop.makePromise()
     }
 
@@ -25,7 +30,9 @@ final class HandshakeCompletionHandler: ByteHandler, RemovableChannelHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        self.end(.failure(UpstreamFailure.untrusted(HandshakeCompletionHandler.reason(of: error))))
+        let tls = try? context.pipeline.syncOperations.handler(type: NIOSSLClientHandler.self)
+        let reason = HandshakeReason(leaf: tls?.peerCertificate, name: self.name, now: WallClock.system.now)
+        self.end(.failure(UpstreamFailure.untrusted(reason.text(of: error))))
         context.fireErrorCaught(error)
     }
 
@@ -42,10 +49,5 @@ final class HandshakeCompletionHandler: ByteHandler, RemovableChannelHandler {
         guard !self.isOver else { return }
         self.isOver = true
         self.promise.completeWith(result)
-    }
-
-    /// The error in few words: BoringSSL's text, cut to a bounded length.
-    private static func reason(of error: any Error) -> String {
-        String("\(error)".prefix(300))
     }
 }

@@ -110,13 +110,13 @@ extension UpstreamConnector {
         guard tls.pins != nil else {
             let handler = try NIOSSLClientHandler(context: context, serverHostname: name)
             try channel.pipeline.syncOperations.addHandlers([
-                handler, HandshakeCompletionHandler(loop: channel.eventLoop),
+                handler, HandshakeCompletionHandler(loop: channel.eventLoop, name: name),
             ])
             return
         }
         let chain = BuiltChain()
         let handler = try chain.handler(context: context, serverName: name)
-        let watch = HandshakeCompletionHandler(loop: channel.eventLoop)
+        let watch = HandshakeCompletionHandler(loop: channel.eventLoop, name: name)
         try channel.pipeline.syncOperations.addHandlers([handler, BuiltChainHandler(chain), watch])
     }
 
@@ -153,10 +153,10 @@ extension UpstreamConnector {
     private func check(_ channel: any Channel, negotiated: String?) throws {
         let leaf = try channel.pipeline.syncOperations.handler(type: NIOSSLClientHandler.self).peerCertificate
         guard let leaf, UpstreamConnector.namesHosts(leaf) else {
-            throw UpstreamFailure.untrusted("the certificate names no host")
+            throw UpstreamFailure.untrusted("its certificate names no host; issue one with subject alternative names")
         }
         guard !self.address.isHTTP2 || negotiated == "h2" else {
-            throw UpstreamFailure.untrusted("it speaks no HTTP/2 over TLS")
+            throw UpstreamFailure.untrusted("it speaks no HTTP/2 over TLS; write https:// in 'upstream'")
         }
         guard let pins = self.tls?.pins else { return }
         let keeper = try channel.pipeline.syncOperations.handler(type: BuiltChainHandler.self)
