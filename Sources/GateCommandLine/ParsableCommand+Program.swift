@@ -2,6 +2,7 @@
 
 package import ArgumentParser
 internal import GateOperations
+internal import GateYAML
 internal import Glibc
 
 extension ParsableCommand {
@@ -26,11 +27,25 @@ extension ParsableCommand {
         Glibc.exit(commandOutput.end(code))
     }
 
+    /// The command that was probably meant by an argument in place of one.
+    private static func suggestion(for arguments: some Sequence<String>) -> String {
+        var commands = self.configuration.subcommands
+        for argument in arguments where !commands.isEmpty && !argument.hasPrefix("-") {
+            if let command = commands.first(where: { $0._commandName == argument }) {
+                commands = command.configuration.subcommands
+                continue
+            }
+            let nearest = Hint.nearest(to: argument, in: commands.map { $0._commandName })
+            return nearest.map { "\ngatehouse: did you mean '\($0)'?" } ?? ""
+        }
+        return ""
+    }
+
     /// Prints why a command has ended, and returns its exit code.
     private static func report(_ error: any Error) -> Int32 {
         logRouter.flush()
         let code = self.exitCode(for: error)
-        let text = self.fullMessage(for: error)
+        let text = self.fullMessage(for: error) + self.suggestion(for: CommandLine.arguments.dropFirst())
         if code == .success {
             printLine(text)
         } else if !text.isEmpty {

@@ -161,8 +161,10 @@ package enum PrivateFile {
     }
 
     private static func failure(_ what: String, _ path: String) -> Failure {
-        let reason = unsafe String(cString: strerror(errno))
-        return Failure(.fileUnusable, "\(path) \(what): \(reason)")
+        let code = errno
+        let reason = unsafe String(cString: strerror(code))
+        let help = code == EACCES ? "; run this as the gateway's user, or as root" : ""
+        return Failure(.fileUnusable, "\(path) \(what): \(reason)\(help)")
     }
 }
 

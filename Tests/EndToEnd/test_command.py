@@ -181,3 +181,30 @@ def test_an_unusable_file_is_rejected(change, tmp_path):
     path.write_text(json.dumps({**good, **change}))
     result = run("check", "--config", path, env=SECRETS)
     assert result.returncode == 1 and "error:" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments, command", [
+        (["serv"], "serve"), (["chek", "--online"], "check"), (["sessions", "lst"], "list"), (["polcy"], "policy"),
+        (["users", "dissable", "x"], "disable"),
+    ]
+)
+def test_n_08_a_mistyped_command_has_a_suggestion(arguments, command):
+    result = run(*arguments)
+    assert result.returncode == 2 and f"did you mean '{command}'?" in result.stderr, result
+    assert "did you mean" not in run("zzzzzzzz").stderr
+
+
+def test_n_08_hosts_for_examples_are_a_warning(tmp_path):
+    """RFC 2606: they are what a copied file has."""
+    provider = {"type": "google", "client_id": "1", "client_secret": "a secret of at least 32 characters, for tests"}
+    app = {"host": "wiki.example.org", "upstream": "http://127.0.0.1:1", "allow": "signed_in"}
+    gateway = Gateway(tmp_path, {"google": provider}, {"wiki": app})
+    gateway.configuration["gateway"] |= {"public_url": "https://gate.example.com", "trusted_proxies": ["127.0.0.1"]}
+    gateway.write()
+    result = run("check", "--config", gateway.path)
+    assert result.returncode == 0 and "'gate.example.com' and 1 other host are names for examples" in result.stderr
+    gateway.configuration["gateway"]["public_url"] = "https://gate.acme-examples.com"
+    gateway.configuration["apps"]["wiki"]["host"] = "wiki.acme-examples.com"
+    gateway.write()
+    assert "for examples" not in run("check", "--config", gateway.path).stderr

@@ -15,8 +15,8 @@ struct ExpiryRule: IDTokenRule {
     /// The same of the claims alone.
     func rejection(of claims: JSON, at now: Instant) -> TokenRejection? {
         guard let expiry = claims["exp"]?.numericDate, now < expiry.advanced(by: self.leeway) else {
-            let expected = "expected later than \(now.advanced(by: .zero - self.leeway).seconds)"
-            let detail = "exp is \(ReceivedText.shown(claims["exp"])), \(expected)"
+            let expected = "expected less than \(self.leeway.wholeSeconds) s before"
+            let detail = "exp is \(ReceivedText.time(claims["exp"], at: now)), \(expected)"
             return TokenRejection(.idTokenExpired, "OpenID Connect Core §3.1.3.7, rule 9", detail: detail)
         }
         return nil

@@ -14,9 +14,9 @@ struct IssuedAtRule: IDTokenRule {
         guard let issued = token.claims["iat"]?.numericDate, issued <= now.advanced(by: self.leeway),
             now <= issued.advanced(by: IssuedAtRule.maxAge + self.leeway)
         else {
-            let earliest = now.advanced(by: .zero - IssuedAtRule.maxAge - self.leeway).seconds
-            let expected = "expected \(earliest) to \(now.advanced(by: self.leeway).seconds)"
-            let detail = "iat is \(ReceivedText.shown(token.claims["iat"])), \(expected)"
+            let earliest = (IssuedAtRule.maxAge + self.leeway).wholeSeconds
+            let expected = "expected at most \(earliest) s before and \(self.leeway.wholeSeconds) s after"
+            let detail = "iat is \(ReceivedText.time(token.claims["iat"], at: now)), \(expected); compare the clocks"
             return TokenRejection(.idTokenIssuedAt, "OpenID Connect Core §3.1.3.7, rule 10", detail: detail)
         }
         return nil

@@ -16,8 +16,8 @@ struct NotBeforeRule: IDTokenRule {
     func rejection(of claims: JSON, at now: Instant) -> TokenRejection? {
         guard let claim = claims["nbf"] else { return nil }
         guard let begin = claim.numericDate, begin <= now.advanced(by: self.leeway) else {
-            let expected = "expected at most \(now.advanced(by: self.leeway).seconds)"
-            let detail = "nbf is \(ReceivedText.shown(claim)), \(expected)"
+            let expected = "expected at most \(self.leeway.wholeSeconds) s after"
+            let detail = "nbf is \(ReceivedText.time(claim, at: now)), \(expected)"
             return TokenRejection(.idTokenNotBefore, "RFC 7519 §4.1.5", detail: detail)
         }
         return nil
