@@ -29,6 +29,13 @@ enum ReceivedText {
         }
     }
 
+    /// A received time, with its difference from now: `1790000161, 161 s after the time here`.
+    static func time(_ value: JSON?, at now: Instant) -> String {
+        guard let time = value?.numericDate else { return self.shown(value) }
+        let (difference, isBefore) = time < now ? (now.since(time), true) : (time.since(now), false)
+        return "\(self.shown(value)), \(difference.wholeSeconds) s \(isBefore ? "before" : "after") the time here"
+    }
+
     /// Texts of ours or of the provider's as a list.
     static func list(_ texts: some Collection<String>) -> String {
         self.shown(texts.map(JSON.string))
