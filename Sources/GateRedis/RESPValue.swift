@@ -14,6 +14,8 @@ enum RESPValue: Sendable, Equatable {
     case list([RESPValue])
     /// A message that does not belong to a command.
     case push([RESPValue])
+    /// A reply over its limits, of which nothing was kept.
+    case tooLarge
 
     /// The bytes of a text; nil for everything else.
     var bytes: [UInt8]? {

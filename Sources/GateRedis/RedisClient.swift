@@ -14,6 +14,8 @@ final class RedisClient: Sendable {
     private let topology: NIOLoopBound<any RedisTopology>
     /// While this is locked and true, the loop runs what it is given.
     private let isOpen = Mutex(true)
+    /// Whether the server of the last command was a replica.
+    let isReadOnly = Atomic(false)
     /// The servers, as messages name them.
     let name: String
 
@@ -71,7 +73,10 @@ final class RedisClient: Sendable {
         var data = plan([self.hello(settings.credentials)] + (settings.database == 0 ? [] : [select]))
         data.subscriptions = subscriptions
         switch settings.servers {
-        case .one(let target): return RedisLink(data, on: loop) { dialer.connect(to: target) }
+        case .one(let target):
+            (data.firstCheck, data.check) = (.isMasterOrWritable, .isNotReplica)
+            let dial: RedisMasterLink.Dial = { dialer.connect(to: target) }
+            return RedisMasterLink(data, on: loop, dial: dial, again: dial)
         case .cluster(let nodes): return RedisCluster(nodes, over: dialer, on: loop, plan: data)
         case .sentinels(let sentinels, let master):
             let plans = (sentinel: plan([self.hello(settings.sentinelCredentials)]), master: data)
@@ -96,25 +101,69 @@ final class RedisClient: Sendable {
     /// - Parameter commands: The commands.
     /// - Returns: The replies, none of them an error; or why not.
     func outcome(of commands: [RedisCommand]) async -> Result<[RESPValue], RedisFailure> {
-        guard !commands.isEmpty else { return .success([]) }
+        let results = await self.results(of: commands)
+        let failures = results.compactMap(\.failure)
+        // What may have run counts, also if another one was rejected.
+        if let failure = failures.first(where: { $0.kind == .lost }) ?? failures.first { return .failure(failure) }
+        return .success(results.compactMap(\.value))
+    }
+
+    /// The results of commands, one for each, sent as by ``outcome(of:)``; some of them may fail while others succeed.
+    func results(of commands: [RedisCommand]) async -> [RedisReply] {
+        guard !commands.isEmpty else { return [] }
         let first = await self.attempt(commands)
-        guard case .failure(let failure) = first, failure.mayRetry else { return first }
+        // All of them, since one may rely on one before it.
+        guard first.contains(where: { $0.failure?.mayRetry == true }) else { return first }
         return await self.attempt(commands)
     }
 
-    private func attempt(_ commands: [RedisCommand]) async -> Result<[RESPValue], RedisFailure> {
+    /// The results of any number of commands, which are sent in parts, so that none takes too long.
+    func results(of commands: [RedisCommand], inPartsOf count: Int) async -> [RedisReply] {
+        var results: [RedisReply] = []
+        for start in stride(from: 0, to: commands.count, by: count) {
+            results += await self.results(of: Array(commands[start..<min(start + count, commands.count)]))
+        }
+        return results
+    }
+
+    private func attempt(_ commands: [RedisCommand]) async -> [RedisReply] {
+        let results = await self.onLoop { topology, completion in topology.run(commands, completion: completion) }
+        return (results ?? commands.map { _ in .failure(.closed) }).map { result in
+            let result = result.flatMap(RedisFailure.checked)
+            switch result {
+            case .success: self.isReadOnly.store(false, ordering: .relaxed)
+            case .failure(let failure) where failure.kind == .readOnly: self.isReadOnly.store(true, ordering: .relaxed)
+            case .failure: break
+            }
+            return result
+        }
+    }
+
+    /// The number of masters.
+    func partCount() async -> Int {
+        await self.onLoop { (topology, completion: @escaping (Int) -> Void) in completion(topology.parts.count) } ?? 0
+    }
+
+    /// The result of a command at one of the masters, which is the only one unless the servers are a cluster.
+    func result(of command: RedisCommand, atPart part: Int) async -> RedisReply {
+        let result = await self.onLoop { (topology, completion: @escaping (RedisReply?) -> Void) in
+            guard topology.parts.indices.contains(part) else { return completion(nil) }
+            topology.parts[part].run([command]) { completion($0.first) }
+        }
+        return (result.flatMap(\.self) ?? .failure(.closed)).flatMap(RedisFailure.checked)
+    }
+
+    /// Calls `body` on the thread of the connections, and waits until it calls back; nil if the store is closed.
+    private func onLoop<Value: Sendable>(
+        _ body: @escaping @Sendable (any RedisTopology, _ completion: @escaping (Value) -> Void) -> Void
+    ) async -> Value? {
         let (loop, topology) = (self.loop, self.topology)
-        let result: Result<[RESPValue], RedisFailure> = await withCheckedContinuation { continuation in
+        return await withCheckedContinuation { continuation in
             self.isOpen.withLock { isOpen in
-                guard isOpen else {
-                    return continuation.resume(returning: .failure(.closed))
-                }
-                loop.execute { topology.value.send(commands) { continuation.resume(returning: $0) } }
+                guard isOpen else { return continuation.resume(returning: nil) }
+                loop.execute { body(topology.value) { continuation.resume(returning: $0) } }
             }
         }
-        guard case .success(let replies) = result else { return result }
-        for case .error(let text) in replies { return .failure(RedisFailure(reply: text)) }
-        return result
     }
 
     /// The replies to commands, as ``outcome(of:)`` gets them.
@@ -125,6 +174,18 @@ final class RedisClient: Sendable {
         case .success(let replies): return replies
         case .failure(let failure): throw self.unavailable(failure.reason)
         }
+    }
+
+    /// The replies to commands about different keys; nil for a value that Redis rejects or that is too large, which must not
+    /// fail the others.
+    ///
+    /// - Throws: `session.store_unavailable` if there is no connection or a reply is late.
+    func values(of commands: [RedisCommand], inPartsOf count: Int) async throws(Failure) -> [RESPValue?] {
+        let results = await self.results(of: commands, inPartsOf: count)
+        if let failure = results.lazy.compactMap(\.failure).first(where: { $0.kind != .rejected }) {
+            throw self.unavailable(failure.reason)
+        }
+        return results.map(\.value)
     }
 
     /// The replies to any number of commands, which are sent in parts, so that none takes too long.

@@ -20,20 +20,29 @@ final class RedisCluster: RedisTopology {
     /// Commands that are sent to several nodes.
     private final class Exchange {
         let commands: [RedisCommand]
-        let completion: (Result<[RESPValue], RedisFailure>) -> Void
-        var replies: [RESPValue]
+        private let completion: ([RedisReply]) -> Void
+        private var results: [RedisReply]
+        /// The number of commands without their final result.
+        private var left: Int
         var redirections: [Int]
-        /// The number of commands without their final reply.
-        var left: Int
-        var failure: RedisFailure?
 
-        init(_ commands: [RedisCommand], completion: @escaping (Result<[RESPValue], RedisFailure>) -> Void) {
+        init(_ commands: [RedisCommand], completion: @escaping ([RedisReply]) -> Void) {
             self.commands = commands
             self.completion = completion
-            self.replies = [RESPValue](repeating: .null, count: commands.count)
+            self.results = [RedisReply](repeating: .success(.null), count: commands.count)
             self.redirections = [Int](repeating: 0, count: commands.count)
             self.left = commands.count
         }
+
+        /// Notes the final result of some commands, and calls back with the last one.
+        func finish(_ indices: [Int], _ result: RedisReply) {
+            for index in indices { self.results[index] = result }
+            self.left -= indices.count
+            if self.left == 0 { self.completion(self.results) }
+        }
+
+        /// Fails all of them.
+        func fail(_ failure: RedisFailure) { self.finish(Array(self.commands.indices), .failure(failure)) }
     }
 
     private let seeds: [UpstreamTarget]
@@ -69,11 +78,13 @@ final class RedisCluster: RedisTopology {
         linkPlan.subscriptions = [:]
         self.plan = linkPlan
         // A node that is cut off from the others would publish to itself only.
-        controlPlan.check = .init(
-            command: RedisCommand("CLUSTER", "INFO"),
-            isGood: { $0.bytes.map { String(decoding: $0, as: UTF8.self).contains("cluster_state:ok") } ?? false },
-            rejection: "the node is cut off from the cluster"
-        )
+        controlPlan.check = .init(commands: [RedisCommand("CLUSTER", "INFO")]) { replies in
+            let text = replies[0].bytes.map { String(decoding: $0, as: UTF8.self) }
+            guard text?.contains("cluster_state:ok") == true else {
+                return RedisFailure(.lost, "the node is cut off from the cluster")
+            }
+            return nil
+        }
         let closed: EventLoopFuture<any Channel> = loop.makeFailedFuture(RedisFailure.closed)
         self.control = RedisLink(controlPlan, on: loop, events: .init(up: { [weak self] in self?.readMap() })) {
             [weak self] in self?.dialControl() ?? closed
@@ -86,13 +97,16 @@ final class RedisCluster: RedisTopology {
         self.readMap()
     }
 
+    /// The links to the masters.
+    var parts: [any RedisTopology] { self.slots.masters.map { self.link(to: $0) } }
+
     /// Sends each command to the master of its key.
-    func send(_ commands: [RedisCommand], completion: @escaping (Result<[RESPValue], RedisFailure>) -> Void) {
-        guard !self.isClosed else { return completion(.failure(.closed)) }
+    func run(_ commands: [RedisCommand], completion: @escaping ([RedisReply]) -> Void) {
         let exchange = Exchange(commands, completion: completion)
+        guard !self.isClosed else { return exchange.fail(.closed) }
         guard self.slots.masters.isEmpty else { return self.route(exchange) }
         guard self.waiting.count < Self.maxWaiting else {
-            return completion(.failure(RedisFailure(.unreachable, "too many commands wait for the nodes")))
+            return exchange.fail(RedisFailure(.unreachable, "too many commands wait for the nodes"))
         }
         self.waiting.append(exchange)
         self.readMap()
@@ -110,7 +124,7 @@ final class RedisCluster: RedisTopology {
     private func failWaiting(_ failure: RedisFailure) {
         let left = self.waiting
         self.waiting = []
-        for exchange in left { exchange.completion(.failure(failure)) }
+        for exchange in left { exchange.fail(failure) }
     }
 }
 
@@ -129,7 +143,7 @@ extension RedisCluster {
                 parts[master, default: []].append(index)
             } else {
                 self.readMap()
-                self.fail([index], of: exchange, RedisFailure(.unreachable, "no node has the slot \(slot)"))
+                exchange.finish([index], .failure(RedisFailure(.unreachable, "no node has the slot \(slot)")))
             }
         }
         for (target, indices) in parts { self.send(indices, of: exchange, to: target) }
@@ -143,11 +157,11 @@ extension RedisCluster {
             (asking ? [RedisCommand("ASKING")] : []) + [exchange.commands[index]]
         }
         link?.send(commands) { [weak self] result in
-            guard let self else { return exchange.completion(.failure(.closed)) }
+            guard let self else { return exchange.finish(indices, .failure(.closed)) }
             switch result {
             case .failure(let failure):
                 self.readMap()
-                self.fail(indices, of: exchange, target.map { failure.at($0.placeText) } ?? failure)
+                exchange.finish(indices, .failure(target.map { failure.at($0.placeText) } ?? failure))
             case .success(let replies):
                 for (position, index) in indices.enumerated() {
                     self.received(replies[asking ? 2 * position + 1 : position], for: index, of: exchange, from: target)
@@ -161,8 +175,7 @@ extension RedisCluster {
             if self.redirect(index, of: exchange, redirection, from: target) { return }
         }
         if case .error(let text) = reply, text.hasPrefix("CLUSTERDOWN") { self.readMap() }
-        exchange.replies[index] = reply
-        self.finish(1, of: exchange)
+        exchange.finish([index], .success(reply))
     }
 
     /// Sends a command to another node; false if that was done too often.
@@ -185,18 +198,6 @@ extension RedisCluster {
             self.send([index], of: exchange, to: next, asking: true)
         }
         return true
-    }
-
-    private func fail(_ indices: [Int], of exchange: Exchange, _ failure: RedisFailure) {
-        // What may have run counts, also if another part was not sent.
-        if exchange.failure == nil || failure.kind == .lost { exchange.failure = failure }
-        self.finish(indices.count, of: exchange)
-    }
-
-    private func finish(_ count: Int, of exchange: Exchange) {
-        exchange.left -= count
-        guard exchange.left == 0 else { return }
-        exchange.completion(exchange.failure.map { .failure($0) } ?? .success(exchange.replies))
     }
 }
 
@@ -243,7 +244,7 @@ extension RedisCluster {
     private func readMap() {
         guard !self.isRefreshing, !self.isClosed else { return }
         self.isRefreshing = true
-        self.control?.send([RedisCommand("CLUSTER", "SLOTS")]) { [weak self] result in self?.received(result) }
+        self.control?.send([.clusterSlots]) { [weak self] result in self?.received(result) }
     }
 
     private func received(_ result: Result<[RESPValue], RedisFailure>) {
@@ -257,7 +258,7 @@ extension RedisCluster {
             } else if let reply = replies.first, let map = self.map(reply), !map.masters.isEmpty {
                 self.adopt(map)
             } else {
-                self.failWaiting(RedisFailure(.unreachable, "the cluster has no slots yet"))
+                self.failWaiting(RedisFailure(.unreachable, "the map of the cluster has no slots yet, or is too large"))
             }
         }
         guard self.links.isEmpty || !self.slots.isComplete || !self.missing.isEmpty else { return }

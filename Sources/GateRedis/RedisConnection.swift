@@ -29,13 +29,21 @@ final class RedisConnection: ByteHandler {
     private struct Awaited {
         let batch: RedisBatch
         var replies: [RESPValue] = []
+
+        /// The command whose reply is due.
+        var command: RedisCommand { self.batch.commands[self.replies.count] }
     }
+
+    /// How long a reply that is too large may pause while it is skipped: other replies wait for its end.
+    private static let skipPause = TimeAmount.milliseconds(300)
 
     private let channel: any Channel
     private let events: Events
     private var reader = RESPReader()
     private var awaited = CircularBuffer<Awaited>()
     private var timer: Scheduled<Void>?
+    /// Whether more of a reply that is skipped has come since the timer was set.
+    private var hasSkipped = false
     private var isClosed = false
 
     init(_ channel: any Channel, events: Events) {
@@ -53,17 +61,19 @@ final class RedisConnection: ByteHandler {
         self.watch()
     }
 
-    /// Closes the connection and fails what waits.
-    func close(_ reason: String) {
+    private func close(_ reason: String) { self.close(RedisFailure(.lost, reason)) }
+
+    /// Closes the connection and fails what waits: it may have run.
+    func close(_ cause: RedisFailure) {
         guard !self.isClosed else { return }
         self.isClosed = true
         self.timer?.cancel()
         self.channel.close(mode: .all, promise: nil)
-        let failure = RedisFailure(.lost, reason)
+        let failure = RedisFailure(.lost, cause.reason)
         let left = self.awaited
         self.awaited = []
         for waiting in left { waiting.batch.completion(.failure(failure)) }
-        self.events.closed(failure)
+        self.events.closed(cause)
     }
 
     private func write(_ commands: [RedisCommand]) {
@@ -75,19 +85,26 @@ final class RedisConnection: ByteHandler {
     /// Closes the connection when the reply that is due first is late.
     private func watch() {
         guard self.timer == nil, let first = self.awaited.first else { return }
+        self.hasSkipped = false
+        let deadline = self.reader.isSkipping ? .now() + Self.skipPause : first.batch.deadline
         let bound = NIOLoopBound(self, eventLoop: self.channel.eventLoop)
-        self.timer = self.channel.eventLoop.scheduleTask(deadline: first.batch.deadline) {
+        self.timer = self.channel.eventLoop.scheduleTask(deadline: deadline) {
             bound.value.timer = nil
             guard let first = bound.value.awaited.first else { return }
-            guard first.batch.deadline <= .now() else { return bound.value.watch() }
+            let isLate = first.batch.deadline <= .now() && !bound.value.hasSkipped
+            guard isLate else { return bound.value.watch() }
             bound.value.close("no reply in time")
         }
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        self.hasSkipped = self.hasSkipped || self.reader.isSkipping
         self.reader.append(self.unwrapInboundIn(data))
         do throws(RESPViolation) {
-            while !self.isClosed, let value = try self.reader.next() { self.received(value) }
+            while !self.isClosed, let value = try self.reader.next(self.awaited.first?.command.replyLimits ?? .standard)
+            {
+                self.received(value)
+            }
         } catch {
             self.close("not a Redis server, or a broken one: \(error.reason)")
         }
@@ -106,13 +123,15 @@ final class RedisConnection: ByteHandler {
         self.watch()
         first.batch.completion(.success(first.replies))
         // A server that cannot write, or has not read its data yet: its name may lead to another one by now.
-        for case .error(let text) in first.replies where RedisFailure.isUnusable(text) { self.close(text) }
+        for case .error(let text) in first.replies where RedisFailure.needsConnection(text) {
+            self.close(RedisFailure(reply: text))
+        }
     }
 
     /// Whether a push message confirms the subscription that is due.
     private func confirms(_ push: [RESPValue]) -> Bool {
         guard push.first?.bytes == Array("subscribe".utf8), let first = self.awaited.first else { return false }
-        return first.batch.commands[first.replies.count].isSubscription
+        return first.command.isSubscription
     }
 
     func channelInactive(context: ChannelHandlerContext) {

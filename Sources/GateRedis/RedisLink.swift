@@ -10,22 +10,22 @@ typealias RedisSubscriptions = [String: @Sendable ([UInt8]) -> Void]
 protocol RedisTopology: AnyObject {
     /// Connects, and tests the connections regularly from now on.
     func start()
-    /// Sends commands; calls back with one reply for each.
-    func send(_ commands: [RedisCommand], completion: @escaping (Result<[RESPValue], RedisFailure>) -> Void)
+    /// Runs commands; calls back with one result for each.
+    func run(_ commands: [RedisCommand], completion: @escaping ([RedisReply]) -> Void)
+    /// The masters, of which each has a part of the keys.
+    var parts: [any RedisTopology] { get }
     /// Closes the connections; all later commands fail.
     func close()
 }
 
 /// How a connection begins, and how it is tested.
 struct RedisLinkPlan {
-    /// A command whose reply shows whether the server is the right one.
-    struct Check {
-        /// The command.
-        let command: RedisCommand
-        /// Whether the reply is as it should be.
-        let isGood: (RESPValue) -> Bool
-        /// What is wrong otherwise.
-        let rejection: String
+    /// Commands whose replies show whether the server is the right one.
+    struct Check: Sendable {
+        /// The commands.
+        let commands: [RedisCommand]
+        /// What is wrong with the server; nil if nothing is.
+        let failure: @Sendable ([RESPValue]) -> RedisFailure?
     }
 
     /// What to send first, the protocol, the user and the database; an error ends the attempt.
@@ -33,7 +33,7 @@ struct RedisLinkPlan {
     /// A check before the first other command; nil for none.
     var firstCheck: Check?
     /// The regular check of a connection.
-    var check = Check(command: RedisCommand("PING"), isGood: { _ in true }, rejection: "")
+    var check = Check(commands: [RedisCommand("PING")]) { _ in nil }
     /// The channels to listen to.
     var subscriptions: RedisSubscriptions = [:]
     /// How long commands may take.
@@ -47,8 +47,8 @@ struct RedisLinkPlan {
 /// A lost connection is replaced at once, then with growing pauses. Without a connection, commands wait as long as a
 /// connection attempt lasts and fail at once in between, so that no caller waits for a server that is gone.
 final class RedisLink: RedisTopology {
-    /// How often a connection is tested.
-    static let testInterval = TimeAmount.seconds(5)
+    /// How often a connection is tested, so how long a master that has become a replica is read at most.
+    static let testInterval = TimeAmount.seconds(1)
     /// The maximum number of batches that wait for a connection.
     static let maxWaiting = 10_000
     /// The maximum pause between two connection attempts.
@@ -58,6 +58,8 @@ final class RedisLink: RedisTopology {
     struct Events {
         /// The link is ready for commands.
         var up: () -> Void = {}
+        /// A connection that was ready is closed.
+        var lost: () -> Void = {}
         /// A connection attempt has failed.
         var down: (RedisFailure) -> Void = { _ in }
     }
@@ -129,12 +131,23 @@ final class RedisLink: RedisTopology {
         }
     }
 
+    func run(_ commands: [RedisCommand], completion: @escaping ([RedisReply]) -> Void) {
+        self.send(commands) { result in
+            switch result {
+            case .success(let replies): completion(replies.map(RedisReply.success))
+            case .failure(let failure): completion(commands.map { _ in .failure(failure) })
+            }
+        }
+    }
+
+    var parts: [any RedisTopology] { [self] }
+
     /// Replaces the connection at once; an attempt in progress goes on.
     func reconnect(_ reason: String) {
         switch self.state {
         case .up(let connection), .greeting(let connection):
             self.replacedAt = .distantPast
-            connection.close(reason)
+            connection.close(RedisFailure(.lost, reason))
         case .down:
             self.failedAttempts = 0
             self.connect()
@@ -153,7 +166,7 @@ final class RedisLink: RedisTopology {
         self.test?.cancel()
         self.attempt?.cancel()
         switch before {
-        case .up(let connection), .greeting(let connection): connection.close(failure.reason)
+        case .up(let connection), .greeting(let connection): connection.close(failure)
         case .down, .connecting, .closed: break
         }
         self.failWaiting(failure)
@@ -162,9 +175,9 @@ final class RedisLink: RedisTopology {
     private func testConnection() {
         guard case .up(let connection) = self.state else { return }
         let check = self.plan.check
-        self.send([check.command]) { result in
-            guard case .success(let replies) = result, !replies.allSatisfy(check.isGood) else { return }
-            connection.close(check.rejection)
+        self.send(check.commands) { result in
+            guard case .success(let replies) = result, let failure = check.failure(replies) else { return }
+            connection.close(failure)
         }
     }
 
@@ -207,31 +220,35 @@ extension RedisLink {
     }
 
     private func greet(_ connection: RedisConnection) {
-        let check = self.plan.firstCheck
-        let greeting = self.plan.greeting
-        let commands =
-            greeting + (check.map { [$0.command] } ?? [])
-            + self.plan.subscriptions.keys.sorted().map { RedisCommand("SUBSCRIBE", $0) }
+        let (greeting, check) = (self.plan.greeting, self.plan.firstCheck)
+        let checks = check?.commands ?? []
+        let subscriptions = self.plan.subscriptions.keys.sorted().map { RedisCommand("SUBSCRIBE", $0) }
+        let commands = greeting + subscriptions + checks
         self.state = .greeting(connection)
         let deadline = NIODeadline.now() + self.plan.connectTime
         let batch = RedisBatch(commands: commands, deadline: deadline) { [weak self] result in
-            guard let self, case .greeting = self.state else { return connection.close("not needed") }
+            guard let self, case .greeting = self.state else {
+                return connection.close(RedisFailure(.lost, "not needed"))
+            }
             // If it failed, `lost` reports it.
             guard case .success(let replies) = result else { return }
-            for case .error(let text) in replies { return connection.close(RedisLink.reason(text)) }
-            if let check, !check.isGood(replies[greeting.count]) { return connection.close(check.rejection) }
+            let ours = replies.prefix(replies.count - checks.count)
+            for case (let command, .error(let text)) in zip(commands, ours) {
+                return connection.close(RedisFailure(.lost, RedisLink.reason(text, of: command)))
+            }
+            if let failure = check?.failure(Array(replies.suffix(checks.count))) { return connection.close(failure) }
             self.up(connection)
         }
         connection.send(batch)
     }
 
-    /// The code of an error only: some servers repeat the command, which has the password.
-    private static func reason(_ text: String) -> String {
+    /// The name of the command and the code of an error: some servers repeat the whole command, which has the password.
+    private static func reason(_ text: String, of command: RedisCommand) -> String {
         let kind = String(text.prefix { $0 != " " })
         guard ["WRONGPASS", "NOAUTH", "NOPERM", "NOPROTO", "LOADING"].contains(kind) else {
-            return "the server does not accept HELLO, SELECT or SUBSCRIBE; Redis 7 is needed, and an existing database"
+            return "the server does not accept \(command.name); Redis 7 is needed, and an existing database"
         }
-        return "the server rejects the user or what it may do: \(kind)"
+        return "the server rejects the user or what it may do: \(kind) for \(command.name)"
     }
 
     private func up(_ connection: RedisConnection) {
@@ -239,21 +256,27 @@ extension RedisLink {
         self.state = .up(connection)
         let left = self.waiting
         self.waiting = []
+        // What it sends comes before what has waited.
+        self.events.up()
         for var batch in left {
             batch.deadline = .now() + self.plan.commandTime
             connection.send(batch)
         }
-        self.events.up()
     }
 
     /// A lost connection is replaced at once, but not more than once a second.
     private func lost(_ failure: RedisFailure) {
-        let failure = RedisFailure(.unreachable, failure.reason)
+        let failure = failure.kind == .readOnly ? failure : RedisFailure(.unreachable, failure.reason)
         switch self.state {
-        case .up where NIODeadline.now() - self.replacedAt > .seconds(1):
-            self.replacedAt = .now()
-            self.connect()
-        case .up, .greeting: self.down(failure)
+        case .up:
+            if NIODeadline.now() - self.replacedAt > .seconds(1) {
+                self.replacedAt = .now()
+                self.connect()
+            } else {
+                self.down(failure)
+            }
+            self.events.lost()
+        case .greeting: self.down(failure)
         case .connecting, .down, .closed: break
         }
     }

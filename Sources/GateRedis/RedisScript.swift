@@ -25,8 +25,11 @@ enum RedisScript: String, CaseIterable {
         """
 
     /// Removes a record, of this family unless that is empty; returns its family and labels, nil if absent.
+    ///
+    /// A value other than a hash is removed as well.
     case removeRecord = """
-        local fields = redis.call('HMGET', KEYS[1], 'f', 'l')
+        local fields = redis.pcall('HMGET', KEYS[1], 'f', 'l')
+        if fields.err then redis.call('DEL', KEYS[1]) end
         if not fields[1] or (ARGV[1] ~= '' and ARGV[1] ~= fields[1]) then return false end
         redis.call('DEL', KEYS[1])
         return {fields[1], fields[2] or ''}
@@ -46,11 +49,15 @@ enum RedisScript: String, CaseIterable {
         """
 
     /// Removes a record whose end or last use is not after these times; returns its times if it stays.
+    ///
+    /// A value other than a hash is removed as well; times are returned as numbers, whatever the record has.
     case sweepRecord = """
-        local times = redis.call('HMGET', KEYS[1], 'u', 'e')
+        local times = redis.pcall('HMGET', KEYS[1], 'u', 'e')
         local seen, expires = tonumber(times[1]), tonumber(times[2])
-        if not seen or not expires then return false end
-        if expires > tonumber(ARGV[1]) and seen > tonumber(ARGV[2]) then return {times[1], times[2]} end
+        if not times.err and (not seen or not expires) then return false end
+        if seen and expires and expires > tonumber(ARGV[1]) and seen > tonumber(ARGV[2]) then
+            return {tostring(seen), tostring(expires)}
+        end
         redis.call('DEL', KEYS[1])
         return false
         """
@@ -59,6 +66,13 @@ enum RedisScript: String, CaseIterable {
     case addMember = """
         redis.call('SADD', KEYS[1], ARGV[1])
         if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[2]) then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+        return 1
+        """
+
+    /// Adds a member to an index of all records by a time; a new index is marked, since it may lack others.
+    case addIndexed = """
+        if redis.call('EXISTS', KEYS[1]) == 0 then redis.call('ZADD', KEYS[1], '+inf', 'partial') end
+        redis.call('ZADD', KEYS[1], ARGV[1], ARGV[2])
         return 1
         """
 
@@ -83,14 +97,28 @@ enum RedisScript: String, CaseIterable {
 
     /// The members of a sorted set after a score and a member, with their scores; from the start if that is empty.
     ///
-    /// The place is found by adding a member that comes next after the given one: that may have been removed.
+    /// Members with the same score are in the order of their bytes. The member itself may have been removed, so its place is
+    /// searched for; nothing is written, so that revocations find their sessions in a Redis that is full.
     case page = """
+        local function follows(a, b)
+            for i = 1, math.min(#a, #b) do
+                local x, y = a:byte(i), b:byte(i)
+                if x ~= y then return x > y end
+            end
+            return #a > #b
+        end
         local start = 0
         if ARGV[2] ~= '' then
-            local mark = ARGV[2] .. string.char(0)
-            redis.call('ZADD', KEYS[1], ARGV[1], mark)
-            start = redis.call('ZRANK', KEYS[1], mark)
-            redis.call('ZREM', KEYS[1], mark)
+            start = redis.call('ZCOUNT', KEYS[1], '-inf', '(' .. ARGV[1])
+            local stop = redis.call('ZCOUNT', KEYS[1], '-inf', ARGV[1])
+            while start < stop do
+                local middle = (start + stop - (start + stop) % 2) / 2
+                if follows(redis.call('ZRANGE', KEYS[1], middle, middle)[1], ARGV[2]) then
+                    stop = middle
+                else
+                    start = middle + 1
+                end
+            end
         end
         return redis.call('ZRANGE', KEYS[1], start, start + tonumber(ARGV[3]) - 1, 'WITHSCORES')
         """
@@ -126,5 +154,7 @@ enum RedisScript: String, CaseIterable {
         """
 
     /// The command that runs the script on a key.
-    func command(_ key: String) -> RedisCommand { RedisCommand("EVAL", self.rawValue, "1", key) }
+    func command(_ key: String) -> RedisCommand {
+        RedisCommand(self == .page ? "EVAL_RO" : "EVAL", self.rawValue, "1", key)
+    }
 }

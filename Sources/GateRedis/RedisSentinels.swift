@@ -5,26 +5,53 @@ internal import NIOCore
 
 /// A link to the master that Redis Sentinel names; confined to an event loop.
 ///
-/// One of the sentinels is asked before each connection, and reports each change of the master. Whether the server is a
-/// master is checked before the first command and in intervals: after a fail-over, the master of before comes back as a
-/// replica.
+/// A sentinel is asked before each connection. Whether the server is a master is checked before the first command and in
+/// intervals: after a fail-over, the master of before comes back as a replica.
+///
+/// What is written to a master after its replica was promoted is lost. So all sentinels are listened to, of which only one
+/// reports the beginning of a fail-over: writes wait from then on until there is a master that accepts them, and reads go on.
+/// A new master gets the writes of the last seconds once more, in case the report was missed.
 final class RedisSentinels: RedisTopology {
-    /// The number of failed connection attempts after which another sentinel is asked.
-    private static let patience = 4
-    private static let channel = "+switch-master"
+    /// How long a write waits for the end of a fail-over.
+    static let maxHold = TimeAmount.seconds(5)
+    /// How long a fail-over may go on without news.
+    private static let maxFailover = TimeAmount.seconds(15)
+    /// The maximum number of calls that wait for the end of a fail-over.
+    private static let maxHeld = 10_000
+    /// How long to wait before a new master that lacks replicas is tried again.
+    private static let probePause = TimeAmount.milliseconds(50)
+
+    /// Writes that wait for the end of a fail-over.
+    private final class Held {
+        let commands: [RedisCommand]
+        let completion: ([RedisReply]) -> Void
+
+        init(_ commands: [RedisCommand], _ completion: @escaping ([RedisReply]) -> Void) {
+            (self.commands, self.completion) = (commands, completion)
+        }
+
+        func fail(_ failure: RedisFailure) { self.completion(self.commands.map { _ in .failure(failure) }) }
+    }
 
     private let dialer: RedisDialer
     private let sentinels: [UpstreamTarget]
     private let master: String
     private let loop: any EventLoop
-    /// The link to one of the sentinels.
-    private var watch: RedisLink?
+    /// The links to the sentinels, in the order of these.
+    private var watches: [RedisLink] = []
     /// The link to the master.
-    private var link: RedisLink?
-    private var nextSentinel: Int
-    private var failedAttempts = 0
+    private var link: RedisMasterLink?
+    /// The sentinel that is asked next.
+    private var next: Int
     /// The master that the last connection attempt led to.
     private var current: UpstreamTarget?
+    /// The master that has the writes of the last seconds.
+    private var settled: UpstreamTarget?
+    private var recent = RecentWrites()
+    /// Whether writes wait: a fail-over goes on, or a new master lacks earlier writes.
+    private var isHolding = false
+    private var held: [Held] = []
+    private var holdTimer: Scheduled<Void>?
 
     /// A link that is not connected.
     ///
@@ -45,55 +72,169 @@ final class RedisSentinels: RedisTopology {
         self.master = master
         self.dialer = dialer
         self.loop = loop
-        self.nextSentinel = .random(in: 0..<sentinels.count)
-        let isMaster = RedisLinkPlan.Check(
-            command: RedisCommand("ROLE"),
-            isGood: { $0.values?.first?.bytes == Array("master".utf8) },
-            rejection: "the server is not a master; waiting for the fail-over"
-        )
-        var (sentinelPlan, masterPlan) = plans
-        (masterPlan.firstCheck, masterPlan.check) = (isMaster, isMaster)
-        let bound = NIOLoopBound(WeakSentinels(self), eventLoop: loop)
-        sentinelPlan.subscriptions = [Self.channel: { bound.value.sentinels?.switched($0) }]
+        self.next = .random(in: 0..<sentinels.count)
+        var masterPlan = plans.master
+        (masterPlan.firstCheck, masterPlan.check) = (.isMaster, .isMaster)
         let closed: EventLoopFuture<any Channel> = loop.makeFailedFuture(RedisFailure.closed)
-        self.watch = RedisLink(sentinelPlan, on: loop, events: .init(up: { [weak self] in self?.compare() })) {
-            [weak self] in self?.dialSentinel() ?? closed
-        }
-        self.link = RedisLink(
+        let events = RedisLink.Events(
+            up: { [weak self] in self?.connected() },
+            down: { [weak self] _ in self?.failed() }
+        )
+        self.link = RedisMasterLink(
             masterPlan,
             on: loop,
-            events: .init(up: { [weak self] in self?.failedAttempts = 0 }, down: { [weak self] _ in self?.failed() })
-        ) { [weak self] in
-            self?.dialMaster() ?? closed
+            events: events,
+            dial: { [weak self] in self?.dialMaster() ?? closed },
+            again: { [weak self, dialer] in self?.current.map { dialer.connect(to: $0) } ?? closed }
+        )
+        self.watches = sentinels.indices.map { index in
+            var plan = plans.sentinel
+            let bound = NIOLoopBound(WeakSentinels(self), eventLoop: loop)
+            for event in SentinelEvent.allCases {
+                plan.subscriptions[event.rawValue] = { bound.value.sentinels?.heard(event, $0, from: index) }
+            }
+            let target = sentinels[index]
+            return RedisLink(plan, on: loop, events: .init(up: { [weak self] in self?.compare(with: index) })) {
+                [dialer] in dialer.connect(to: target)
+            }
         }
     }
 
     /// Connects.
     func start() {
-        self.watch?.start()
+        for watch in self.watches { watch.start() }
         self.link?.start()
     }
 
-    /// Sends commands to the master.
-    func send(_ commands: [RedisCommand], completion: @escaping (Result<[RESPValue], RedisFailure>) -> Void) {
-        self.link?.send(commands, completion: completion)
+    /// Sends commands to the master; writes wait while no master keeps them.
+    func run(_ commands: [RedisCommand], completion: @escaping ([RedisReply]) -> Void) {
+        guard commands.contains(where: \.isWrite) else { return self.send(commands, completion) }
+        guard self.isHolding else { return self.write(commands, completion) }
+        let batch = Held(commands, completion)
+        guard self.held.count < Self.maxHeld else { return batch.fail(Self.failingOver) }
+        self.held.append(batch)
+        let bound = NIOLoopBound((self, batch), eventLoop: self.loop)
+        self.loop.scheduleTask(in: Self.maxHold) {
+            let (sentinels, batch) = bound.value
+            guard let index = sentinels.held.firstIndex(where: { $0 === batch }) else { return }
+            sentinels.held.remove(at: index).fail(Self.failingOver)
+        }
     }
 
-    /// Closes both connections.
+    /// The master.
+    var parts: [any RedisTopology] { [self] }
+
+    /// Closes all connections.
     func close() {
-        self.watch?.close()
+        for watch in self.watches { watch.close() }
         self.link?.close()
+        self.holdTimer?.cancel()
+        for batch in self.takeHeld() { batch.fail(.closed) }
     }
 
-    /// Connects to the sentinels in turn.
-    private func dialSentinel() -> EventLoopFuture<any Channel> {
-        self.nextSentinel = (self.nextSentinel + 1) % self.sentinels.count
-        return self.dialer.connect(to: self.sentinels[self.nextSentinel])
+    private func send(_ commands: [RedisCommand], _ completion: @escaping ([RedisReply]) -> Void) {
+        self.link?.run(commands) { results in completion(results.map { $0.flatMap(RedisFailure.checked) }) }
     }
 
+    private func write(_ commands: [RedisCommand], _ completion: @escaping ([RedisReply]) -> Void) {
+        self.send(commands) { [weak self] results in
+            self?.recent.note(zip(commands, results).filter { $0.isWrite && $1.failure == nil }.map(\.0), at: .now())
+            completion(results)
+        }
+    }
+
+    private func takeHeld() -> [Held] {
+        let left = self.held
+        self.held = []
+        return left
+    }
+
+    private static let failingOver = RedisFailure(.unreachable, "the fail-over takes longer than a write waits for it")
+}
+
+// MARK: Fail-overs
+
+/// What sentinels publish about a fail-over.
+private enum SentinelEvent: String, CaseIterable {
+    case begins = "+try-failover"
+    case promoted = "+promoted-slave"
+    case switched = "+switch-master"
+    case notElected = "-failover-abort-not-elected"
+    case noGoodReplica = "-failover-abort-no-good-slave"
+    case replicaTimeout = "-failover-abort-slave-timeout"
+
+    /// The name of the master that a message is about.
+    func master(in message: [UInt8]) -> ArraySlice<UInt8>? {
+        let words = message.split(separator: UInt8(ascii: " "))
+        switch self {
+        // `slave NAME IP PORT @ MASTER IP PORT`
+        case .promoted: return words.firstIndex(of: [UInt8(ascii: "@")]).map { words[($0 + 1)...] }?.first
+        // `MASTER OLD-IP OLD-PORT NEW-IP NEW-PORT`
+        case .switched: return words.first
+        // `master MASTER IP PORT`
+        case .begins, .notElected, .noGoodReplica, .replicaTimeout: return words.dropFirst().first
+        }
+    }
+}
+
+extension RedisSentinels {
+    private func heard(_ event: SentinelEvent, _ message: [UInt8], from index: Int) {
+        guard event.master(in: message)?.elementsEqual(self.master.utf8) == true else { return }
+        switch event {
+        case .begins: self.hold()
+        case .promoted, .switched: self.follow(index)
+        case .notElected, .noGoodReplica, .replicaTimeout: self.release()
+        }
+    }
+
+    private func hold() {
+        self.isHolding = true
+        self.holdTimer?.cancel()
+        let bound = NIOLoopBound(WeakSentinels(self), eventLoop: self.loop)
+        self.holdTimer = self.loop.scheduleTask(in: Self.maxFailover) { bound.value.sentinels?.release() }
+    }
+
+    /// Sends what has waited.
+    private func release() {
+        self.isHolding = false
+        self.holdTimer?.cancel()
+        self.settled = self.current
+        for batch in self.takeHeld() { self.write(batch.commands, batch.completion) }
+    }
+
+    /// The link is up; a new master gets the writes of the last seconds before any other.
+    private func connected() {
+        guard let current = self.current else { return }
+        guard current != self.settled, self.settled != nil else {
+            self.settled = current
+            // The sentinel may have named it before the promotion.
+            return self.isHolding ? self.compare(with: self.next) : ()
+        }
+        self.hold()
+        self.settle(current)
+    }
+
+    /// Writes what the new master may lack, until it accepts writes: with `min-replicas-to-write` that needs a replica.
+    private func settle(_ target: UpstreamTarget) {
+        let writes = self.recent.commands + [.probeWrite]
+        self.send(writes) { [weak self] results in
+            guard let self, self.current == target, self.isHolding else { return }
+            let kinds = results.compactMap { $0.failure?.kind }
+            // The next connection leads here again, to the same master or another one.
+            guard kinds.allSatisfy({ $0 == .unusable || $0 == .rejected }) else { return }
+            guard kinds.contains(.unusable) else { return self.release() }
+            let bound = NIOLoopBound(WeakSentinels(self), eventLoop: self.loop)
+            self.loop.scheduleTask(in: Self.probePause) { bound.value.sentinels?.settle(target) }
+        }
+    }
+}
+
+// MARK: Connecting
+
+extension RedisSentinels {
     private func dialMaster() -> EventLoopFuture<any Channel> {
         let promise = self.loop.makePromise(of: UpstreamTarget.self)
-        self.ask { promise.completeWith($0.mapError { $0 }) }
+        self.ask(self.sentinels.count) { promise.completeWith($0.mapError { $0 }) }
         let bound = NIOLoopBound(self, eventLoop: self.loop)
         return promise.futureResult.flatMap { target in
             bound.value.current = target
@@ -101,10 +242,19 @@ final class RedisSentinels: RedisTopology {
         }
     }
 
-    /// Asks a sentinel for the master.
-    private func ask(_ completion: @escaping (Result<UpstreamTarget, RedisFailure>) -> Void) {
+    /// Asks sentinels for the master, one after the other, until one responds.
+    private func ask(_ count: Int, _ completion: @escaping (Result<UpstreamTarget, RedisFailure>) -> Void) {
+        let index = self.next
+        self.ask(sentinel: index) { [weak self] result in
+            guard case .failure = result, count > 1, let self else { return completion(result) }
+            self.next = (index + 1) % self.sentinels.count
+            self.ask(count - 1, completion)
+        }
+    }
+
+    private func ask(sentinel index: Int, _ completion: @escaping (Result<UpstreamTarget, RedisFailure>) -> Void) {
         let (dialer, master) = (self.dialer, self.master)
-        self.watch?.send([RedisCommand("SENTINEL", "GET-MASTER-ADDR-BY-NAME", master)]) { result in
+        self.watches[index].send([RedisCommand("SENTINEL", "GET-MASTER-ADDR-BY-NAME", master)]) { result in
             switch result {
             case .failure(let failure): completion(.failure(failure.at("a sentinel")))
             case .success(let replies):
@@ -121,26 +271,55 @@ final class RedisSentinels: RedisTopology {
         }
     }
 
-    /// The connection to a sentinel was interrupted, and a change may have been missed.
-    private func compare() {
-        guard let current = self.current else { return }
-        self.ask { [weak self] result in
-            guard case .success(let target) = result, target != current else { return }
-            self?.link?.reconnect("a sentinel names another master")
+    /// The connection to a sentinel was interrupted, so a change may have been missed.
+    private func compare(with index: Int) {
+        guard self.current != nil else { return }
+        self.ask(sentinel: index) { [weak self] result in
+            guard case .success(let target) = result else { return }
+            self?.move(to: target, namedBy: index)
         }
     }
 
-    /// A stale sentinel may name a server that is gone or no master.
-    private func failed() {
-        self.failedAttempts += 1
-        guard self.failedAttempts.isMultiple(of: Self.patience) else { return }
-        self.watch?.reconnect("it may have missed a fail-over")
+    /// A sentinel has another master.
+    private func follow(_ index: Int) {
+        self.ask(sentinel: index) { [weak self] result in
+            guard let self, case .success(let target) = result else { return }
+            if target == self.current, self.isHolding { return self.settle(target) }
+            self.move(to: target, namedBy: index)
+        }
     }
 
-    /// A message has the name of the master, its old and its new address.
-    private func switched(_ message: [UInt8]) {
-        guard message.split(separator: UInt8(ascii: " ")).first?.elementsEqual(self.master.utf8) == true else { return }
-        self.link?.reconnect("the sentinels have named another master")
+    private func move(to target: UpstreamTarget, namedBy index: Int) {
+        guard target != self.current else { return }
+        self.next = index
+        self.link?.reconnect("a sentinel names another master")
+    }
+
+    /// A stale sentinel may name a server that is gone or no master, so another one is asked next.
+    private func failed() { self.next = (self.next + 1) % self.sentinels.count }
+}
+
+/// The writes of the last seconds, which a master may have accepted after its replica was promoted.
+private struct RecentWrites {
+    /// How long a write is kept before the last one.
+    private static let time = TimeAmount.seconds(10)
+    /// The maximum size of all.
+    private static let maxBytes = 16 << 20
+
+    private var writes = CircularBuffer<(command: RedisCommand, at: NIODeadline)>()
+    private var bytes = 0
+
+    var commands: [RedisCommand] { self.writes.map(\.command) }
+
+    mutating func note(_ commands: [RedisCommand], at now: NIODeadline) {
+        for command in commands where command != .probeWrite {
+            self.writes.append((command, now))
+            self.bytes += command.size
+        }
+        while let first = self.writes.first, first.at + Self.time < now || self.bytes > Self.maxBytes {
+            self.writes.removeFirst()
+            self.bytes -= first.command.size
+        }
     }
 }
 

@@ -29,8 +29,10 @@ package final class RedisStore: SessionStore {
     package static let clockMargin = Duration.seconds(300)
     /// How long uses wait before they are written.
     private static let flushInterval = Duration.seconds(5)
+    /// After how many of these intervals the servers are looked at.
+    private static let flushesPerLook = 12
     /// The number of small commands that are sent together.
-    private static let step = 500
+    static let step = 500
     /// The number of commands with large replies that are sent together.
     private static let largeStep = 50
     /// The maximum number of items of a page.
@@ -41,20 +43,23 @@ package final class RedisStore: SessionStore {
     private static let minSpentTime = Duration.seconds(3600)
     /// The last use of a session is written in steps of a minute, so Redis keeps it for a minute longer.
     private static let idleSlack = Duration.seconds(60)
-    private static let revokedChannel = "gatehouse:revoked"
+    /// Where the removal of a family is reported.
+    static let revokedChannel = "gatehouse:revoked"
     private static let changedChannel = "gatehouse:changed"
-    private static let byExpiry = "gatehouse:expires"
-    private static let byUse = "gatehouse:seen"
 
     private let client: RedisClient
+    private let revocations: RedisRevocations
     private let uses = UseBuffer()
     private let clock: WallClock
     private let random: RandomBytes
     private let idle = Mutex<Duration?>(nil)
     private let flushes = Mutex<Task<Void, Never>?>(nil)
+    /// Whether a server removes sessions by itself, as of the last look.
+    private let mayEvict = Atomic(false)
 
-    private init(client: RedisClient, clock: WallClock, random: RandomBytes) {
+    private init(client: RedisClient, revocations: RedisRevocations, clock: WallClock, random: RandomBytes) {
         self.client = client
+        self.revocations = revocations
         self.clock = clock
         self.random = random
     }
@@ -64,8 +69,10 @@ package final class RedisStore: SessionStore {
     /// - Parameters:
     ///   - settings: The servers.
     ///   - loaded: What the files for TLS hold; nil to read them.
+    ///   - pending: The file for removals of families that could not be written; nil for none.
     ///   - clock: The time, for how long used ids and entries are kept.
     ///   - random: The source of the tokens of calls.
+    ///   - report: Called with events for the operator.
     ///   - revoked: Called with each family that any gateway removes, this one included.
     ///   - changed: Called with each family whose change any gateway reports, this one included.
     /// - Returns: The store, which has no connection yet.
@@ -73,41 +80,81 @@ package final class RedisStore: SessionStore {
     package static func open(
         _ settings: RedisSettings,
         over loaded: LoadedUpstream? = nil,
+        pending: String? = nil,
         clock: WallClock = .system,
         random: RandomBytes = .system,
+        report: @escaping @Sendable (StoreEvent) -> Void = { _ in },
         revoked: @escaping @Sendable ([UInt8]) -> Void = { _ in },
         changed: @escaping @Sendable ([UInt8]) -> Void = { _ in }
     ) async throws(Failure) -> RedisStore {
         let files: LoadedUpstream
         if let loaded { files = loaded } else { files = try settings.loaded() }
+        let revocations = RedisRevocations(path: pending, report: report)
         let client = try await RedisClient.start(
             settings,
             files,
             subscriptions: [
-                RedisStore.revokedChannel: { if $0.count == 32 { revoked($0) } },
+                RedisStore.revokedChannel: { family in
+                    guard family.count == 32 else { return }
+                    revocations.note(family)
+                    revoked(family)
+                },
                 RedisStore.changedChannel: { if $0.count == 32 { changed($0) } },
             ]
         )
-        let store = RedisStore(client: client, clock: clock, random: random)
+        let store = RedisStore(client: client, revocations: revocations, clock: clock, random: random)
+        revocations.retry(by: client)
         store.flushes.withLock { task in
             task = Task { [weak store] in
-                while !Task.isCancelled {
+                for count in 0... {
                     try? await Task.sleep(for: RedisStore.flushInterval)
-                    guard let store else { return }
+                    guard let store, !Task.isCancelled else { return }
                     try? await store.flush()
+                    if count.isMultiple(of: RedisStore.flushesPerLook) { _ = try? await store.servers() }
                 }
             }
         }
         return store
     }
 
+    /// It keeps sessions.
+    package var keepsSessions: Bool { true }
+
+    /// What is wrong with the servers, as far as is known.
+    package func fileFailure() -> StoreFileFailure? {
+        if self.client.isReadOnly.load(ordering: .relaxed) { return .readOnly }
+        return self.mayEvict.load(ordering: .relaxed) ? .evicting : nil
+    }
+
     /// The record under a key, or nil.
+    ///
+    /// A record that is missing in one of its indexes has ended: a revocation would not find it. Redis removes keys by
+    /// itself if its `maxmemory-policy` evicts some.
     package func record(for key: [UInt8]) async throws(Failure) -> SessionRecord? {
         let reply = try await self.client.reply(to: Self.query(of: key))
-        guard let record = try self.record(key, from: reply) else { return nil }
+        guard let record = try self.record(key, from: reply), !self.revocations.contains(record.family) else {
+            return nil
+        }
+        let results = await self.client.results(of: [Self.mark(of: record.family)] + Self.indexQueries(of: record))
         // A removal whose later steps were lost is in force nevertheless.
-        let removed = try await self.client.reply(to: RedisCommand("EXISTS").with(Self.name("r", record.family)))
-        return removed == .integer(0) ? record : nil
+        switch results[0] {
+        case .failure(let failure): throw self.client.unavailable(failure.reason)
+        case .success(let removed) where removed != .integer(0): return nil
+        case .success: break
+        }
+        // A node of a cluster that does not respond does not end it.
+        let isIndexed = results.dropFirst().allSatisfy { $0.value != .integer(0) && $0.value != .null }
+        return isIndexed && !self.revocations.contains(record.family) ? record : nil
+    }
+
+    /// Asks whether a family was removed.
+    private static func mark(of family: [UInt8]) -> RedisCommand { RedisCommand("EXISTS").with(self.name("r", family)) }
+
+    /// Asks whether a record can be found by its family and its labels; none for one of a release that wrote no labels.
+    private static func indexQueries(of record: SessionRecord) -> [RedisCommand] {
+        guard !record.labels.isEmpty else { return [] }
+        return [RedisCommand("EXISTS").with(self.name("f", record.family))]
+            + record.labels.map { RedisCommand("ZSCORE").with(self.name("l", $0)).with(record.family) }
     }
 
     /// Adds a record.
@@ -128,7 +175,7 @@ package final class RedisStore: SessionStore {
         case .success(let found): replies = found
         }
         guard replies[0] == .integer(1) else { return .failure(RedisFailure(.rejected, "the key is taken")) }
-        guard replies[1] == .integer(0) else {
+        guard replies[1] == .integer(0), !self.revocations.contains(record.family) else {
             _ = await self.client.outcome(of: Self.removal(of: record.key))
             return .failure(RedisFailure(.rejected, "the session was ended meanwhile"))
         }
@@ -141,13 +188,13 @@ package final class RedisStore: SessionStore {
             .with(record.sealed).with(record.labelBytes).with(record.card).with(self.time(left: life))
         let indexes = [
             RedisScript.addMember.command(Self.name("f", record.family)).with(record.key).with(life),
-            RedisCommand("ZADD", Self.byExpiry).with(record.expires.seconds).with(record.key),
-            RedisCommand("ZADD", Self.byUse).with(record.lastSeen.seconds).with(record.key),
+            RedisScript.addIndexed.command(RecordIndex.byExpiry).with(record.expires.seconds).with(record.key),
+            RedisScript.addIndexed.command(RecordIndex.byUse).with(record.lastSeen.seconds).with(record.key),
         ]
         let labels = record.labels.map {
             RedisScript.addExpiring.command(Self.name("l", $0)).with(record.family).with(life)
         }
-        return [addition, RedisCommand("EXISTS").with(Self.name("r", record.family))] + indexes + labels
+        return [addition, Self.mark(of: record.family)] + indexes + labels
     }
 
     /// Records the use of an id, then adds a record.
@@ -167,6 +214,18 @@ package final class RedisStore: SessionStore {
         throw self.client.unavailable(failure.reason)
     }
 
+    /// The same; the entry is read afterwards.
+    package func insert(
+        _ record: SessionRecord,
+        spending id: [UInt8],
+        until: Instant,
+        reading kind: StoreEntry.Kind,
+        _ key: [UInt8],
+        at now: Instant
+    ) async throws(Failure) -> StoreInsertion {
+        try await self.insert(record, spending: id, until: until) ? .added : .spent
+    }
+
     /// Notes a use, which is written within seconds.
     package func noteUse(_ key: [UInt8], at instant: Instant) {
         self.uses.note(key, at: instant)
@@ -179,33 +238,18 @@ package final class RedisStore: SessionStore {
         _ = try await self.client.reply(to: RedisCommand("SREM").with(Self.name("f", family)).with(key))
     }
 
-    private static func removal(of key: [UInt8], from family: [UInt8] = []) -> [RedisCommand] {
+    /// Removes a record, of this family unless that is empty, and from the indexes of all records.
+    static func removal(of key: [UInt8], from family: [UInt8] = []) -> [RedisCommand] {
         [RedisScript.removeRecord.command(self.name("s", key)).with(family)] + self.indexRemoval(of: key)
     }
 
     private static func indexRemoval(of key: [UInt8]) -> [RedisCommand] {
-        [RedisCommand("ZREM", self.byExpiry).with(key), RedisCommand("ZREM", self.byUse).with(key)]
+        RecordIndex.names.map { RedisCommand("ZREM", $0).with(key) }
     }
 
     /// Removes a family, and reports it to all gateways.
     package func removeFamily(_ family: [UInt8]) async throws(Failure) {
-        let set = Self.name("f", family)
-        let mark = Self.name("r", family)
-        let replies = try await self.client.replies(to: [
-            RedisCommand("SET").with(mark).with("1").with("PX").with(Self.maxLifetime.wholeMilliseconds),
-            RedisCommand("PUBLISH", RedisStore.revokedChannel).with(family),
-            RedisCommand("SMEMBERS").with(set),
-        ])
-        guard let keys = replies[2].values?.compactMap(\.bytes) else { throw self.client.unexpected("SMEMBERS") }
-        let removals = keys.flatMap { Self.removal(of: $0, from: family) }
-        let removed = try await self.client.replies(to: removals, inPartsOf: Self.step)
-        let labels = Set(removed.compactMap { $0.values?.last?.bytes }.flatMap { SessionRecord.labels(in: $0) })
-        _ = try await self.client.replies(
-            to: labels.map { RedisCommand("ZREM").with(Self.name("l", $0)).with(family) } + [
-                RedisCommand("DEL").with(set),
-                RedisCommand("PEXPIRE").with(mark).with(Self.familyTime.wholeMilliseconds),
-            ]
-        )
+        try await self.revocations.end(family, by: self.client)
     }
 
     /// Removes the records of a family that were unused for longest, and from its set those that have expired.
@@ -221,12 +265,12 @@ package final class RedisStore: SessionStore {
         guard count > limit else { return }
         guard let keys = try await self.client.reply(to: RedisCommand("SMEMBERS").with(set)).values?.compactMap(\.bytes)
         else { throw self.client.unexpected("SMEMBERS") }
-        let times = try await self.client.replies(
-            to: keys.map { RedisCommand("HGET").with(Self.name("s", $0)).with("u") },
+        let times = try await self.client.values(
+            of: keys.map { RedisCommand("HGET").with(Self.name("s", $0)).with("u") },
             inPartsOf: Self.step
         )
         let uses = zip(keys, times).map { key, time in
-            (key: key, seen: time.number.map { max($0, self.uses.lastUse(of: key)?.seconds ?? $0) })
+            (key: key, seen: time?.number.map { max($0, self.uses.lastUse(of: key)?.seconds ?? $0) })
         }
         let expired = uses.filter { $0.seen == nil && !kept.contains($0.key) }.map(\.key)
         let live = uses.compactMap { use in use.seen.map { (key: use.key, seen: $0) } }
@@ -239,10 +283,8 @@ package final class RedisStore: SessionStore {
         )
     }
 
-    /// How long the mark of a removed family is kept while one of its records may be left: the maximum lifetime.
-    private static let maxLifetime = Duration.seconds(3650 * 86_400)
-    /// How long it is kept afterwards.
-    private static let familyTime = Duration.seconds(30 * 86_400)
+    /// How long the indexes of all records are kept without another session.
+    private static let indexTime = Duration.seconds(30 * 86_400)
 
     /// Removes what is left of sessions that have expired, in steps; Redis has removed most records itself.
     ///
@@ -251,23 +293,27 @@ package final class RedisStore: SessionStore {
         self.idle.withLock { $0 = idle }
         // A session with a pending use looks older than it is.
         try? await self.flush()
+        try await RecordIndex(client: self.client).completeIfPartial()
         let end = now.advanced(by: .zero - Self.clockMargin)
         let oldest = end.advanced(by: .zero - idle)
         var total = 0
-        for (set, limit) in [(Self.byExpiry, end), (Self.byUse, oldest)] {
+        for (set, limit) in [(RecordIndex.byExpiry, end), (RecordIndex.byUse, oldest)] {
+            var last: [[UInt8]] = []
             while true {
                 let query = RedisCommand("ZRANGE").with(set).with("-inf").with(limit.seconds).with("BYSCORE")
                     .with("LIMIT").with(0).with(Int64(RedisStore.step))
                 guard let keys = try await self.client.reply(to: query).values?.compactMap(\.bytes) else {
                     throw self.client.unexpected("ZRANGE")
                 }
-                guard !keys.isEmpty else { break }
+                // The same keys again: the sweep changes nothing there, so it would go on for ever.
+                guard !keys.isEmpty, keys != last else { break }
+                last = keys
                 total += try await self.sweep(keys, end: end, oldest: oldest)
             }
         }
-        let life = RedisStore.familyTime.wholeMilliseconds
+        let life = RedisStore.indexTime.wholeMilliseconds
         _ = try await self.client.replies(
-            to: [Self.byExpiry, Self.byUse].map { RedisCommand("PEXPIRE", $0).with(life) }
+            to: RecordIndex.names.map { RedisCommand("PEXPIRE", $0).with(life) }
         )
         return total
     }
@@ -284,12 +330,12 @@ package final class RedisStore: SessionStore {
                 return Self.indexRemoval(of: key)
             }
             return [
-                RedisCommand("ZADD", Self.byExpiry).with(times[1]).with(key),
-                RedisCommand("ZADD", Self.byUse).with(times[0]).with(key),
+                RedisScript.addIndexed.command(RecordIndex.byExpiry).with(times[1]).with(key),
+                RedisScript.addIndexed.command(RecordIndex.byUse).with(times[0]).with(key),
             ]
         }
         let replies = try await self.client.replies(to: changes)
-        // Of several gateways, one removes a key from the index; an added one has the reply 0.
+        // Of several gateways, one removes a key from the index; a key that stays has other times.
         return zip(times, stride(from: 0, to: replies.count, by: 2)).count { times, index in
             times == .null && replies[index] == .integer(1)
         }
@@ -338,8 +384,8 @@ package final class RedisStore: SessionStore {
     package func count(at now: Instant, within lifetimes: SessionLifetimes) async throws(Failure) -> Int {
         let oldest = now.advanced(by: .zero - lifetimes.idle)
         let replies = try await self.client.replies(to: [
-            RedisCommand("ZCOUNT", Self.byExpiry).with("(\(now.seconds)").with("+inf"),
-            RedisCommand("ZCOUNT", Self.byUse).with("(\(oldest.seconds)").with("+inf"),
+            RedisCommand("ZCOUNT", RecordIndex.byExpiry).with("(\(now.seconds)").with("(+inf"),
+            RedisCommand("ZCOUNT", RecordIndex.byUse).with("(\(oldest.seconds)").with("(+inf"),
         ])
         guard let unexpired = replies[0].number, let used = replies[1].number else {
             throw self.client.unexpected("ZCOUNT")
@@ -349,7 +395,23 @@ package final class RedisStore: SessionStore {
 
     /// Writes a key, since only that proves that the server can be written.
     package func check() async throws(Failure) {
-        _ = try await self.client.reply(to: RedisCommand("SET", "gatehouse:check", "1", "PX", "1000"))
+        _ = try await self.client.reply(to: .probeWrite)
+    }
+
+    /// What the servers with the data report about themselves.
+    ///
+    /// - Throws: If one of them does not respond.
+    package func servers() async throws(Failure) -> [RedisServerReport] {
+        var reports: [RedisServerReport] = []
+        for part in 0..<(await self.client.partCount()) {
+            switch await self.client.result(of: RedisCommand("INFO", "memory"), atPart: part) {
+            case .success(let reply): reports.append(RedisServerReport(reply))
+            case .failure(let failure) where failure.kind == .rejected: reports.append(RedisServerReport(.null))
+            case .failure(let failure): throw self.client.unavailable(failure.reason)
+            }
+        }
+        self.mayEvict.store(reports.contains(where: \.mayEvict), ordering: .relaxed)
+        return reports
     }
 
     deinit {
@@ -362,6 +424,7 @@ package final class RedisStore: SessionStore {
     package func close() async {
         self.flushes.withLock { $0?.cancel() }
         try? await self.flush()
+        await self.revocations.close(by: self.client)
         await self.client.close()
     }
 }
@@ -380,7 +443,8 @@ extension RedisStore {
         switch try await self.client.reply(to: command) {
         case .null: return false
         case .text(let family):
-            return try await self.client.reply(to: RedisCommand("EXISTS").with(Self.name("r", family))) == .integer(0)
+            guard !self.revocations.contains(family) else { return false }
+            return try await self.client.reply(to: Self.mark(of: family)) == .integer(0)
         default: throw self.client.unexpected("HSET")
         }
     }
@@ -408,15 +472,15 @@ extension RedisStore {
         }
         let replies = try await self.client.replies(to: queries, inPartsOf: Self.step)
         let live = families.indices.filter { replies[2 * $0] == .integer(1) && replies[2 * $0 + 1] == .integer(0) }
-        return Set(live.map { families[$0] })
+        return Set(live.map { families[$0] }.filter { !self.revocations.contains($0) })
     }
 
     /// The sign-ins with a label, those first that end first.
     package func signIns(labeled label: [UInt8], limit: Int) async throws(Failure) -> [StoredSignIn] {
         let start = RedisCursor(score: [UInt8(ascii: "0")], member: [])
         let families = try await self.members(of: Self.name("l", label), from: start, count: limit).members
-        let replies = try await self.client.replies(
-            to: families.flatMap { family in
+        let replies = try await self.client.values(
+            of: families.flatMap { family in
                 [
                     RedisCommand("SMEMBERS").with(Self.name("f", family)),
                     RedisCommand("EXISTS").with(Self.name("r", family)),
@@ -424,19 +488,21 @@ extension RedisStore {
             },
             inPartsOf: Self.step
         )
-        let live = families.indices.filter { replies[2 * $0 + 1] == .integer(0) }
+        let live = families.indices.filter { index in
+            replies[2 * index + 1] == .integer(0) && !self.revocations.contains(families[index])
+        }
         let keys = live.flatMap { index in
-            (replies[2 * index].values ?? []).compactMap(\.bytes).prefix(Self.maxTimesOfFamily).map {
+            (replies[2 * index]?.values ?? []).compactMap(\.bytes).prefix(Self.maxTimesOfFamily).map {
                 (families[index], $0)
             }
         }
-        let times = try await self.client.replies(
-            to: keys.map { ["c", "u", "e"].reduce(RedisCommand("HMGET").with(Self.name("s", $0.1))) { $0.with($1) } },
+        let times = try await self.client.values(
+            of: keys.map { ["c", "u", "e"].reduce(RedisCommand("HMGET").with(Self.name("s", $0.1))) { $0.with($1) } },
             inPartsOf: Self.step
         )
         return StoredSignIn.of(
             zip(keys, times).compactMap { (key, times) -> StoredSignIn? in
-                let numbers = times.values?.compactMap(\.number) ?? []
+                let numbers = times?.values?.compactMap(\.number) ?? []
                 guard numbers.count == 3 else { return nil }
                 let seen = Instant(seconds: numbers[1])
                 return StoredSignIn(
@@ -456,24 +522,33 @@ extension RedisStore {
 
     /// Some records, by when they expire; without those that another release has written in another form.
     package func records(from cursor: [UInt8], limit: Int) async throws(Failure) -> StorePage<SessionRecord> {
-        let page = try await self.members(of: Self.byExpiry, from: self.cursor(cursor), count: limit)
-        let fields = try await self.client.replies(to: page.members.map(Self.query), inPartsOf: Self.largeStep)
+        if cursor.isEmpty { try await RecordIndex(client: self.client).complete() }
+        let page = try await self.members(of: RecordIndex.byExpiry, from: self.cursor(cursor), count: limit)
+        let fields = try await self.client.values(of: page.members.map(Self.query), inPartsOf: Self.largeStep)
         // A record in a form that only another release reads is not shown.
-        let records = zip(page.members, fields).compactMap { key, fields in try? self.record(key, from: fields) }
+        let records = zip(page.members, fields).compactMap { key, fields in
+            fields.flatMap { try? self.record(key, from: $0) }
+        }
         let removed = try await self.client.replies(
-            to: records.map { RedisCommand("EXISTS").with(Self.name("r", $0.family)) },
+            to: records.map { Self.mark(of: $0.family) },
             inPartsOf: Self.step
         )
-        let live = zip(records, removed).filter { $1 == .integer(0) }.map(\.0)
-        return StorePage(items: live, next: page.next?.bytes)
+        let live = zip(records, removed).filter { $1 == .integer(0) && !self.revocations.contains($0.family) }
+        return StorePage(items: live.map(\.0), next: page.next?.bytes)
     }
 
     /// Adds or replaces an entry.
     package func put(_ entry: StoreEntry) async throws(Failure) {
-        let set = RedisCommand("SET").with(Self.name(entry.kind, entry.key)).with(Self.value(of: entry))
-        _ = try await self.client.replies(to: [
-            self.time(of: entry).map { set.with("PX").with($0) } ?? set, self.indexing(entry),
-        ])
+        try await self.put([entry])
+    }
+
+    /// Adds or replaces some entries.
+    package func put(_ entries: [StoreEntry]) async throws(Failure) {
+        let commands = entries.flatMap { entry in
+            let set = RedisCommand("SET").with(Self.name(entry.kind, entry.key)).with(Self.value(of: entry))
+            return [self.time(of: entry).map { set.with("PX").with($0) } ?? set, self.indexing(entry)]
+        }
+        _ = try await self.client.replies(to: commands, inPartsOf: Self.largeStep)
     }
 
     /// Adds or replaces an entry unless there is another one than was read.
@@ -516,7 +591,7 @@ extension RedisStore {
     }
 
     /// The value of an entry in Redis, which ``entry(_:_:from:at:)`` reads.
-    private static func value(of entry: StoreEntry) -> [UInt8] {
+    static func value(of entry: StoreEntry) -> [UInt8] {
         Array("\(entry.expires.seconds)\n".utf8) + entry.value
     }
 
@@ -527,7 +602,11 @@ extension RedisStore {
         at now: Instant
     ) async throws(Failure) -> StoreEntry? {
         let reply = try await self.client.reply(to: RedisCommand("GET").with(Self.name(kind, key)))
-        return Self.entry(kind, key, from: reply, at: now)
+        guard reply != .null else { return nil }
+        guard let entry = Self.entry(kind, key, from: reply) else {
+            throw Failure(.sessionStoreDamaged, "Redis has a value that cannot be read: \(Self.name(kind, key))")
+        }
+        return now < entry.expires ? entry : nil
     }
 
     /// Some entries by their keys.
@@ -536,11 +615,13 @@ extension RedisStore {
         under keys: [[UInt8]],
         at now: Instant
     ) async throws(Failure) -> [StoreEntry] {
-        let values = try await self.client.replies(
-            to: keys.map { RedisCommand("GET").with(Self.name(kind, $0)) },
+        let values = try await self.client.values(
+            of: keys.map { RedisCommand("GET").with(Self.name(kind, $0)) },
             inPartsOf: Self.largeStep
         )
-        return zip(keys, values).compactMap { Self.entry(kind, $0, from: $1, at: now) }
+        return zip(keys, values).compactMap { key, value in value.flatMap { Self.entry(kind, key, from: $0) } }.filter {
+            now < $0.expires
+        }
     }
 
     /// Some entries, by when they expire; one that is replaced meanwhile may be in two pages.
@@ -604,19 +685,13 @@ extension RedisStore {
         return record
     }
 
-    /// The entry of a value as ``value(of:)`` makes it; nil if absent or expired.
-    private static func entry(
-        _ kind: StoreEntry.Kind,
-        _ key: [UInt8],
-        from reply: RESPValue,
-        at now: Instant
-    ) -> StoreEntry? {
-        guard let bytes = reply.bytes, let end = bytes.firstIndex(of: UInt8(ascii: "\n")) else { return nil }
-        guard let expires = Int64(String(decoding: bytes[..<end], as: UTF8.self)).map(Instant.init(seconds:)) else {
-            return nil
-        }
-        guard now < expires else { return nil }
-        return StoreEntry(kind: kind, key: key, value: Array(bytes[(end + 1)...]), expires: expires)
+    /// The entry of a value, expired or not; nil unless it is exactly as ``value(of:)`` makes it, with which it is replaced.
+    static func entry(_ kind: StoreEntry.Kind, _ key: [UInt8], from reply: RESPValue) -> StoreEntry? {
+        guard let bytes = reply.bytes, let end = bytes.firstIndex(of: UInt8(ascii: "\n")),
+            let expires = Int64(String(decoding: bytes[..<end], as: UTF8.self)).map(Instant.init(seconds:))
+        else { return nil }
+        let entry = StoreEntry(kind: kind, key: key, value: Array(bytes[(end + 1)...]), expires: expires)
+        return self.value(of: entry) == bytes ? entry : nil
     }
 }
 
@@ -628,11 +703,16 @@ extension RedisStore {
         while true {
             let uses = self.uses.first(RedisStore.step)
             guard !uses.isEmpty else { return }
-            let replies = try await self.client.replies(to: uses.map { self.use($0.key, at: $0.at) })
+            let replies = try await self.client.values(
+                of: uses.map { self.use($0.key, at: $0.at) },
+                inPartsOf: Self.step
+            )
             let kept = zip(uses, replies).filter { $1 == .integer(1) }.map(\.0)
             if !kept.isEmpty {
                 _ = try await self.client.replies(
-                    to: kept.map { RedisCommand("ZADD", Self.byUse, "XX", "GT").with($0.at.seconds).with($0.key) }
+                    to: kept.map {
+                        RedisCommand("ZADD", RecordIndex.byUse, "XX", "GT").with($0.at.seconds).with($0.key)
+                    }
                 )
             }
             self.uses.remove(uses)
@@ -650,7 +730,8 @@ extension RedisStore {
         min(left, self.idle.withLock { $0 }.map { ($0 + Self.idleSlack).wholeMilliseconds } ?? left)
     }
 
-    private static func name(_ kind: String, _ hash: [UInt8]) -> String {
+    /// The name of a key.
+    static func name(_ kind: String, _ hash: [UInt8]) -> String {
         "gatehouse:\(kind):\(Base64URL.encode(hash))"
     }
 
@@ -659,11 +740,4 @@ extension RedisStore {
     }
 
     private static func index(of kind: StoreEntry.Kind) -> String { "gatehouse:n:\(kind.rawValue)" }
-}
-
-extension Duration {
-    /// Whole milliseconds.
-    fileprivate var wholeMilliseconds: Int64 {
-        self.components.seconds * 1000 + self.components.attoseconds / 1_000_000_000_000_000
-    }
 }

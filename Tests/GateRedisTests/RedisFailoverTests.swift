@@ -182,6 +182,86 @@ import Testing
         #expect(isHeard == true)
     }
 
+    @Test func `B-07: a cluster in which each slot is a range of its own is used`() async throws {
+        let group = try await ClusterGroup(isInterleaved: true)
+        let store = try await self.open(group.settings())
+        let isReady: Bool? = await eventually {
+            try await store.check()
+            return true
+        }
+        #expect(isReady == true)
+        for number: UInt8 in 1...30 { try await store.insert(record(number, family: number)) }
+        for server in group.masters { #expect(try RedisProbe(server).run("DBSIZE") != ["0"]) }
+        for number: UInt8 in 1...30 {
+            #expect(try await store.record(for: record(number).key) == record(number, family: number))
+        }
+    }
+
+    /// What docs/sessions.md gives to the user of a gateway.
+    private static let rules = ["~gatehouse:*", "&gatehouse:*", "+@all", "-@admin", "-@dangerous", "+role", "+info"]
+
+    private func user(_ servers: [RedisServer], without missing: String? = nil) throws -> RedisSettings.Credentials {
+        let rules = Self.rules.filter { $0 != missing }
+        let words: [any Sendable] = ["ACL", "SETUSER", "gate", "on", ">secret"] + rules
+        for server in servers { try RedisProbe(server).run(words) }
+        return .init(user: "gate", password: Secret(text: "secret"))
+    }
+
+    /// All that a gateway does with a store.
+    private func useAll(of store: RedisStore) async throws {
+        var made = record(1, family: 1)
+        made.labels = [[UInt8](repeating: 9, count: 32)]
+        let isThere: Bool? = await eventually {
+            try await store.check()
+            return true
+        }
+        #expect(isThere == true)
+        #expect(try await store.insert(made, spending: [7], until: noon))
+        #expect(try await store.replace(made.key, ifSealed: made.sealed, by: [9], card: [1]))
+        #expect(try await store.record(for: made.key)?.sealed == [9])
+        #expect(try await store.families(labeled: made.labels[0]) == [made.family])
+        #expect(try await store.signIns(labeled: made.labels[0], limit: 5).count == 1)
+        #expect(try await store.records(from: [], limit: 5).items.count == 1)
+        try await store.trimFamily(made.family, to: 1, keeping: [])
+        try await store.reportChange(ofFamily: made.family)
+        #expect(try await store.lock([1], owner: [1], at: noon, for: .seconds(5)))
+        try await store.unlock([1], owner: [1])
+        let entry = StoreEntry(kind: .user, key: [1], value: [1], expires: StoreEntry.never)
+        #expect(try await store.replace(nil, by: entry, at: noon))
+        #expect(try await store.entries(.user, from: [], limit: 5, at: noon).items == [entry])
+        #expect(try await store.removeExpired(at: noon, idle: .seconds(3600)) == 0)
+        #expect(try await store.servers().allSatisfy { $0.evictionPolicy == "noeviction" })
+        try await store.removeFamily(made.family)
+        #expect(try await store.record(for: made.key) == nil)
+    }
+
+    @Test func `B-04: the user of the documents may do all that a gateway does, on one server`() async throws {
+        let server = try RedisServer()
+        var settings = RedisSettings(target: .unix(path: server.socket))
+        settings.credentials = try self.user([server])
+        try await self.useAll(of: self.open(settings))
+    }
+
+    @Test func `B-04: the user of the documents may do all that a gateway does, with sentinels`() async throws {
+        let group = try SentinelGroup()
+        try await group.ready()
+        var settings = try group.settings()
+        settings.credentials = try self.user([group.master, group.replica])
+        try await self.useAll(of: self.open(settings))
+        settings.credentials = try self.user([group.master, group.replica], without: "+role")
+        for server in [group.master, group.replica] { try RedisProbe(server).run("ACL", "SETUSER", "gate", "-role") }
+        let store = try await self.open(settings)
+        let failure = await #expect(throws: Failure.self) { try await store.check() }
+        #expect(failure?.detail.contains("'+role'") == true)
+    }
+
+    @Test func `B-04: the user of the documents may do all that a gateway does, in a cluster`() async throws {
+        let group = try await ClusterGroup()
+        var settings = try group.settings()
+        settings.credentials = try self.user(group.masters + [group.replica])
+        try await self.useAll(of: self.open(settings))
+    }
+
     @Test func `a server outside a cluster is named as the reason`() async throws {
         let server = try RedisServer(hasPort: true)
         let store = try await self.open(RedisSettings(.cluster([try target(server)])))

@@ -83,7 +83,11 @@ final class ClusterGroup {
     let replica: RedisServer
     private static let options = ["--cluster-enabled", "yes", "--cluster-node-timeout", "700"]
 
-    init() async throws {
+    /// A cluster that works.
+    ///
+    /// - Parameter isInterleaved: Whether neighboring slots are of different masters, so that each slot is a range.
+    /// - Throws: If it does not form.
+    init(isInterleaved: Bool = false) async throws {
         self.masters = try (0..<3).map { _ in try RedisServer(ClusterGroup.options, hasPort: true) }
         self.replica = try RedisServer(ClusterGroup.options, hasPort: true)
         let ports = try (self.masters + [self.replica]).map { try unwrapped($0.port) }
@@ -92,7 +96,13 @@ final class ClusterGroup {
             try probe.run("CONFIG", "SET", "repl-diskless-sync-delay", "0")
             try probe.run("CLUSTER", "SET-CONFIG-EPOCH", "\(index + 1)")
             let end = index == 2 ? 16_383 : 5461 * (index + 1) - 1
-            try probe.run("CLUSTER", "ADDSLOTSRANGE", "\(5461 * index)", "\(end)")
+            if isInterleaved {
+                let slots = stride(from: index, to: 16_384, by: 3).map { "\($0)" }
+                let words: [any Sendable] = ["CLUSTER", "ADDSLOTS"] + slots
+                try probe.run(words)
+            } else {
+                try probe.run("CLUSTER", "ADDSLOTSRANGE", "\(5461 * index)", "\(end)")
+            }
         }
         for port in ports.dropFirst() { try RedisProbe(self.masters[0]).run("CLUSTER", "MEET", "127.0.0.1", "\(port)") }
         let first = try RedisProbe(self.masters[0]).run("CLUSTER", "MYID")[0]
