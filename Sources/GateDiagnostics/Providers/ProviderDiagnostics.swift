@@ -7,6 +7,7 @@ internal import GateOpenID
 internal import GateOperations
 internal import GateProviderHTTP
 internal import GateProviders
+internal import GateRedis
 
 /// Checks the providers of a configuration with what is public: documents, certificates, the time.
 ///
@@ -19,6 +20,7 @@ package struct ProviderDiagnostics: Sendable {
 
     private let providers: [ProviderSettings]
     private let mail: MailServer?
+    private let redis: RedisSettings?
     private let publicURL: Origin
     private let clock: WallClock
     private let transports = ProviderTransports()
@@ -38,6 +40,11 @@ package struct ProviderDiagnostics: Sendable {
         }
         self.providers = providers
         self.mail = name == nil ? configuration.mail : nil
+        if name == nil, case .redis(let settings) = configuration.sessions.store {
+            self.redis = settings
+        } else {
+            self.redis = nil
+        }
         self.publicURL = configuration.gateway.publicURL
         self.clock = clock
         for settings in providers {
@@ -54,6 +61,7 @@ package struct ProviderDiagnostics: Sendable {
             lines += try results[settings.id]?.get() ?? []
         }
         if let mail { lines.append(await Self.finding(about: mail)) }
+        if let redis { lines.append(await .about(redis)) }
         return lines
     }
 

@@ -46,10 +46,13 @@ package struct StatusWarnings {
         } else if self.status["last_reload_failed"]?.bool == true {
             self.add(.warning, "the last reload failed, the old configuration stays in force", .reloadFailed)
         }
-        if let word = self.status["store_fault"]?.string {
-            self.add(.critical, "the file of the session store is \(word)", .storeUnavailable)
-        } else if self.status["store_available"]?.bool == false {
+        switch self.status["store_fault"]?.string {
+        case "read_only": self.add(.critical, "the server of the session store is a replica", .storeUnavailable)
+        case "evicting": self.add(.warning, "Redis ends sessions when its memory is full", .storeUnavailable)
+        case let word?: self.add(.critical, "the file of the session store is \(word)", .storeUnavailable)
+        case nil where self.status["store_available"]?.bool == false:
             self.add(.critical, "the session store does not respond", .storeUnavailable)
+        case nil: break
         }
         if let level = self.status["overload"]?["stage"]?.string, level != "normal" {
             let used = self.status["overload"]?["used_percent"]?.integer ?? 0

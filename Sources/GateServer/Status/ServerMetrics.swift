@@ -47,7 +47,7 @@ enum ServerMetrics {
     static let storeFailed = MetricSeries.gauge(
         "gatehouse_session_store_fault",
         unit: "boolean",
-        help: "1 while the file of the session store is deleted, replaced, truncated or damaged"
+        help: "1 while the file of the session store is gone or damaged, or its Redis is a replica or may evict"
     )
     static let revocationsPending = MetricSeries.gauge(
         "gatehouse_revocations_pending",
