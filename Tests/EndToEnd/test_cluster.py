@@ -2,6 +2,7 @@
 """Several gateways on one store behave as one, also while gateways and Redis servers are killed and restarted."""
 
 import json
+import os
 import signal
 import sqlite3
 import threading
@@ -75,8 +76,8 @@ def cluster(tmp_path):
 
 
 @pytest.fixture
-def sentinels(tmp_path):
-    servers = Sentinels(tmp_path / "redis")
+def sentinels(tmp_path, request):
+    servers = Sentinels(tmp_path / "redis", **getattr(request, "param", {}))
     try:
         yield servers.start()
     finally:
@@ -161,6 +162,52 @@ def test_two_gateways_with_redis_sentinel_are_one(make_fleet, sentinels):
     chaos.during("each gateway is restarted", lambda: restart_in_turn(fleet.gateways))
     fleet.sign_in()
     chaos.end("two gateways, Redis Sentinel")
+
+
+#: How many planned fail-overs the test runs; 20 before a release.
+FAILOVERS = int(os.environ.get("GATEHOUSE_FAILOVERS", "2"))
+
+
+@pytest.mark.loading
+@pytest.mark.timeout(60 + 30 * FAILOVERS)
+@pytest.mark.parametrize("sentinels", [{"publish_period": 700, "failover_timeout": 8000}], indirect=True, ids=["planned"])
+def test_b_17_planned_fail_overs_by_sentinel_lose_no_session(make_fleet, sentinels, realm):
+    """B-17: with `min-replicas-to-write 1`; tokens that rotate every second and users who sign in meanwhile."""
+    realm.issues_refresh = True
+    fleet = make_fleet(sentinels.url, 2, recheck="1s", max_stale="1h")
+    chaos = Chaos(fleet, 40, 0.4)
+    newcomers, is_over = [], threading.Event()
+
+    def sign_in_all_the_time():
+        while not is_over.is_set():
+            try:
+                newcomers.append(fleet.sign_in())
+            except AssertionError:
+                # An outage: this one has no session.
+                pass
+
+    with ThreadPoolExecutor(2) as pool:
+        signing = [pool.submit(sign_in_all_the_time) for _ in range(2)]
+        try:
+            for number in range(FAILOVERS):
+                master = sentinels.master()
+
+                def act():
+                    sentinel = sentinels.sentinels[number % 3]
+                    eventually(lambda: sentinel.run("SENTINEL", "FAILOVER", "main") == ["OK"], "a fail-over begins")
+                    eventually(lambda: sentinels.master() not in (master, None), "a replica takes over", 20)
+                    sentinels.wait_healthy()
+
+                chaos.during(f"fail-over {number + 1}", act)
+        finally:
+            is_over.set()
+    for one in signing:
+        one.result()
+    chaos.end(f"two gateways, {FAILOVERS} planned fail-overs")
+    assert len(newcomers) > 5 * FAILOVERS
+    lost = [browser for browser in newcomers if browser.send("GET", fleet.origin.replace("gate.", "notes.")).status != 200]
+    print(f"  {len(newcomers)} users signed in meanwhile, {len(lost)} of them are signed out")
+    assert not lost
 
 
 # The store is there, but broken

@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sessions in Redis: several gateways share them, and a Redis that is gone signs no user out."""
 
+import json
+import re
 import signal
 import time
+from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
 from support.browser import Browser
 from support.chains import CLIENT_AUTH, Authority
-from support.gateway import Gateway, oidc
+from support.gateway import Gateway, oidc, run
+from support.operations import command
 from support.processes import eventually
 from support.raw import request
 from support.redis import Redis
@@ -140,6 +145,127 @@ def test_a_gateway_starts_without_redis(gateways, redis):
     assert Browser(one).sign_in("mock", "/x").status == 503
     redis.start()
     eventually(lambda: Browser(one).sign_in("mock", "/x").status == 200, "users sign in")
+
+
+# A Redis that rejects writes
+
+
+def is_signed_out(gateway, ticket):
+    """On every event loop, each of which has a cache of its own; connections go to the loops in turn."""
+    return {get(gateway, ticket).status for _ in range(10)} == {401}
+
+
+def session_keys(redis):
+    return redis.run("SELECT", 2, then=("KEYS", "gatehouse:s:*"))[1:]
+
+
+def setting(name, value, usual):
+    """Changes a setting of Redis; returns what changes it back."""
+    def begin(redis):
+        redis.run("CONFIG", "SET", name, value)
+        return lambda: redis.run("CONFIG", "SET", name, usual)
+
+    return begin
+
+
+def stall(redis):
+    redis.signal(signal.SIGSTOP)
+    return lambda: redis.signal(signal.SIGCONT)
+
+
+def demote(redis):
+    redis.run("REPLICAOF", "127.0.0.1", 1)
+    return lambda: redis.run("REPLICAOF", "NO", "ONE")
+
+
+@pytest.mark.parametrize("state", ["full", "without replicas", "without replicas, restarted"])
+def test_b_03_a_sign_out_that_redis_rejects_is_in_force_everywhere_and_stays(state, gateways, redis, realm):
+    """B-03 B-19: reads go on, writes are rejected; the browser goes on to the provider, and the session never comes back."""
+    realm.metadata = {"end_session_endpoint": f"{realm.issuer}/logout"}
+    one, two = gateways().start(), gateways().start()
+    browser, other = Browser(one), Browser(one)
+    assert browser.sign_in("mock", "/x").status == other.sign_in("mock", "/x").status == 200
+    ticket = browser.ticket()
+    assert get(two, ticket).status == 200
+    repair = (
+        setting("maxmemory", 1, 0) if state == "full" else setting("min-replicas-to-write", 1, 0)
+    )(redis)
+    signed_out = browser.sign_out()
+    assert signed_out.status == 303
+    assert urlsplit(signed_out.get("location")).path == f"/{realm.name}/logout"
+    eventually(lambda: is_signed_out(one, ticket) and is_signed_out(two, ticket), "both gateways know it", 2)
+    if state == "without replicas, restarted":
+        assert len(session_keys(redis)) == 2
+        one.kill()
+        one.start()
+        assert is_signed_out(one, ticket)
+    repair()
+    eventually(lambda: len(session_keys(redis)) == 1, "the sign-out is written")
+    assert is_signed_out(one, ticket) and is_signed_out(two, ticket)
+    assert get(two, other.ticket()).status == get(one, other.ticket()).status == 200
+    if state != "full":
+        eventually(lambda: one.metric("gatehouse_revocations_pending") == 0, "nothing is pending")
+
+
+@pytest.mark.parametrize("break_redis", [stall, demote])
+def test_b_19_a_sign_out_that_fails_changes_nothing_and_works_afterwards(break_redis, gateways, redis, realm):
+    """B-02 B-19: without Redis a gateway knows no session, so the cookie stays and the next attempt does all of it."""
+    realm.metadata = {"end_session_endpoint": f"{realm.issuer}/logout"}
+    one, two = gateways().start(), gateways().start()
+    browser = Browser(one)
+    assert browser.sign_in("mock", "/x").status == 200
+    ticket = browser.ticket()
+    repair = break_redis(redis)
+    for gateway in (one, two):
+        eventually(lambda: not gateway.operation("/status").json()["store_available"], "nothing is read from it")
+    assert get(two, ticket).status == 503
+    rejected = browser.sign_out()
+    assert rejected.status == 503 and rejected.get("retry-after") and browser.ticket() == ticket
+    if break_redis is demote:
+        eventually(lambda: two.operation("/status").json()["store_fault"] == "read_only", "the status names it")
+        assert "not a master" in two.log
+    repair()
+    for gateway in (one, two):
+        eventually(lambda: gateway.operation("/status").json()["store_available"], "it is there again")
+    assert get(two, ticket).status == 200
+    done = browser.sign_out()
+    assert done.status == 303 and urlsplit(done.get("location")).path == f"/{realm.name}/logout"
+    eventually(lambda: is_signed_out(one, ticket) and is_signed_out(two, ticket), "both gateways know it", 2)
+
+
+def test_b_08_a_redis_that_evicts_is_reported_and_no_revocation_is_lost(gateways, redis):
+    """B-08: /status and `check --online` name it; what has lost its index is found, or has ended."""
+    redis.run("CONFIG", "SET", "maxmemory", "100mb")
+    redis.run("CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
+    one = gateways().start()
+    browsers = [Browser(one) for _ in range(3)]
+    for browser in browsers:
+        assert browser.sign_in("mock", "/x").status == 200
+    checked = run("check", "--online", "--config", one.path, cwd=one.folder)
+    assert re.search(r"sessions +store +warn .*allkeys-lru", checked.stdout), checked.stdout
+    redis.run("SELECT", 2, then=("DEL", "gatehouse:expires"))
+    [first, *rest] = json.loads(command(one, "sessions", "list", "--json"))["sessions"]
+    assert len(rest) == 2
+    redis.run("SELECT", 2, then=("DEL", "gatehouse:expires"))
+    assert "revoked 1 sign-in" in command(one, "sessions", "revoke", first["id"])
+    assert "revoked 2 sign-ins" in command(one, "sessions", "revoke", "--provider", "mock")
+    assert all(is_signed_out(one, browser.ticket()) for browser in browsers)
+    eventually(lambda: one.operation("/status").json()["store_fault"] == "evicting", "the status names it", 10)
+
+
+def test_b_04_the_user_of_the_documents_may_do_what_the_gateway_needs(gateways, redis):
+    """B-04: the rules in docs/sessions.md, and what is missing without one of them."""
+    text = (Path(__file__).parents[2] / "docs/sessions.md").read_text()
+    rules = re.search(r"`ACL SETUSER gatehouse on >PASSWORD ([^`]+)`", text).group(1).split()
+    redis.run("ACL", "SETUSER", "gatehouse", "on", ">secret", *rules)
+    one = gateways(f"redis://gatehouse:secret@127.0.0.1:{redis.port}").start()
+    browser = Browser(one)
+    assert browser.sign_in("mock", "/x").status == 200
+    assert "revoked 1 sign-in" in command(one, "sessions", "revoke", "--all")
+    checked = run("check", "--online", "--config", one.path, cwd=one.folder)
+    assert re.search(r"sessions +store +ok", checked.stdout), checked.stdout
+    redis.run("ACL", "SETUSER", "gatehouse", "-info")
+    assert "add '+info' to its ACL" in run("check", "--online", "--config", one.path, cwd=one.folder).stdout
 
 
 @pytest.fixture

@@ -118,9 +118,13 @@ class Cluster:
 
 
 class Sentinels:
-    """A master with two replicas, and three sentinels."""
-    def __init__(self, folder):
-        self.folder = folder
+    """A master with two replicas, and three sentinels.
+
+    A sentinel takes part of a second to see a promotion. Within four publish periods another one demotes the promoted
+    replica again, since it knows nothing of a fail-over that the first one was asked for.
+    """
+    def __init__(self, folder, publish_period=100, failover_timeout=1500):
+        self.folder, self.publish_period, self.failover_timeout = folder, publish_period, failover_timeout
         # Short, so that a test need not wait for the seconds that a replica usually takes.
         options = (*DURABLE, "--repl-ping-replica-period", "1", "--min-replicas-to-write", "1")
         self.nodes = [Redis(folder / f"node-{number}", *options) for number in range(3)]
@@ -142,7 +146,7 @@ class Sentinels:
             path = place / "sentinel.conf"
             path.write_text(
                 f"sentinel monitor main 127.0.0.1 {master.port} 2\nsentinel down-after-milliseconds main 1000\n"
-                "sentinel failover-timeout main 1500\nsentinel parallel-syncs main 2\n"
+                f"sentinel failover-timeout main {self.failover_timeout}\nsentinel parallel-syncs main 2\n"
             )
             sentinel = Redis(place)
             sentinel.process = Process(
@@ -152,7 +156,9 @@ class Sentinels:
             sentinel.process.wait_listening(sentinel.port)
             # Shorter than the seconds of a real one. A replica whose reply is older than five pings is not chosen, so not
             # shorter than a busy machine allows.
-            periods = (("INFO-PERIOD", 100), ("PING-PERIOD", 400), ("ASK-PERIOD", 100), ("PUBLISH-PERIOD", 100))
+            periods = (
+                ("INFO-PERIOD", 100), ("PING-PERIOD", 400), ("ASK-PERIOD", 100), ("PUBLISH-PERIOD", self.publish_period)
+            )
             sentinel.run("SENTINEL", "DEBUG", *(word for period in periods for word in period))
             self.sentinels.append(sentinel)
         self.wait_healthy()
