@@ -216,9 +216,7 @@ package struct IngressMetrics: Sendable {
     /// A step of a sign-in ended.
     package func signInStep(_ phase: SignInPhase, provider: String, result: String, took time: Duration) {
         IngressMetrics.signInSteps.counter(provider, phase.rawValue, result).increment()
-        let (seconds, attoseconds) = time.components
-        let nanoseconds = seconds * 1_000_000_000 + attoseconds / 1_000_000_000
-        IngressMetrics.signInDuration.timer(provider, phase.rawValue).recordNanoseconds(nanoseconds)
+        IngressMetrics.signInDuration.timer(provider, phase.rawValue).recordNanoseconds(time.wholeNanoseconds)
     }
 
     /// A session began.
