@@ -29,7 +29,6 @@ from sources import ACCESSORS, TYPE_KINDS, Finding, declarations_of, swift_sourc
 LIMITS = {
     "cycles between folders": 0,
     "files in the largest cycle": 4,
-    "lines of the largest module": 5500,
     "comparisons of failure codes": 0,
 }
 # Modules with the demo and the provider simulators, which are not part of the product.
@@ -227,7 +226,6 @@ class Structure:
         return {
             "cycles between folders": sum(len(cycles) for cycles in self.folder_cycles.values()),
             "files in the largest cycle": max(map(len, file_cycles), default=1),
-            "lines of the largest module": max((self.lines(module) for module in self.modules), default=0),
             "comparisons of failure codes": len(self.comparisons()),
         }
 
@@ -286,10 +284,6 @@ def findings(root):
                 names = ", ".join(short(path, module) for path in cycle)
                 what = f"{len(cycle)} files depend on each other: {names}"
                 yield Finding(f"Sources/{module}", 1, f"{what}; break the cycle, see `.ci/structure.py --edges {module}`")
-    for module in structure.modules:
-        lines, limit = structure.lines(module), LIMITS["lines of the largest module"]
-        if lines > limit:
-            yield Finding(f"Sources/{module}", 1, f"{lines} lines, the limit is {limit}; divide the module")
 
 
 def main():

@@ -246,12 +246,6 @@ class StructureTests(unittest.TestCase):
         found, _ = self.figures({"M/A.swift": "struct A { enum B {} }", "GateDemo/C.swift": "struct C {}"})
         self.assertEqual((found.types(), len(found.modules)), (2, 2))
 
-    def test_a_module_over_the_limit_is_a_finding(self):
-        lines = structure.LIMITS["lines of the largest module"]
-        for count, expected in ((lines, 0), (lines + 1, 1)):
-            with repository({"Sources/M/A.swift": "\n" * count}) as root:
-                self.assertEqual(len(list(structure.findings(Path(root)))), expected)
-
     def test_comparing_the_code_of_a_failure_is_a_finding(self):
         for text in (
             'if failure.code == "a.b" {}', "if a != failure.code {}", 'failure?.code.hasPrefix("a.")', "set.contains(error.code)",
