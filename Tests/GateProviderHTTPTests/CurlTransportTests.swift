@@ -96,13 +96,6 @@ import Testing
         #expect(count == 1)
     }
 
-    @Test func `G-11 a request that only reads is sent again over a new connection`() async throws {
-        #expect(try await self.response("/exact").status == 200)
-        #expect(try await self.failure("/lost?-get").code == "provider.connection_lost")
-        let count = try self.server.count("lost-get")
-        #expect(count == 2)
-    }
-
     @Test func `a cookie is not kept`() async throws {
         _ = try await self.response("/cookie")
         let seen = try JSON(parsing: try await self.response("/echo").body)
