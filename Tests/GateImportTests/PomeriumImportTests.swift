@@ -58,6 +58,17 @@ import Testing
     }
 
     // I-03
+    @Test func `a prefix with a slash at its end does not match the path without it`() throws {
+        let imported = try self.imported(
+            self.route("prefix: /a/\nallow_any_authenticated_user: true\ncors_allow_preflight: true")
+        )
+        #expect(imported.errors == [])
+        #expect(imported.admits(self.ann, "/a/x", host: self.host) && !imported.admits(self.ann, "/a", host: self.host))
+        #expect(imported.isPublic("/a/x", host: self.host, method: "OPTIONS"))
+        #expect(!imported.isPublic("/a", host: self.host, method: "OPTIONS"))
+    }
+
+    // I-03
     @Test func `a wildcard before a host takes its requests`() throws {
         let elsewhere = try Imported(
             "idp_provider: oidc\nidp_provider_url: https://id.example.com\nidp_client_id: g\nroutes:\n"

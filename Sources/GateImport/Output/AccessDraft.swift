@@ -65,6 +65,12 @@ struct AccessCondition: Sendable, Hashable {
         self.paths = [within, below]
     }
 
+    /// The condition that the path is exactly one; nil if it cannot be written.
+    init?(path text: String) {
+        guard PathPattern.isCanonical(text), let path = ConfigText(text) else { return nil }
+        self.paths = [path]
+    }
+
     /// Every user with a verified email address, whatever it is.
     ///
     /// Without one, the address is unknown, and an entry that compares it does not match, negated or not.

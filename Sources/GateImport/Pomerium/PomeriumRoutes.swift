@@ -103,6 +103,9 @@ struct PomeriumRoutes {
             place: route.place
         )
         app.denied = policy.denied
+        // A prefix with a slash at its end does not match the path without it.
+        let isFolder = app.path != "/" && route["prefix"]?.text?.hasSuffix("/") == true
+        if isFolder, let condition = AccessCondition(path: app.path) { app.denied.append(condition) }
         if path.difference != nil {
             notes.warning(
                 "'path' is one path, and an app has all below it as well; the app is denied to all users",
@@ -127,7 +130,7 @@ struct PomeriumRoutes {
         }
         for rule in rules {
             app.makePublic(rule)
-            if app.path != "/" { app.makePublic(PublicPath(method: rule.method, path: app.path)) }
+            if app.path != "/", !isFolder { app.makePublic(PublicPath(method: rule.method, path: app.path)) }
         }
         if app.access == .deniedToAll, rules.isEmpty {
             notes.warning("no rule of this route admits users; the app is denied to all users", at: route.place)
