@@ -23,11 +23,17 @@ import Testing
         self.gateway = try GatewayFixture(signIns: SignInLimiter { start })
     }
 
-    private func request() throws -> EndpointRequest {
-        EndpointRequest(
-            try self.gateway.head("POST /oauth2/password/staff"),
+    private func request(_ start: String = "POST /oauth2/password/staff") throws -> EndpointRequest {
+        let client = try #require(IPAddress("192.0.2.1"))
+        return EndpointRequest(
+            try self.gateway.head(start),
             body: [],
-            downstream: ForwardedHead.Downstream(peer: nil, peerText: "192.0.2.1", isSecure: true, isTrusted: false),
+            downstream: ForwardedHead.Downstream(
+                peer: client,
+                peerText: "192.0.2.1",
+                isSecure: true,
+                isTrusted: false
+            ),
             runtime: self.gateway.runtime,
             now: self.gateway.clock.now
         )
@@ -148,19 +154,14 @@ import Testing
         #expect(crowd.reached == 100 && crowd.rejected == 0)
     }
 
-    @Test func `callbacks without an attempt count, those of a browser that began do not`() async throws {
-        let gate = "https://\(GatewayFixture.gate)"
-        for _ in 0..<(3 * SignInLimits().failuresPerMinute) {
-            let browser = Browser(self.gateway)
-            try await browser.open(try await browser.begin("staff"))
-            #expect(browser.begun.count == 1)
-        }
+    @Test func `callbacks without an attempt count as failed`() async throws {
+        let state = "\(String(repeating: "A", count: 22)).\(String(repeating: "B", count: 43))"
+        let endpoints = Endpoints(runtime: self.gateway.runtime)
         var codes: [String?] = []
         for _ in 0...SignInLimits().failuresPerMinute {
-            let query = "code=c1&state=\(String(repeating: "A", count: 22)).\(String(repeating: "B", count: 43))"
-            let response = try await Browser(self.gateway).open("\(gate)/oauth2/callback/staff?\(query)", "")
-            codes.append(response.code)
+            let request = try self.request("GET /oauth2/callback/staff?code=c1&state=\(state)")
+            codes.append(await endpoints.response(to: request).code)
         }
-        #expect(codes.dropLast().allSatisfy { $0 != "signin.failing" } && codes.last == "signin.failing")
+        #expect(codes.dropLast().allSatisfy { $0 == "openid.attempt_lost" } && codes.last == "signin.failing")
     }
 }
