@@ -62,7 +62,7 @@ package struct SignInRedirect {
         (context.app, context.title) = (route.name, route.title)
         let failure: Failure
         if case .recheck = step {
-            // The page can be reloaded once another tab has had the session confirmed.
+            // The page can be reloaded after another tab has confirmed the session.
             failure = self.failure(step, at: route)
         } else {
             let detail = "\(route.name) did not get a \(request.method.rawValue) of a user who has to sign in first"

@@ -281,6 +281,7 @@ def test_rfc_8628_3_3_a_user_may_type_the_code(notes, browser):
     assert page.status == 200 and device["user_code"] in page.text
 
 
+@pytest.mark.one_gateway("each has limits of its own")
 def test_rfc_8628_3_5_the_client_waits_and_not_too_often(notes):
     device = begin(notes)
     assert error(poll(notes, device)) == (400, "authorization_pending")
@@ -781,6 +782,7 @@ def test_rfc_9449_5_a_client_may_have_to_prove_a_key(gateway, browser):
     assert client.redeem(result["code"]).json["token_type"] == "DPoP"
 
 
+@pytest.mark.one_gateway("each remembers the proofs that it has seen")
 def test_rfc_9449_7_userinfo_and_the_session_api_take_bound_tokens(bound, browser):
     token = bound.sign_in(browser)["access_token"]
     for path, rejected in (("/oauth2/userinfo", 401), ("/auth/me", 400)):

@@ -60,7 +60,8 @@ extension Attempt {
             rest = rest.dropFirst(length)
         }
         guard let state = texts[0], let nonce = texts[1], let verifier = texts[2], let provider = texts[3],
-            let returnPath = texts[4].flatMap({ ReturnPath(requested: $0) }), let id = Attempt.id(inState: state), rest.isEmpty
+            let returnPath = texts[4].flatMap({ ReturnPath(requested: $0) }), let id = Attempt.id(inState: state),
+            rest.isEmpty
         else { return nil }
         self.init(
             id: id,
