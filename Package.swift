@@ -249,13 +249,16 @@ let systemLibraries: [Target] = [
     ),
 ]
 
+/// The modules that only tests use.
+let testSupport: Set<String> = ["GateFixtures", "GateFuzz", "GateTestSupport"]
+
 /// The targets that are programs.
 let programs: Set<String> = ["gatehouse", "gatehouse-demo"]
 
 let modules: [Target] = moduleGraph.map { module in
     let dependencies = module.imports.map { products[$0] ?? .byName(name: $0) }
     guard programs.contains(module.target) else {
-        let path = ["GateFixtures", "GateFuzz", "GateTestSupport"].contains(module.target) ? "Tests/\(module.target)" : nil
+        let path = testSupport.contains(module.target) ? "Tests/\(module.target)" : nil
         return .target(name: module.target, dependencies: dependencies, path: path, swiftSettings: settings)
     }
     return .executableTarget(
@@ -289,7 +292,7 @@ let testImports: [String: [String]] = [
     "GateRuntime": ["GateTestSupport"],
     "GateOperations": ["GateTestSupport"],
     "GateDiagnostics": ["GateTestSupport"],
-    "GateImport": ["GateConfiguration", "GatePolicy", "GateTestSupport"],
+    "GateImport": ["GateConfiguration", "GatePolicy", "GateSessions", "GateTestSupport"],
     "GateHeaders": ["GateTestSupport"],
     "GateOpenID": ["GateTestSupport"],
     "GateOverload": ["GateTestSupport"],

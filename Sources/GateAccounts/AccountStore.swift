@@ -101,7 +101,7 @@ package struct AccountStore: Sendable {
         for _ in 0..<SealedEntries.maxTries {
             guard let known = try await self.entries.entry(.accountName, key), try self.owner(in: known).id == id
             else { return }
-            let expires = now.advanced(by: LocalAccounts.requestedLinkLifetime)
+            let expires = now.advanced(by: RequestedLink.lifetime)
             if try await self.entries.replace(known, .accountName, key, by: members.encoded, until: expires) { return }
         }
         throw SealedEntries.busy

@@ -5,9 +5,6 @@ package import GateProviders
 
 // What users do by links that are sent to their email address.
 extension LocalAccounts {
-    /// How long the link is valid that a user asks for.
-    package static let requestedLinkLifetime = Duration.seconds(3600)
-
     /// How long a link is valid that an operator makes.
     package var linkLifetime: Duration { self.settings.linkLifetime }
 
@@ -43,7 +40,7 @@ extension LocalAccounts {
         guard let name = AccountName(address.description),
             let account = try await self.store.account(named: name)
         else { return nil }
-        let lifetime = LocalAccounts.requestedLinkLifetime
+        let lifetime = RequestedLink.lifetime
         let made = self.newLink(for: account.id, verifiesEmail: true, lifetime: lifetime)
         let now = self.clock.now
         let changed = try await self.store.update(account.id) { account in
@@ -162,13 +159,13 @@ package struct RegistrationRequest: Sendable, Hashable {
             let address = json["email"]?.string.flatMap({ EmailAddress($0) }),
             let expires = json["expires"]?.integer, accounts.clock.now < Instant(seconds: expires)
         else { return nil }
-        let issued = Instant(seconds: expires).advanced(by: .zero - LocalAccounts.requestedLinkLifetime)
+        let issued = Instant(seconds: expires).advanced(by: .zero - RequestedLink.lifetime)
         self.init(address, name: json["name"]?.string, issued: issued)
     }
 
     /// The token of the link.
     package func token(of accounts: LocalAccounts) -> String {
-        let expires = self.issued.advanced(by: LocalAccounts.requestedLinkLifetime)
+        let expires = self.issued.advanced(by: RequestedLink.lifetime)
         var members: [String: JSON] = [
             "provider": .string(accounts.provider), "email": .string(self.address.description),
             "expires": .int(expires.seconds),

@@ -189,7 +189,7 @@ struct AccountMailEndpoint {
             text,
             to: address,
             link: link,
-            validFor: LocalAccounts.requestedLinkLifetime,
+            validFor: RequestedLink.lifetime,
             in: language
         )
     }

@@ -29,7 +29,7 @@ package struct PageContext: Sendable {
         package let origin: Origin
         /// The path on it, with its query.
         package let path: ReturnPath
-        /// What stands for the path as `rd` of a sign-in.
+        /// The value of `rd` that leads a sign-in back to the path.
         package let reference: ReturnPath
 
         /// The place of a path on an origin.

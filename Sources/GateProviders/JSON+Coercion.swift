@@ -24,7 +24,9 @@ extension JSON {
 
     /// A number or a text of digits as a time.
     var profileTime: Instant? {
-        guard let text = self.profileText, let seconds = Int64(text), (0...(1 << 53)).contains(seconds) else { return nil }
+        guard let text = self.profileText, let seconds = Int64(text), (0...(1 << 53)).contains(seconds) else {
+            return nil
+        }
         return Instant(seconds: seconds)
     }
 

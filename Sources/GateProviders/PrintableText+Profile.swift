@@ -9,7 +9,7 @@ extension PrintableText {
         text.unicodeScalars.allSatisfy { $0.isASCII || $0.properties.generalCategory != .format }
     }
 
-    /// A name that a person has typed or pasted, without the marks that only set the direction of text, and with spaces for tabs.
+    /// A name that a user has typed or pasted, without the marks that only set the direction of text, and with spaces for tabs.
     ///
     /// Not for what identifies a user: two texts that differ in such a mark only become the same. Overrides (U+202D, U+202E)
     /// show letters in another order than they are stored, so they stay, and the name is not printable.

@@ -83,7 +83,7 @@ enum ProfileStep: Sendable, Hashable {
         }
     }
 
-    /// The text that the step finds for a field; of the names of a person without marks that cannot be seen.
+    /// The text that the step finds for a field; of the names of a user without marks that cannot be seen.
     func text(for field: ProfileField, in payloads: ProviderPayloads) -> String? {
         let text = self.text(in: payloads)
         return [.name, .givenName, .familyName].contains(field) ? text.map(PrintableText.withoutMarks) : text

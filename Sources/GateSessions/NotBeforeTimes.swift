@@ -135,7 +135,9 @@ final class NotBeforeTimes: Sendable {
         try await self.known(at: key, in: store, now)?.time ?? .distantPast
     }
 
-    /// An entry and its time; nil if absent. One that cannot be read is a failure, never the absence of a revocation.
+    /// An entry and its time; nil if absent.
+    ///
+    /// One that cannot be read is a failure, never the absence of a revocation.
     private func known(
         at key: [UInt8],
         in store: any SessionStore,

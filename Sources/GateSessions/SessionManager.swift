@@ -327,7 +327,7 @@ package struct SessionManager: Sendable {
         return session
     }
 
-    /// The record of a session that ends, or whose end is not written; nil if there is none, or the store is unavailable.
+    /// The record of a session that ends, or whose end is not written; nil without one, or if the store is unavailable.
     private func endingRecord(of ticket: Ticket) async -> SessionRecord? {
         let stored = try? await self.store.record(for: ticket.storeKey)
         return stored ?? self.unfinishedEnds.record(for: ticket.storeKey)

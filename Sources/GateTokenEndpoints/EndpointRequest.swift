@@ -167,7 +167,7 @@ extension RuntimeConfiguration {
         self.origin(of: request.authority.host) ?? self.publicOrigin
     }
 
-    /// A path as it was requested: what a reference stands for if it has that, else the path itself.
+    /// A path as it was requested: what a reference leads to, else the path itself.
     package func requested(_ path: ReturnPath, on host: String) -> ReturnPath {
         guard case .path(let requested)? = ReturnReference(path, on: host, by: self.sealer)?.content else {
             return path

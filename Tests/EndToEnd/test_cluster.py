@@ -205,8 +205,9 @@ def test_b_17_planned_fail_overs_by_sentinel_lose_no_session(make_fleet, sentine
         one.result()
     chaos.end(f"two gateways, {FAILOVERS} planned fail-overs")
     assert len(newcomers) > 5 * FAILOVERS
-    lost = [browser for browser in newcomers if browser.send("GET", fleet.origin.replace("gate.", "notes.")).status != 200]
-    print(f"  {len(newcomers)} users signed in meanwhile, {len(lost)} of them are signed out")
+    pages = [browser.send("GET", fleet.origin.replace("gate.", "notes.")) for browser in newcomers]
+    lost = [(number, page.status, page.get("location")) for number, page in enumerate(pages) if page.status != 200]
+    print(f"  {len(newcomers)} users signed in meanwhile, not served: {lost}")
     assert not lost
 
 

@@ -13,7 +13,7 @@ import Testing
 @testable import GateEndpoints
 @testable import GateRuntime
 
-/// What the authorization endpoint asks of a user, and what its responses report about that.
+/// what the authorization endpoint asks of a user, and what its responses report about that.
 @Suite struct AuthorizeTests {
     private let fixture: ClientFixture
     private var browser: Browser { self.fixture.browser }

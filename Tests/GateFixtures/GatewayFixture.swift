@@ -31,7 +31,7 @@ package struct GatewayFixture {
     /// The host of the gateway.
     package static let gate = "gate.example.com"
 
-    /// The clock, which stands still.
+    /// The clock, which only a test advances.
     package let clock: TestClock
     /// The store of the sessions.
     package let store: SwitchedStore

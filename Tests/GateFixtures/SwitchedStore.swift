@@ -137,7 +137,8 @@ package final class SwitchedStore: SessionStore {
         return try await self.memory.records(from: cursor, limit: limit)
     }
 
-    package func lock(_ id: [UInt8], owner: [UInt8], at now: Instant, for time: Duration) async throws(Failure) -> Bool {
+    package func lock(_ id: [UInt8], owner: [UInt8], at now: Instant, for time: Duration) async throws(Failure) -> Bool
+    {
         await self.interruption(of: "lock")
         try self.note("lock")
         return try await self.memory.lock(id, owner: owner, at: now, for: time)
@@ -208,7 +209,9 @@ extension Profile {
     }
 
     /// A guest without an address.
-    package static var guest: Profile { Profile(provider: "guests", issuer: "https://id.guests.example", subject: "g1") }
+    package static var guest: Profile {
+        Profile(provider: "guests", issuer: "https://id.guests.example", subject: "g1")
+    }
 }
 
 /// A flag that may be set from anywhere.

@@ -211,8 +211,7 @@ import Testing
         ("10.1.2.3", "nonsense"), ("10.1.2.3", "for=10.1.2.3, for=203.0.113.9"), ("unknown", "for=203.0.113.9"),
         ("10.1.2.3, 198.51.100.1", "for=203.0.113.9, for=198.51.100.1"),
     ])
-    func `D-03 of two fields that lead to different clients neither is trusted`(list: String, elements: String) throws
-    {
+    func `D-03 of two fields that lead to different clients neither is trusted`(list: String, elements: String) throws {
         let proxies = ["192.0.2.0/24", "198.51.100.0/24"].compactMap { CIDRRange($0) }
         let sent = "X-Forwarded-For: \(list)\r\nForwarded: \(elements)\r\n"
         let lines = try self.forwarded(sent, isTrusted: true, trusting: proxies)

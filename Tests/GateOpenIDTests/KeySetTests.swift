@@ -53,7 +53,7 @@ import Testing
     }
 
     // E-11
-    @Test func `a key of an earlier set is no reason to reject a token without a name`() throws {
+    @Test func `a key of an earlier set does not reject a token without a name`() throws {
         let earlier = try self.set([TestKey.es256.named("old")])
         let keys = try self.set([TestKey.rs256.named("new")])
             .merged(with: earlier, retention: .seconds(3600), at: self.start)

@@ -232,7 +232,8 @@ import Testing
     {
         let seconds = try #require(Double(text))
         for value in [text, "\"\(text)\""] {
-            let lifetime = try self.response(#"{"access_token":"a","token_type":"bearer","expires_in":\#(value)}"#).lifetime
+            let lifetime = try self.response(#"{"access_token":"a","token_type":"bearer","expires_in":\#(value)}"#)
+                .lifetime
             guard let lifetime else { continue }
             #expect(seconds >= 0 && lifetime >= .zero && lifetime <= .seconds(315_360_000), "\(value)")
         }

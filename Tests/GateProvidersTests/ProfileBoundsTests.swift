@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test(arguments: ["\u{200E}", "\t", "Ada\u{202E}", "Ada\nEve"])
-    func `G-09 a name of marks only, or with an override or a line break, is none`(text: String) throws {
+    func `G-09 a name of marks only, or with an override or a line break, is dropped`(text: String) throws {
         let name = try self.profile(["name": .string(text), "preferred_username": nil]).name
         #expect(name == nil || name == " ")
     }

@@ -121,7 +121,8 @@ import Testing
     }
 
     // E-11
-    @Test func `of several requests with a code at once, those that wait for the first are no second use`() async throws
+    @Test func `of several requests with a code at once, those that wait for the first do not use it a second time`()
+        async throws
     {
         let code = self.code(for: try await self.fixture.signedIn().ticket)
         let redemptions = RecentRedemptions()

@@ -100,8 +100,7 @@ import Testing
     private let sealer = Sealer([Secret(text: "0123456789abcdefghijklmnopqrstuvwxyz")])
 
     @Test(arguments: ["/%2Fx", "/%5Cx", "/a%0Ab", "/q?a=%0D%0A", "/a%2F%2Fb", "/%20/x", "/a%7F"])
-    func `G-01: a requested path is known again on its host, and rejected in an rd`(text: String) throws
-    {
+    func `G-01: a requested path is known again on its host, and rejected in an rd`(text: String) throws {
         let path = try #require(ReturnPath(requested: text))
         #expect(ReturnPath(text) == nil)
         let reference = ReturnReference(.path(path)).path(on: "gate.example.com", by: self.sealer)

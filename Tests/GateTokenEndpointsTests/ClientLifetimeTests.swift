@@ -11,7 +11,6 @@ import GateSessions
 import GateTestSupport
 import GateTokenEndpoints
 import GateWire
-import NIOCore
 import Testing
 
 @testable import GateRuntime

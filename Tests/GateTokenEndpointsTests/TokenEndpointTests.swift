@@ -11,7 +11,7 @@ import Testing
 
 @testable import GateRuntime
 
-/// The endpoints that clients call themselves.
+/// the endpoints that clients call themselves.
 @Suite struct TokenEndpointTests {
     private func refresh(_ token: String, at fixture: ClientFixture) async throws -> JSON {
         let fields = [("grant_type", "refresh_token"), ("refresh_token", token)]

@@ -428,7 +428,8 @@ extension GatewayResponder {
         let isGatewayHost = request.authority.host == self.runtime.publicOrigin.host
         let isOwn = OwnPath.includes(path, isGatewayHost: isGatewayHost)
         let endpoint = isOwn ? EndpointPath.pattern(of: path) : nil
-        let route = endpoint == nil && !self.isForEndpoint ? RequestPath(runtime: self.runtime, loop: self.loop).route(of: request) : nil
+        let verdicts = RequestPath(runtime: self.runtime, loop: self.loop)
+        let route = endpoint == nil && !self.isForEndpoint ? verdicts.route(of: request) : nil
         trace.end(
             request,
             status: status,

@@ -22,7 +22,7 @@ package struct MCPBody: Sendable, Hashable {
     package let messages: [MCPMessage]
     /// The id of the only request, for the response to it; `null` for everything else.
     package let id: JSON
-    /// The ids of the requests in a batch, for the responses to them; nil if the body is no batch, or one without requests.
+    /// The ids of the requests in a batch, for the responses to them; nil if the body is not a batch, or has no requests.
     package let ids: [JSON]?
 
     /// What a request without a body is.
