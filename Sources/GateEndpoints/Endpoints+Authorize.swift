@@ -75,7 +75,7 @@ extension Endpoints {
         } else if !AuthorizationSteps.isRecent(session, for: asked, now: request.now) {
             return try step.signIn(otherAccount: asked.prompt.selectAccount)
         }
-        switch self.runtime.decision(about: session, at: asked.client, from: request.client, now: request.now) {
+        switch self.runtime.decision(about: session, at: asked.client, from: request.ruledClient, now: request.now) {
         case .admitted: break
         case .signInNeeded, .authenticationNeeded: return try step.signIn(after: signedIn)
         case .passkeyNeeded: return try step.passkey()
@@ -96,7 +96,9 @@ extension Endpoints {
             let error = OAuthError(.accessDenied, "the user may not enter the app of 'resource'")
             return try self.reject(error, to: asked.target)
         }
-        if asked.namesAudiences, self.runtime.needsPasskey(session, for: permitted, request.client, now: request.now) {
+        if asked.namesAudiences,
+            self.runtime.needsPasskey(session, for: permitted, request.ruledClient, now: request.now)
+        {
             return try step.passkey()
         }
         terms.audiences = permitted

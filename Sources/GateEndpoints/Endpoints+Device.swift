@@ -49,7 +49,7 @@ extension Endpoints {
             return self.devicePage(request, .deviceUnknown, status: 404)
         }
         attempt.release()
-        let decision = self.runtime.decision(about: session, at: client, from: request.client, now: request.now)
+        let decision = self.runtime.decision(about: session, at: client, from: request.ruledClient, now: request.now)
         if case .passkeyNeeded = decision { return Rendering.redirect(to: signIn.passkeyAddress(path)) }
         try self.check(session, at: client, request)
         guard
@@ -151,7 +151,7 @@ extension Endpoints {
             let detail = "\(session.profile.user) signed in with a provider that '\(client.id)' does not accept"
             throw Failure(.policyRefused, detail)
         }
-        switch self.runtime.decision(about: session, at: client, from: request.client, now: request.now) {
+        switch self.runtime.decision(about: session, at: client, from: request.ruledClient, now: request.now) {
         case .admitted: return
         case .denied(let denial): throw denial.failure(of: session.profile, app: client.id)
         case .signInNeeded, .authenticationNeeded:

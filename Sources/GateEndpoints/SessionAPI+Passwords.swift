@@ -231,7 +231,7 @@ extension SessionAPI {
             return error
         }
         let passkey = "a rule asks for a passkey: sign in at /oauth2/authorize"
-        switch runtime.decision(about: profile, at: client, from: request.client, now: request.now) {
+        switch runtime.decision(about: profile, at: client, from: request.ruledClient, now: request.now) {
         case .admitted: break
         case .denied(let denial):
             context.rule = Decision.denied(denial).place
@@ -245,7 +245,7 @@ extension SessionAPI {
         guard !permitted.isEmpty, !isNamed || permitted.count == audiences.count else {
             throw denied("access_denied", "the user may not enter the apps that the token would be for")
         }
-        let asksForPasskey = runtime.needsPasskey(profile, for: permitted, request.client, now: request.now)
+        let asksForPasskey = runtime.needsPasskey(profile, for: permitted, request.ruledClient, now: request.now)
         guard !isNamed || !asksForPasskey else { throw denied("passkey_required", passkey) }
         return permitted
     }

@@ -271,7 +271,9 @@ package struct ForwardedHead {
         authority: String,
         to writer: inout HeadWriter
     ) {
-        let earlier = downstream.isTrusted ? self.trustedAddresses(head.message, trusting: downstream.proxies) : nil
+        var earlier = downstream.isTrusted ? self.trustedAddresses(head.message, trusting: downstream.proxies) : nil
+        // Where two fields contradict each other, the IP of the proxy alone would pass for that of the client.
+        if earlier == nil, downstream.isTrusted, self.namesClientsTwice(head.message) { earlier = ["unknown"] }
         let scheme =
             (downstream.isTrusted ? self.trustedProtocol(head.message) : nil)
             ?? (downstream.isSecure ? "https" : "http")
@@ -305,7 +307,7 @@ package struct ForwardedHead {
     /// `X-Forwarded-For` and `Forwarded` lead to different clients, one of the two is what the client wrote itself, and
     /// nothing shows which: the client is unknown.
     static func trustedAddresses(_ message: MessageHead, trusting proxies: [CIDRRange]) -> [String]? {
-        let forwarded = message.first(.forwarded).map { _ in self.addresses(of: message.forwardedParameters("for")) }
+        let forwarded = message.namesClients ? self.addresses(of: message.forwardedParameters("for")) : nil
         let lines = message.fields.filter { $0.name == .xForwardedFor }.map { message.text($0.valueRange) }
         guard !lines.isEmpty else { return forwarded.flatMap { $0.isEmpty ? nil : $0 } }
         let listed = lines.joined(separator: ",").split(separator: ",", omittingEmptySubsequences: false)
@@ -315,6 +317,11 @@ package struct ForwardedHead {
             return nil
         }
         return addresses.isEmpty ? nil : addresses
+    }
+
+    /// Whether both fields name clients, readable or not.
+    private static func namesClientsTwice(_ message: MessageHead) -> Bool {
+        message.namesClients && message.fields.contains { $0.name == .xForwardedFor }
     }
 
     private static func addresses(of nodes: [String]) -> [String] {
@@ -419,6 +426,15 @@ extension ForwardedHead {
         return listed.last { address in !proxies.contains { $0.contains(address) } } ?? listed.first ?? downstream.peer
     }
 
+    /// The client IP for rules: that of the peer, or what it names if it is a trusted proxy.
+    package static func ruledClient(
+        of head: RequestHead,
+        downstream: Downstream,
+        trusting proxies: [CIDRRange]
+    ) -> IPAddress? {
+        downstream.isTrusted ? self.namedClient(of: head, trusting: proxies) : downstream.peer
+    }
+
     /// The client IP that a trusted proxy names; nil if it names none, so that its own IP never passes for the client's.
     ///
     /// If all addresses are those of trusted proxies, it is the one that the nearest of them reports: those further left may
@@ -429,6 +445,15 @@ extension ForwardedHead {
 }
 
 extension MessageHead {
+    /// Whether `Forwarded` may name a client: one that has `proto`, `host` or `by` alone contradicts nothing.
+    fileprivate var namesClients: Bool {
+        self.fields.contains { field in
+            guard field.name == .forwarded else { return false }
+            let value = self.text(field.valueRange).lowercased()
+            return value.contains("for=") || !["proto=", "host=", "by="].contains { value.contains($0) }
+        }
+    }
+
     /// The values of one parameter of `Forwarded`, element by element, from the first element behind the last that is not plain or has none.
     ///
     /// Proxies append: elements before such an element are the client's own. RFC 7239 §4.

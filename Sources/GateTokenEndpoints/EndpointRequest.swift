@@ -32,8 +32,10 @@ package struct EndpointRequest: Sendable {
     package let now: Instant
     /// When the request arrived, by `WallClock.milliseconds`.
     package let arrival: Int64
-    /// The IP of the client, as far as it is trusted.
+    /// The IP of the client for limits and logs: that of the proxy where a trusted one names no client.
     package let client: IPAddress?
+    /// The IP of the client for rules; nil where a trusted proxy names no client, so that its own never passes for it.
+    package let ruledClient: IPAddress?
     /// Whether the request is a navigation by a user, as far as the browser reports: not part of another page, not a
     /// script's request, not a prefetch. https://www.w3.org/TR/fetch-metadata/
     package let isNavigation: Bool
@@ -75,6 +77,8 @@ package struct EndpointRequest: Sendable {
         self.now = now
         self.arrival = runtime.clock.milliseconds
         self.client = ForwardedHead.client(of: request, downstream: downstream, trusting: runtime.trustedProxies)
+        let proxies = runtime.trustedProxies
+        self.ruledClient = ForwardedHead.ruledClient(of: request, downstream: downstream, trusting: proxies)
         self.isNavigation = EndpointRequest.isNavigation(request)
         // A request to another host than ours gets the origin of `public_url`, but no session.
         self.ticket = request.authority.host == self.origin.host ? runtime.ticket(of: request) : nil

@@ -215,7 +215,7 @@ import Testing
         let proxies = ["192.0.2.0/24", "198.51.100.0/24"].compactMap { CIDRRange($0) }
         let sent = "X-Forwarded-For: \(list)\r\nForwarded: \(elements)\r\n"
         let lines = try self.forwarded(sent, isTrusted: true, trusting: proxies)
-        #expect(lines.contains("X-Forwarded-For: 192.0.2.1"))
+        #expect(lines.contains("X-Forwarded-For: unknown, 192.0.2.1"))
         let head = try HeadFixture.head("GET /wiki", HeadFixture.gate, sent)
         #expect(ForwardedHead.namedClient(of: head, trusting: proxies) == nil)
     }
@@ -231,6 +231,13 @@ import Testing
         #expect(lines.contains("X-Forwarded-For: \(list), 192.0.2.1"))
         let head = try HeadFixture.head("GET /wiki", HeadFixture.gate, sent)
         #expect(ForwardedHead.namedClient(of: head, trusting: proxies) == IPAddress("203.0.113.9"))
+    }
+
+    @Test(arguments: ["proto=https;host=app.example", "by=10.0.0.1", "proto=http, host=a;proto=https"])
+    func `D-03 a field that names no client contradicts nothing`(elements: String) throws {
+        let sent = "X-Forwarded-For: 203.0.113.9\r\nForwarded: \(elements)\r\n"
+        let head = try HeadFixture.head("GET /wiki", HeadFixture.gate, sent)
+        #expect(ForwardedHead.namedClient(of: head, trusting: []) == IPAddress("203.0.113.9"))
     }
 
     @Test func `D-03 a scheme that only one of two fields has is not trusted`() throws {

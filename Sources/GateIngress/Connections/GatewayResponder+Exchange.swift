@@ -80,7 +80,7 @@ extension GatewayResponder {
             request: request,
             route: route,
             tls: self.tls,
-            client: self.client(of: request),
+            client: self.ruledClient(of: request),
             session: session,
             loop: self.loop
         )
@@ -143,7 +143,7 @@ extension GatewayResponder: UpstreamExchangeDelegate {
                 over: self.tls,
                 lookup: .done,
                 isRetry: true,
-                client: { self.client(of: request) }
+                client: { self.ruledClient(of: request) }
             ), again === exchange.route
         else { return nil }
         return identity
