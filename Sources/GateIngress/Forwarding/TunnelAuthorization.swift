@@ -166,7 +166,7 @@ final class TunnelAuthorization {
         self.isAsking = true
         let checks = self.loop.tunnelChecks
         checks.begin {
-            guard !self.isCancelled else { return checks.finished() }
+            guard !self.isCancelled else { return false }
             let loop = self.loop.loop
             let bound = NIOLoopBound((self, report), eventLoop: loop)
             let result = work(self)
@@ -180,6 +180,7 @@ final class TunnelAuthorization {
                     resume(authorization, report)
                 }
             }
+            return true
         }
     }
 

@@ -12,21 +12,22 @@ final class TunnelChecks {
 
     /// How many ask at the moment.
     private(set) var concurrent = 0
-    private var waiting = CircularBuffer<() -> Void>()
+    private var waiting = CircularBuffer<() -> Bool>()
 
-    /// Runs `ask` now or as soon as others have their result; it ends with ``finished()``.
-    func begin(_ ask: @escaping () -> Void) {
+    /// Runs `ask` now or as soon as others have their result.
+    ///
+    /// - Parameter ask: Returns whether it has asked: then it ends with ``finished()``, and not at once; false if the tunnel
+    ///   needs no result any more.
+    func begin(_ ask: @escaping () -> Bool) {
         guard self.concurrent < TunnelChecks.maxConcurrent else { return self.waiting.append(ask) }
-        self.concurrent += 1
-        ask()
+        if ask() { self.concurrent += 1 }
     }
 
-    /// A tunnel has its result, or needs none any more: the next one may ask.
+    /// A tunnel has its result: the next one that needs one may ask.
     func finished() {
-        guard let next = self.waiting.popFirst() else {
-            self.concurrent -= 1
-            return
+        while let next = self.waiting.popFirst() {
+            if next() { return }
         }
-        next()
+        self.concurrent -= 1
     }
 }

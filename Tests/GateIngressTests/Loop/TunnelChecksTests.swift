@@ -13,7 +13,13 @@ import Testing
     @Test func `a few ask at a time, the others in the order in which they came`() {
         let checks = TunnelChecks()
         var asked: [Int] = []
-        for number in 0..<3000 { checks.begin { asked.append(number) } }
+        func ask(_ number: Int) {
+            checks.begin {
+                asked.append(number)
+                return true
+            }
+        }
+        for number in 0..<3000 { ask(number) }
         #expect(asked == Array(0..<TunnelChecks.maxConcurrent) && checks.concurrent == TunnelChecks.maxConcurrent)
         for count in 1...3000 {
             checks.finished()
@@ -21,8 +27,21 @@ import Testing
             #expect(checks.concurrent == min(TunnelChecks.maxConcurrent, 3000 - count))
         }
         #expect(asked == Array(0..<3000))
-        checks.begin { asked.append(3000) }
+        ask(3000)
         #expect(asked.last == 3000 && checks.concurrent == 1)
+    }
+
+    @Test func `B-10: those that need no result any more are passed over, however many they are`() {
+        let checks = TunnelChecks()
+        for _ in 0..<TunnelChecks.maxConcurrent { checks.begin { true } }
+        for _ in 0..<200_000 { checks.begin { false } }
+        var hasAsked = false
+        checks.begin {
+            hasAsked = true
+            return true
+        }
+        checks.finished()
+        #expect(hasAsked && checks.concurrent == TunnelChecks.maxConcurrent)
     }
 
     /// A tunnel of a user whose session the loop has not cached.
