@@ -88,8 +88,9 @@ final class RedisRevocations: Sendable {
                 self.pending.remove(family)
                 continue
             }
-            // One that Redis rejects does not stop the others; a Redis that does not respond does.
-            guard failure.kind == .rejected else { return failure }
+            // A Redis that rejects writes still reports each family to the other gateways, which remember it for minutes
+            // only; one that does not respond reports nothing.
+            guard failure.kind == .rejected || failure.kind == .unusable else { return failure }
         }
         return nil
     }
