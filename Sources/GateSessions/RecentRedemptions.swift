@@ -46,7 +46,7 @@ final class RecentRedemptions: Sendable {
     func overlaps(_ code: AuthorizationCode, arrival milliseconds: Int64) -> Bool {
         self.table.withLock { table in
             guard let known = table[code.id] else { return false }
-            return known.pending > 1 || known.ended.map { milliseconds < $0 } ?? false
+            return known.ended.map { milliseconds < $0 } ?? (known.pending > 1)
         }
     }
 }

@@ -50,7 +50,8 @@ extension SessionManager {
             let next = StoreEntry(
                 kind: .limit,
                 key: id,
-                value: Array("\(current.count + 1)".utf8),
+                // Of two that write the same number at once one has to be rejected, so each value is unique.
+                value: Array("\(current.count + 1) \(self.random.token(8))".utf8),
                 expires: now.advanced(by: SessionManager.countLifetime)
             )
             guard let isWritten = try? await self.store.replace(current.entry, by: next, at: now) else { return true }
@@ -69,7 +70,8 @@ extension SessionManager {
 
     private func count(at key: [UInt8], now: Instant) async throws(Failure) -> (entry: StoreEntry?, count: Int) {
         let entry = try await self.store.entry(.limit, key, at: now)
-        return (entry, entry.flatMap { Int(String(decoding: $0.value, as: UTF8.self)) } ?? 0)
+        let number = entry?.value.prefix { $0 != UInt8(ascii: " ") } ?? []
+        return (entry, Int(String(decoding: number, as: UTF8.self)) ?? 0)
     }
 
     /// The key of the count of this minute; a store that is stolen shows no IP in it.
