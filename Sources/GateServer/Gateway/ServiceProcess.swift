@@ -38,16 +38,19 @@ package enum ServiceProcess {
             source.yield(.ended(status: self.status(of: id)))
         }
         let systemd = DatagramSocket(environment["NOTIFY_SOCKET"] ?? "")
-        var isDraining = false
+        var (isDraining, isReleased) = (false, false)
         for await event in events {
             switch event {
             case .signal(.sighup): kill(id, SIGHUP)
             case .signal(.sigterm) where !isDraining:
+                // The gateway began to drain by itself, so it will not report it again.
+                if isReleased { return 0 }
                 isDraining = true
                 link.send(ServiceLink.Message.drain)
             case .signal: kill(id, SIGINT)
             case .message(ServiceLink.Message.released):
                 if isDraining { return 0 }
+                isReleased = true
             case .message(let notice): try? systemd?.send([ByteBuffer(string: notice)], waits: false)
             case .ended(let status): return status
             }
