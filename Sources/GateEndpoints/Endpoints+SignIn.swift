@@ -124,9 +124,7 @@ extension Endpoints {
         guard let provider = self.runtime.provider(id) else {
             throw Failure(.providerNone, "no provider has this name")
         }
-        guard request.isNavigation else {
-            throw Failure(.requestNotNavigation, "a sign-in begins with a navigation of the user")
-        }
+        try self.requireNavigation(request)
         let (signIns, limits) = (self.runtime.signIns, self.runtime.limits.signIns)
         let confirmed = request.wantsSilence ? await self.session(of: request, with: id) : nil
         let browser = self.newestAttempt(of: request)?.browser

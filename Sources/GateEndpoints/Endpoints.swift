@@ -102,6 +102,7 @@ package struct Endpoints: Sendable {
                 try await self.start(request, provider: provider)
             }
         case .callback:
+            try self.requireNavigation(request)
             return try await self.steps.counted(.callback, provider) { () throws(Failure) in
                 try await self.steps.limited(request) { attempt throws(Failure) in
                     try await self.callback(request, provider: provider, response: request.callbackParameters) {
@@ -116,10 +117,12 @@ package struct Endpoints: Sendable {
                 }
             }
         case .accountLink:
+            try self.requireNavigation(request)
             return try await self.steps.limited(request) { () throws(Failure) in
                 try await self.accountLink(request, provider: provider)
             }
         case .recover, .join:
+            try self.requireNavigation(request)
             let purpose = address == .recover ? AccountMailEndpoint.Purpose.recovery : .registration
             return try await self.steps.limited(request) { () throws(Failure) in
                 try await AccountMailEndpoint(purpose, provider: provider, self.runtime).response(to: request)
@@ -163,6 +166,14 @@ package struct Endpoints: Sendable {
                 throw Failure(.endpointNone, "there is no picture of this name")
             }
             return response
+        }
+    }
+
+    /// Rejects what a page of another site loads as an image or frame: it would count as a failed attempt of the user's
+    /// network.
+    func requireNavigation(_ request: EndpointRequest) throws(Failure) {
+        guard request.isNavigation else {
+            throw Failure(.requestNotNavigation, "a sign-in consists of navigations of the user")
         }
     }
 

@@ -1675,7 +1675,7 @@ extension Failure.Reason {
                 .request,
                 page: .notNavigation,
                 documentation: """
-                    Something other than a navigation requested `/oauth2/start`: an image or frame in another page, a \
+                    Something other than a navigation requested a step of a sign-in: an image or frame in another page, a \
                     script, or a browser that prefetches.
                     """
             )
