@@ -29,7 +29,9 @@ package final class RequestAuthority: Sendable {
     ///
     /// RFC 3986 §3.2.3 and §6.2.3.
     static func split(_ authority: some StringProtocol) -> (host: String, port: Int?)? {
-        WebURL.split(authority: authority.hasSuffix(":") ? String(authority.dropLast()) : String(authority))
+        guard authority.hasSuffix(":") else { return WebURL.split(authority: String(authority)) }
+        let sides = WebURL.split(authority: String(authority.dropLast()))
+        return sides?.port == nil ? sides : nil
     }
 
     /// Whether a `Host` field is spelled like this one; clients repeat it with each request.
