@@ -8,7 +8,8 @@ internal import HTTPTypes
 extension OperationsAPI {
     /// Whether a request is for the operations API rather than for health and metrics.
     static func isMeant(by request: RequestHead) -> Bool {
-        request.path.text(in: request.message).hasPrefix("/v1/")
+        let path = request.path.text(in: request.message).utf8
+        return path.starts(with: "/v".utf8) && path.dropFirst(2).first.map { (0x30...0x39).contains($0) } ?? false
     }
 
     /// The response to a request over TCP, which needs the token.
