@@ -132,7 +132,8 @@ def test_no_app_gets_a_service_token(gateway, provider_server):
     "value", [
         f"Bearer  {BOT}", f"Bearer\t{BOT}", f'Bearer "{BOT}"', f"Token {BOT}", BOT, basic("x", BOT), basic(BOT, "x"), f"token={BOT}",
         f"ApiKey {BOT},x", basic("x:y", BOT).rstrip("="), f"Digest response=\"{BOT}\"",
-    ]
+    ],
+    ids=range(11),
 )
 def test_d_02_a_credential_of_the_gateway_reaches_no_app_however_it_is_written(value, gateway, provider_server):
     cookie = signed_in(gateway, provider_server)

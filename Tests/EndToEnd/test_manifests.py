@@ -19,6 +19,8 @@ DEPLOY = REPOSITORY / "deploy"
 MANIFESTS = list(yaml.safe_load_all((DEPLOY / "kubernetes/gatehouse.yaml").read_text()))
 #: The version of Kubernetes whose schemas the manifests have to match; older ones know the same fields.
 KUBERNETES = "1.31"
+#: The end of the warning of `check` about hosts that the operator has to replace.
+EXAMPLE_HOSTS = "for examples, which browsers cannot open; write your own"
 COMPOSE = yaml.safe_load((DEPLOY / "compose/compose.yaml").read_text())
 
 
@@ -172,12 +174,14 @@ def check(text, tmp_path, environment):
 
 
 def test_the_configuration_of_the_manifests_passes_the_check(tmp_path):
-    """Without an error or a warning, with exactly the variables that the page on installation puts into the Secret."""
+    """With no other warning than that of the hosts to replace, and exactly the variables that the page on installation puts
+    into the Secret."""
     environment = variables(9901, "redis://:password@gatehouse-redis:6379/0")
     named = set(re.findall(r"\$\{env:(\w+)\}", CONFIGURATION))
     assert named == set(environment)
     result = check(CONFIGURATION.replace("/etc/gatehouse-keys", str(tmp_path)), tmp_path, environment)
-    assert (result.returncode, result.stderr) == (0, "")
+    warnings = re.findall(r"(?:warning|error): (.*)", result.stderr)
+    assert result.returncode == 0 and len(warnings) == 1 and warnings[0].endswith(EXAMPLE_HOSTS), result.stderr
     page = (REPOSITORY / "docs/install.md").read_text()
     assert named - {"OPERATIONS"} | {"REDIS_PASSWORD"} == set(re.findall(r"--from-literal=(\w+)=", page))
 
@@ -201,13 +205,14 @@ def test_the_container_is_restricted():
 
 
 def test_the_configuration_for_compose_passes_the_check(tmp_path):
-    """The one warning is about the operations listener, which the container publishes on loopback only."""
+    """It warns of the hosts to replace, and of the operations listener, which the container publishes on loopback only."""
     (tmp_path / "google").write_text("a secret of the provider")
     (tmp_path / "google").chmod(0o600)
     text = (DEPLOY / "compose/providers.yaml").read_text()
     result = check(text.replace("/run/secrets/", f"{tmp_path}/"), tmp_path, {})
     assert result.returncode == 0, result.stderr
-    assert re.findall(r"(?:warning|error): (\S+)", result.stderr) == ["'0.0.0.0:9901'"]
+    warnings = re.findall(r"(?:warning|error): (.*)", result.stderr)
+    assert len(warnings) == 2 and warnings[0].startswith("'0.0.0.0:9901'") and warnings[1].endswith(EXAMPLE_HOSTS), result.stderr
     mounted = {volume.split(":")[1] for volume in COMPOSE["services"]["gatehouse"]["volumes"]}
     assert mounted == {"/etc/gatehouse/providers.yaml", yaml.safe_load(text)["gateway"]["state"]}
     assert set(COMPOSE["secrets"]) == set(re.findall(r"/run/secrets/(\w+)", text))

@@ -38,7 +38,7 @@ def gateways(tmp_path, provider_server, realm, redis):
     def make(store=None, **more):
         name = f"gateway-{len(made)}"
         sessions = {"store": store or f"redis://127.0.0.1:{redis.port}/2", **more}
-        one = Gateway(tmp_path / name, {"mock": oidc(realm.issuer)}, apps, name=name, sessions=sessions)
+        one = Gateway(tmp_path / f"g{len(made)}", {"mock": oidc(realm.issuer)}, apps, name=name, sessions=sessions)
         one.app = app
         made.append(one)
         return one

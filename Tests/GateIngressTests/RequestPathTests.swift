@@ -69,7 +69,8 @@ import Testing
         let gateway = try GatewayFixture(app: GatewayFixture.severalHosts)
         #expect(gateway.verdict(try gateway.head("GET /", host)) == verdict)
         let isOurs = verdict != "refused route.none"
-        #expect(gateway.verdict(try gateway.head("GET /oauth2/x", host)) == (isOurs ? "endpoint" : verdict))
+        #expect(gateway.verdict(try gateway.head("GET /oauth2/account", host)) == (isOurs ? "endpoint" : verdict))
+        #expect(gateway.verdict(try gateway.head("GET /oauth2/x", host)) == verdict)
         #expect((gateway.runtime.origin(of: host) != nil) == (isOurs && host == host.lowercased()))
     }
 

@@ -192,7 +192,9 @@ import Testing
     }
 
     @Test func `what a provider repeats of our secrets does not reach the log`() async throws {
-        let fixture = try ProviderFixture()
+        var settings = ProviderFixture.settings()
+        settings.profile = ["subject": ["userinfo:/employee", "id_token:/sub"]]
+        let fixture = try ProviderFixture(settings)
         let (_, first) = try await fixture.begin()
         fixture.transport.stub(
             "\(ProviderFixture.issuer)/token",
@@ -213,6 +215,16 @@ import Testing
         )
         let refused = await fixture.failure(fixture.callback(second), second)
         #expect(refused?.code == "provider.api_refused" && refused?.detail.contains("at-secret-1") == false)
+    }
+
+    @Test func `what userinfo repeats of our secrets is in no report of a sign-in that goes on`() async throws {
+        let fixture = try ProviderFixture()
+        let (_, attempt) = try await fixture.begin()
+        try self.reissue(fixture, attempt)
+        let repeated = #"{"error":"invalid_token","message":"at-secret-1"}"#
+        fixture.transport.stub("\(ProviderFixture.issuer)/userinfo", 401, repeated)
+        #expect(await fixture.failure(fixture.callback(attempt), attempt) == nil)
+        #expect(fixture.reports.all.count == 1 && fixture.reports.all.allSatisfy { !$0.detail.contains("at-secret-1") })
     }
 
     private func reissue(_ fixture: ProviderFixture, _ attempt: Attempt) throws {

@@ -376,8 +376,8 @@ import Testing
             (["aud": "api"], ["aud is \"api\"", "\"client\""]),
             (["azp": "api"], ["azp is \"api\"", "\"client\""]),
             (["exp": 1_790_000_040], ["exp is 1790000040", "1790000040"]),
-            (["iat": 1_789_999_000], ["iat is 1789999000", "1789999440 to 1790000160"]),
-            (["nbf": 1_790_000_900], ["nbf is 1790000900", "1790000160"]),
+            (["iat": 1_789_999_000], ["iat is 1789999000, 1100 s before", "at most 660 s before and 60 s after"]),
+            (["nbf": 1_790_000_900], ["nbf is 1790000900, 800 s after", "at most 60 s after"]),
             (["exp": 1_799_000_000], ["exp 1799000000", "86400 s", "id_token_lifetime"]),
             (["nonce": nil], ["nonce is absent"]), (["sub": 7], ["sub is 7"]),
         ] as [([String: JSON?], [String])]

@@ -80,7 +80,10 @@ import Testing
         ] as [(Int, String, String?)]
     )
     func `an error of userinfo is one in whatever shape`(status: Int, body: String, code: String?) async throws {
-        let fixture = try ProviderFixture()
+        var settings = ProviderFixture.settings()
+        // An error ends the sign-in only where the subject comes from userinfo; an outage is tested without that.
+        if code != nil { settings.profile = ["subject": ["userinfo:/employee", "id_token:/sub"]] }
+        let fixture = try ProviderFixture(settings)
         fixture.transport.stub("\(ProviderFixture.issuer)/userinfo", status, body)
         let (_, attempt) = try await fixture.begin()
         try fixture.issue(for: attempt)

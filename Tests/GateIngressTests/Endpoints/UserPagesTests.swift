@@ -124,13 +124,17 @@ private let eve: [String: JSON] = ["sub": "eve", "email": "eve@example.com", "em
         #expect(page.status == 400 && links(page) == ["Try again": "https://shop.example.com/cart?x=1"])
     }
 
-    @Test(arguments: ["GET /\u{1} HTTP/1.1\r\n", "GET / HTTP/1.1\r\nBad Name: x\r\n", "GET /%zz HTTP/1.1\r\n"])
-    func `Z-05: a browser gets a page for a request that cannot be read`(start: String) throws {
+    @Test(arguments: [
+        ("GET /\u{1} HTTP/1.1\r\n", "The request was not understood"),
+        ("GET / HTTP/1.1\r\nBad Name: x\r\n", "The request was not understood"),
+        ("GET /%zz HTTP/1.1\r\n", "This address is not accepted"),
+    ])
+    func `Z-05: a browser gets a page for a request that cannot be read`(start: String, title: String) throws {
         let gateway = try GatewayFixture()
         let accept = "Accept: text/html,application/xhtml+xml\r\n"
         let page = try gateway.received("\(start)Host: \(GatewayFixture.gate)\r\n\(accept)\r\n")
         #expect(page.hasPrefix("HTTP/1.1 400 ") && page.contains("content-type: text/html; charset=utf-8\r\n"))
-        #expect(page.contains("<h1>The request was not understood</h1>") && page.contains("content-security-policy: "))
+        #expect(page.contains("<h1>\(title)</h1>") && page.contains("content-security-policy: "))
         let fetch = "Sec-Fetch-Mode: cors\r\n"
         for lines in ["", "\(accept)\(fetch)", "\(accept)X-Requested-With: XMLHttpRequest\r\n", "Accept: */*\r\n"] {
             let response = try gateway.received("\(start)Host: \(GatewayFixture.gate)\r\n\(lines)\r\n")
