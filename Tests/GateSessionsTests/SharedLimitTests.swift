@@ -67,7 +67,17 @@ import Testing
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<3 { group.addTask { _ = await manager.count(limit, of: "key", now: noon) } }
         }
-        let counts = self.fixture.store.state.withLock { $0.entries[.limit]?.values.map(\.value) }
-        #expect(counts == [Array("3".utf8)])
+        let counts = self.fixture.store.state.withLock { $0.entries[.limit]?.values.map(\.value) ?? [] }
+        #expect(counts.map { String(decoding: $0.prefix { $0 != 0x20 }, as: UTF8.self) } == ["3"])
+    }
+
+    @Test func `two gateways that write the same count do not write the same value`() async {
+        var values: Set<[UInt8]> = []
+        for _ in 0..<3 {
+            self.fixture.store.state.withLock { $0.entries[.limit] = nil }
+            _ = await self.fixture.manager.count(.registrations(5), of: "key", now: noon)
+            values.formUnion(self.fixture.store.state.withLock { $0.entries[.limit]?.values.map(\.value) ?? [] })
+        }
+        #expect(values.count == 3)
     }
 }
