@@ -12,7 +12,7 @@
 # make format   writes the sources as the formatter wants them
 # make test-fleet  the end-to-end tests of flows with several requests, with two gateways behind a balancer that picks at random, on each
 #               kind of Redis; about 15 minutes
-# make test-apps real apps and their clients through the gateway; about 15 minutes, APPS_OPTIONS='-k git' for some
+# make test-apps real apps and their clients through the gateway; about 18 minutes, APPS_OPTIONS='-k git' for some
 # make deb      the Debian package of `make build`; `make image` the container image; `make packages` both, with a bill of
 #               materials and checksums, in .build/packages
 # make test-packages  the package and the image in clean roots of Debian; as root, about 8 minutes
@@ -34,8 +34,8 @@ BUILD_PACKAGES := ca-certificates git libargon2-dev libcurl4-openssl-dev libnght
 TEST_PACKAGES := apache2-bin chromium curl glewlwyd golang-go libapache2-mod-auth-openidc logrotate nghttp2-client nginx-light nodejs \
 	openssl prometheus python3 python3-venv redis-server rsyslog ruby sqlite3 systemd tinyproxy
 # Apps and clients for `make test-apps`; their services are installed but not started.
-APPS_PACKAGES := apache2-bin cadaver chromium curl docker-registry git libapache2-mod-svn litmus netdata-core openssl \
-	prometheus python3 python3-venv rabbitmq-server skopeo subversion
+APPS_PACKAGES := apache2-bin cadaver chromium cups-daemon curl docker-registry git libapache2-mod-svn litmus mercurial \
+	netdata-core openssl prometheus python3 python3-venv rabbitmq-server skopeo subversion transmission-daemon
 PACKAGING_PACKAGES := debhelper
 PACKAGING_TEST_PACKAGES := crun curl fish glewlwyd iproute2 lintian mandoc mmdebstrap podman podman-compose python3 python3-venv \
 	skopeo umoci yamllint zsh
@@ -173,9 +173,11 @@ $(VENV)/ready: Tests/EndToEnd/requirements.txt
 	@touch $@
 
 venv-apps: deps-apps $(APPS_VENV)/ready
-$(APPS_VENV)/ready: Tests/Apps/requirements.txt
+$(APPS_VENV)/ready: Tests/Apps/requirements.txt Tests/Apps/requirements-pgadmin.txt
 	@python3 -m venv --clear $(APPS_VENV)
 	@$(APPS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@python3 -m venv $(APPS_VENV)/pgadmin
+	@$(APPS_VENV)/pgadmin/bin/python -m pip install --quiet --disable-pip-version-check -r Tests/Apps/requirements-pgadmin.txt
 	@touch $@
 
 venv-packages: $(PACKAGES_VENV)/ready

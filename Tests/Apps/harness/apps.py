@@ -325,3 +325,70 @@ def prometheus(folder, prefix=""):
     seen = lambda: requests.get(f"{app.origin}{prefix}/api/v1/query?query=up", timeout=10).json()["data"]["result"]
     eventually(seen, "prometheus has scraped itself", 30)
     return app
+
+
+def panel(folder, *options):
+    """A Panel app with a button that counts, served by Bokeh at `/panel_app`."""
+    app = App(folder, "panel", slow=90)
+    program = Path(__file__).with_name("panel_app.py")
+    app.run(BIN / "panel", "serve", program, "--port", app.port, "--address", "127.0.0.1", *options, env={"HOME": str(app.folder)})
+    return app.responding("/panel_app")
+
+
+def transmission(folder, *options):
+    """Transmission with its web client and nothing to download."""
+    app = App(folder, "transmission")
+    peer = free_port()
+    app.run(
+        "transmission-daemon", "--foreground", "--config-dir", app.folder, "--download-dir", app.folder / "files", "--no-auth",
+        "--port", app.port, "--rpc-bind-address", "127.0.0.1", "--peerport", peer, "--no-portmap", "--no-dht", "--no-lpd", *options
+    )
+    return app.listening()
+
+
+def cups(folder, alias=""):
+    """CUPS without printers; `alias` is another name of its host."""
+    app = App(folder, "cups")
+    for name in ("cache", "spool", "state", "root", "temporary"):
+        (app.folder / name).mkdir()
+    (app.folder / "root/cupsd.conf").write_text(
+        f"Listen 127.0.0.1:{app.port}\nLogLevel error\nErrorPolicy retry-job\n" + (f"ServerAlias {alias}\n" if alias else "") +
+        "<Location />\nOrder allow,deny\nAllow all\n</Location>\n"
+    )
+    names = {"CacheDir": "cache", "RequestRoot": "spool", "StateDir": "state", "ServerRoot": "root", "TempDir": "temporary"}
+    logs = "".join(f"{name}Log {app.folder}/{name.lower()}.log\n" for name in ("Access", "Error", "Page"))
+    folders = "".join(f"{key} {app.folder}/{name}\n" for key, name in names.items())
+    (app.folder / "files.conf").write_text(logs + folders)
+    app.run("cupsd", "-f", "-c", app.folder / "root/cupsd.conf", "-s", app.folder / "files.conf")
+    return app.listening()
+
+
+def mercurial(folder, *settings):
+    """`hg serve` of an empty repository that anyone may push to; `settings` are more of its `hgrc`."""
+    app = App(folder, "hg")
+    run("hg", "init", app.folder / "repository")
+    (app.folder / "repository/.hg/hgrc").write_text("[web]\nallow-push = *\n" + "".join(f"{one}\n" for one in settings))
+    app.run("hg", "serve", "-R", app.folder / "repository", "-a", "127.0.0.1", "-p", app.port, env={"HGRCPATH": ""})
+    return app.listening()
+
+
+#: pgAdmin pins packages that other apps need in other versions, so it has an environment of its own.
+PGADMIN = Path(sys.prefix) / "pgadmin"
+
+
+def pgadmin(folder, *settings):
+    """pgAdmin in server mode, which takes its users from the web server; `settings` are more lines of its `config_local.py`."""
+    app = App(folder, "pgadmin", slow=120)
+    package = next(PGADMIN.glob("lib/python*/site-packages/pgadmin4"))
+    files = {
+        "DATA_DIR": "", "SQLITE_PATH": "pgadmin.db", "LOG_FILE": "pgadmin.log", "SESSION_DB_PATH": "sessions", "STORAGE_DIR": "storage",
+        "AZURE_CREDENTIAL_CACHE_DIR": "azure",
+    }
+    lines = [f"{name} = {str(app.folder / file)!r}" for name, file in files.items()]
+    lines += ["SERVER_MODE = True", "UPGRADE_CHECK_ENABLED = False", "MASTER_PASSWORD_REQUIRED = False", "DEFAULT_SERVER = '127.0.0.1'"]
+    lines += [f"DEFAULT_SERVER_PORT = {app.port}", "AUTHENTICATION_SOURCES = ['webserver']", *settings]
+    (app.folder / "config_local.py").write_text("\n".join(lines) + "\n")
+    env = {"PYTHONPATH": str(app.folder), "PGADMIN_SETUP_EMAIL": "root@example.com", "PGADMIN_SETUP_PASSWORD": "not used here"}
+    run(PGADMIN / "bin/python", package / "setup.py", "setup-db", env=env, timeout=240)
+    app.run(PGADMIN / "bin/python", package / "pgAdmin4.py", env=env)
+    return app.responding("/misc/ping")
