@@ -101,4 +101,26 @@ import Testing
         try fixture.send(frame(.continuation, 0, on: 1, next))
         #expect(try fixture.frames(.goAway).count == 1 && fixture.connection.unfinishedHead == nil)
     }
+
+    @Test
+    func `over HTTP/2 a field of which only a part has come counts, in the first frame of a section and in later ones`()
+        throws
+    {
+        for isLater in [false, true] {
+            let fixture = try HTTP2ConnectionFixture()
+            try fixture.start()
+            fixture.heads.limit = 8 * 1024
+            // RFC 7541 §5.1 and §6.2.2: a literal of 60000 bytes, of which less comes.
+            let literal: [UInt8] = [0, 3] + Array("x-a".utf8) + [0x7F, 0xE1, 0xD3, 0x03]
+            let part = literal + [UInt8](repeating: UInt8(ascii: "a"), count: 9000)
+            if isLater {
+                try fixture.send(frame(.headers, 1, on: 1, fieldBytes(fields("GET", "/"))))
+                #expect(try fixture.frames(.goAway).isEmpty)
+                try fixture.send(frame(.continuation, 0, on: 1, part))
+            } else {
+                try fixture.send(frame(.headers, 1, on: 1, part))
+            }
+            #expect(try fixture.frames(.goAway).count == 1 && fixture.connection.unfinishedHead == nil, "\(isLater)")
+        }
+    }
 }

@@ -66,6 +66,8 @@ package final class HTTP2Connection: ByteHandler, ClientConnection, Flushable {
     /// The deadline for the first request, or for the next one on an idle connection.
     private var idleDeadline: NIODeadline
     private var headDeadline = NIODeadline.distantFuture
+    /// The lengths of the frames of the last header section so far.
+    private var sectionBytes = 0
     private var shutdownDeadline = NIODeadline.distantFuture
     private var stallDeadline = NIODeadline.distantFuture
     /// When the open streams are checked again.
@@ -280,8 +282,11 @@ extension HTTP2Connection {
         switch kind {
         case .headers:
             self.flood.carry(length)
+            self.sectionBytes = length
             self.checkOrder(of: stream)
-        case .continuation: self.flood.carry(length)
+        case .continuation:
+            self.flood.carry(length)
+            self.sectionBytes += length
         case .data, .priority, .reset, .settings, .pushPromise, .ping, .goAway, .windowUpdate, .other: break
         }
         if cost > 0, !self.flood.spend(cost, at: self.arrived) { self.terminate(.enhanceYourCalm) }
@@ -639,10 +644,13 @@ extension HTTP2Connection: IdleClosable {
 
 extension HTTP2Connection: HeadReader {
     /// The header section whose last frame has not arrived.
+    ///
+    /// Beside the fields that are complete libnghttp2 holds the one that is not, in a buffer that it makes for the length which the field
+    /// announces. How much that is does not show, so each frame counts with its length from its first bytes on.
     package var unfinishedHead: UnfinishedHead? {
         guard self.headDeadline != .distantFuture else { return nil }
         let began = self.headDeadline - self.environment.limits.requestHead
-        return UnfinishedHead(since: began, bytes: self.headBuilder.heldBytes)
+        return UnfinishedHead(since: began, bytes: self.headBuilder.heldBytes + self.sectionBytes)
     }
 
     /// Counts the rejection and ends the connection, whose compression context is incomplete without the rest.
