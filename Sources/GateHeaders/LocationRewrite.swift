@@ -23,13 +23,16 @@ struct LocationRewrite: Sendable {
     private let upstreamHosts: Set<String>
     /// The ports that the app's own host may be given with: none, the usual ones, its targets'.
     private let ports: Set<Int>
+    /// The host of `public_url`, whose own paths are other ones than those of an app's host.
+    private let gatewayHost: String
     /// Whether cookies may carry a path or a domain that only the app's side knows.
     let mapsCookies: Bool
 
     /// The mapping for an app; nil if its requests are not forwarded.
-    init?(_ app: AppSettings) {
+    init?(_ app: AppSettings, gatewayHost: String) {
         guard let upstream = app.upstream else { return nil }
         self.origins = app.route.origins
+        self.gatewayHost = gatewayHost
         self.prefix = app.strippedPrefix
         let targets = upstream.targets.compactMap(\.origin)
         let named = app.traffic.upstreamHost.map { [$0.lowercased()] } ?? []
@@ -62,7 +65,7 @@ struct LocationRewrite: Sendable {
     /// A URL as browsers need it that have sent a request for `host`; nil if it stays as it is.
     func location(_ text: String, on host: String) -> String? {
         guard !text.hasPrefix("/") || text.hasPrefix("//") else {
-            let mapped = self.prefixed(text)
+            let mapped = self.prefixed(text, on: host)
             return mapped == text ? nil : mapped
         }
         let scheme = ["http://", "https://", "//"].first { text.lowercased().hasPrefix($0) }
@@ -71,7 +74,8 @@ struct LocationRewrite: Sendable {
         let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
         let path = String(rest.dropFirst(authority.count))
         guard let named = self.host(of: authority, scheme, on: host) else { return nil }
-        let mapped = self.origins.text(of: named) + (path.hasPrefix("/") ? self.prefixed(path) : self.prefix + path)
+        let place = path.hasPrefix("/") ? self.prefixed(path, on: named) : self.prefix + path
+        let mapped = self.origins.text(of: named) + place
         return mapped == text ? nil : mapped
     }
 
@@ -92,14 +96,14 @@ struct LocationRewrite: Sendable {
         return isServer ? own : nil
     }
 
-    /// A path below the prefix that the app does not see.
+    /// A path of a host below the prefix that the app does not see.
     ///
     /// One that is below it already comes from an app that knows its prefix, and one of the gateway's endpoints is meant so.
-    private func prefixed(_ path: String) -> String {
+    private func prefixed(_ path: String, on host: String) -> String {
         guard !self.prefix.isEmpty else { return path }
         let end = path.prefix { $0 != "?" && $0 != "#" }
         let isBelow = end == self.prefix || end.hasPrefix("\(self.prefix)/")
-        let isMeant = isBelow || OwnPath.includes(String(end), isGatewayHost: false)
+        let isMeant = isBelow || OwnPath.includes(String(end), isGatewayHost: host == self.gatewayHost)
         return isMeant ? path : self.prefix + path
     }
 
@@ -127,7 +131,7 @@ struct LocationRewrite: Sendable {
         switch sides[0].trimmingOptionalSpace().lowercased() {
         case "path":
             guard value.hasPrefix("/") else { return nil }
-            let mapped = value == "/" && !self.prefix.isEmpty ? self.prefix : self.prefixed(value)
+            let mapped = value == "/" && !self.prefix.isEmpty ? self.prefix : self.prefixed(value, on: host)
             return mapped == value ? nil : " Path=\(mapped)"
         case "domain":
             let domain = value.lowercased().drop { $0 == "." }

@@ -36,9 +36,10 @@ package final class ResponseChanges: Sendable {
     /// - Parameters:
     ///   - app: The app.
     ///   - isProtected: Whether its responses are for signed-in users.
-    package init?(_ app: AppSettings, isProtected: Bool) {
+    ///   - gatewayHost: The host of `public_url`.
+    package init?(_ app: AppSettings, isProtected: Bool, gatewayHost: String) {
         self.edits = LineEdits(app.traffic.responseHeaders)
-        self.locations = app.traffic.mapsResponses ? LocationRewrite(app) : nil
+        self.locations = app.traffic.mapsResponses ? LocationRewrite(app, gatewayHost: gatewayHost) : nil
         self.protectsHTML = isProtected && app.traffic.caching == .protect
         guard self.edits != nil || self.locations != nil || self.protectsHTML else { return nil }
     }

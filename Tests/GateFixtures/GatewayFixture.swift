@@ -60,6 +60,7 @@ package struct GatewayFixture {
         issuers: [IssuerSettings] = [],
         more: [AppSettings] = [],
         signIns: SignInLimiter = SignInLimiter(),
+        healthPath: String? = nil,
         provider: (inout ProviderSettings) -> Void = { _ in },
         app: (inout AppSettings) -> Void = { _ in }
     ) throws {
@@ -96,11 +97,14 @@ package struct GatewayFixture {
         )
         parts.signIns = signIns
         parts.forwardAuth = forwardAuth
+        parts.healthPath = healthPath
         parts.serviceTokens = serviceTokens
         if !clients.isEmpty { parts.issuer = try GatewayFixture.issuer(of: clients, at: origin, apps, sealer, random) }
         let clock = self.clock.clock
         parts.issuers = try issuers.map { try TokenIssuer($0, transport: providers, clock: clock, random: random) }
-        let routes = try apps.enumerated().map { try RuntimeRoute($0.element, index: $0.offset) }
+        let routes = try apps.enumerated().map {
+            try RuntimeRoute($0.element, index: $0.offset, gatewayHost: GatewayFixture.gate)
+        }
         let parties = try ["staff", "guests"].map {
             try GatewayFixture.provider($0, providers, clock, random, provider)
         }

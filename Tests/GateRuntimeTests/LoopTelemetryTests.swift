@@ -16,7 +16,7 @@ import Testing
         let origin = try #require(Origin(scheme: "https", host: "a.example.com"))
         let upstream = UpstreamSettings(targets: [.unix(path: "/run/0"), .unix(path: "/run/1")])
         let settings = AppSettings(route: Route(app: app, origin: origin, path: "/"), action: .forward(upstream))
-        return try RuntimeRoute(settings, index: index)
+        return try RuntimeRoute(settings, index: index, gatewayHost: "gate.example.com")
     }
 
     private func samples(of app: String) -> [String] {

@@ -15,7 +15,8 @@ import Testing
             let origin = try #require(Origin(scheme: "https", host: place.host))
             let route = Route(app: "app\(index)", origin: origin, path: place.path)
             let upstream = UpstreamSettings(targets: [.unix(path: "/run/\(index)")])
-            return try RuntimeRoute(AppSettings(route: route, action: .forward(upstream)), index: index)
+            let settings = AppSettings(route: route, action: .forward(upstream))
+            return try RuntimeRoute(settings, index: index, gatewayHost: "gate.example.com")
         }
         return RouteSpellings(routes)
     }

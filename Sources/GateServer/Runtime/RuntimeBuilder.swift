@@ -111,7 +111,7 @@ actor RuntimeBuilder {
         ) { first, _ in first }
         var routes: [RuntimeRoute] = []
         for app in configuration.apps {
-            routes.append(try RuntimeRoute(app, index: routes.count))
+            routes.append(try RuntimeRoute(app, index: routes.count, gatewayHost: configuration.gateway.publicURL.host))
         }
         let issuer = self.issuer(of: configuration, material.tokens, sealer, routes)
         let sessions = SessionManager(

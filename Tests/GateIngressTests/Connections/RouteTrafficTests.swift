@@ -86,6 +86,22 @@ extension RouteTrafficTests {
         )
     }
 
+    @Test(arguments: [
+        ("/oauth2/authorize?client_id=wiki", nil), ("https://gate.example.com/oauth2/passkeys", nil), ("/oauth2", nil),
+        ("/oauth2/sign_out", nil), ("/oauth3/authorize", "/wiki/oauth3/authorize"), ("/page", "/wiki/page"),
+    ])
+    func `a redirect of an app on the gateway's host to any of the gateway's paths stays as it is`(
+        location: String,
+        mapped: String?
+    ) throws {
+        let gateway = try self.gateway {
+            $0.traffic.stripsPrefix = true
+            $0.route.path = "/wiki"
+        }
+        let lines = try self.respond("Location: \(location)\r\nContent-Length: 0\r\n", on: gateway)
+        #expect(lines.filter { $0.hasPrefix("Location") } == ["Location: \(mapped ?? location)"])
+    }
+
     @Test func `V-06 a cookie that is not mapped is copied byte by byte`() throws {
         let gateway = try self.gateway {
             $0.traffic.stripsPrefix = true
