@@ -82,8 +82,7 @@ struct RequestPath {
         // them. Canonical path: `request.path` is matched below and forwarded as the same bytes.
         let host = request.authority.host
         guard tls?.admits(host: host) ?? true else {
-            return self.healthVerdict(on: request)
-                ?? .refused(Failure(.requestMisdirected, "the certificate shown is not for \(host)"))
+            return self.misdirected(request)
         }
         guard !request.hasLoopField || !self.runtime.loopMarker.hasLooped(request) else {
             let detail = "the upstream of an app leads back to the gateway; see 'gatehouse check'"
@@ -251,10 +250,15 @@ struct RequestPath {
 extension RequestPath {
     /// The verdict on a health check of a load balancer; nil for every other request.
     private func healthVerdict(on request: RequestHead) -> Verdict? {
-        guard request.method.isSafe, let path = self.runtime.healthPath,
-            request.path.text(in: request.message) == path
-        else { return nil }
-        return .respond(status: self.loop.healthStatus)
+        self.loop.healthStatus(of: request).map { .respond(status: $0) }
+    }
+
+    /// The verdict on a request for a host that the certificate of its connection is not for.
+    func misdirected(_ request: RequestHead) -> Verdict {
+        // Balancers check by IP; a path that an app has is the app's on every connection.
+        let health = self.route(of: request) == nil ? self.healthVerdict(on: request) : nil
+        let detail = "the certificate shown is not for \(request.authority.host)"
+        return health ?? .refused(Failure(.requestMisdirected, detail))
     }
 
     private func noSuchApp(_ request: RequestHead) -> Verdict {

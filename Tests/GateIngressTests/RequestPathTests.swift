@@ -32,6 +32,39 @@ import Testing
         #expect(gateway.verdict(try gateway.head(start, "evil.example")) == "refused route.none")
     }
 
+    @Test(arguments: [
+        ("GET /alive", "10.0.0.9", "response 200"), ("OPTIONS /alive", "backend", "response 200"),
+        ("GET /alive", "desk.example.com", "refused request.misdirected"),
+        ("GET /wiki/alive", GatewayFixture.gate, "refused request.misdirected"),
+        ("POST /alive", "10.0.0.9", "refused request.misdirected"),
+        ("GET /", "10.0.0.9", "refused request.misdirected"),
+    ])
+    func `G-07: over a certificate for another host a health check gets its status where no app has the path`(
+        start: String,
+        host: String,
+        verdict: String
+    ) throws {
+        let gateway = try GatewayFixture(healthPath: start.contains("/wiki") ? "/wiki/alive" : "/alive")
+        let path = RequestPath(runtime: gateway.runtime, loop: gateway.loop)
+        #expect(gateway.words(path.misdirected(try gateway.head(start, host))) == verdict)
+    }
+
+    @Test(arguments: [
+        ("GET /alive", "10.0.0.9", 200), ("HEAD /alive", "10.0.0.9", 200), ("POST /alive", "10.0.0.9", 404),
+        ("DELETE /alive", "10.0.0.9", 404),
+        ("GET /alive", "shop.example.com", 308), ("GET /other", "10.0.0.9", 404),
+    ])
+    func `G-07: a listener that redirects responds to health checks of the safe methods only`(
+        start: String,
+        host: String,
+        status: Int
+    ) throws {
+        let gateway = try GatewayFixture(healthPath: "/alive")
+        let responder = RedirectResponder(loop: gateway.loop, client: "192.0.2.1")
+        let text = try gateway.received(Array("\(start) HTTP/1.1\r\nHost: \(host)\r\n\r\n".utf8), by: responder)
+        #expect(String(decoding: text, as: UTF8.self).hasPrefix("HTTP/1.1 \(status) "))
+    }
+
     @Test func `D-04 the log names the remedy where a proxy has replaced Host`() throws {
         let gateway = try GatewayFixture()
         func detail(_ host: String, _ lines: String) throws -> String? {

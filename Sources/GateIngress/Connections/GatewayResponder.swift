@@ -254,9 +254,7 @@ extension GatewayResponder {
     }
 
     func response(to rejection: WireRejection) -> Response {
-        if let path = rejection.pathWithoutHost, path == self.runtime.healthPath {
-            return Response(self.loop.healthStatus)
-        }
+        if let status = self.loop.healthStatus(of: rejection) { return Response(status) }
         self.runtime.metrics.rejected(rejection.reason.code)
         let response = self.runtime.rendering.response(to: rejection, for: ClientKind(wantsPage: rejection.wantsPage))
         if self.connection == nil {

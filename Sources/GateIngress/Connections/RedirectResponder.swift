@@ -45,9 +45,7 @@ final class RedirectResponder: Responder {
     func downstreamWritabilityChanged(isWritable: Bool) {}
 
     func response(to rejection: WireRejection) -> Response {
-        if let path = rejection.pathWithoutHost, path == self.loop.runtime.healthPath {
-            return Response(self.loop.healthStatus)
-        }
+        if let status = self.loop.healthStatus(of: rejection) { return Response(status) }
         self.loop.runtime.metrics.rejected(rejection.reason.code)
         let response = self.loop.runtime.rendering.response(
             to: rejection,
@@ -70,9 +68,7 @@ final class RedirectResponder: Responder {
 
     private func redirect(_ request: RequestHead) -> Response {
         guard let origin = self.loop.runtime.origin(of: request.authority.host) else {
-            if let path = self.loop.runtime.healthPath, request.path.text(in: request.message) == path {
-                return Response(self.loop.healthStatus)
-            }
+            if let status = self.loop.healthStatus(of: request) { return Response(status) }
             return .text(404, "No app is configured for this host.\n")
         }
         let target = request.isAsterisk ? "" : request.target

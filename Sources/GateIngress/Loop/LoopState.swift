@@ -241,7 +241,20 @@ final class LoopState {
     func endTunnels() { self.tunnels.endAll(.goingAway) }
 
     /// Whether a load balancer should send new clients here, as the status of `/readyz` of the operations listener reports it.
-    var healthStatus: Int { self.isStopping || self.level.pausesAccepting ? 503 : 200 }
+    private var healthStatus: Int { self.isStopping || self.level.pausesAccepting ? 503 : 200 }
+
+    /// The status for a health check of a load balancer, whatever host it names; nil for every other request.
+    func healthStatus(of request: RequestHead) -> Int? {
+        guard request.method.isSafe, let path = self.runtime.healthPath, request.path.text(in: request.message) == path
+        else { return nil }
+        return self.healthStatus
+    }
+
+    /// The same for a request that was rejected because it names none.
+    func healthStatus(of rejection: WireRejection) -> Int? {
+        guard let path = rejection.pathWithoutHost, path == self.runtime.healthPath else { return nil }
+        return self.healthStatus
+    }
 
     /// Lets health checks fail, before connections are closed.
     func announceStop() { self.isStopping = true }

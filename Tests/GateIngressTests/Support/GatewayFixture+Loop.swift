@@ -30,7 +30,12 @@ extension GatewayFixture {
 
     /// The verdict on a request, in words.
     func verdict(_ head: RequestHead, tls: NegotiatedTLS? = nil, lookup: SessionLookup? = nil) -> String {
-        switch RequestPath(runtime: self.runtime, loop: self.loop).verdict(for: head, over: tls, lookup: lookup) {
+        self.words(RequestPath(runtime: self.runtime, loop: self.loop).verdict(for: head, over: tls, lookup: lookup))
+    }
+
+    /// A verdict in words.
+    func words(_ verdict: Verdict) -> String {
+        switch verdict {
         case .refused(let failure): "refused \(failure.code)"
         case .scopesNeeded(let scopes, _): "scopes \(scopes.joined(separator: " "))"
         case .wrongMethod(let route): "method of \(route.name)"
@@ -61,6 +66,11 @@ extension GatewayFixture {
             peerText: "192.0.2.1",
             tls: nil
         )
+        return try self.received(bytes, by: responder)
+    }
+
+    /// What a client on a plain connection with that responder receives.
+    func received(_ bytes: [UInt8], by responder: any Responder) throws -> [UInt8] {
         let names = self.runtime.fieldNames
         let setting = DownstreamEnvironment(
             limits: DownstreamLimits(),
