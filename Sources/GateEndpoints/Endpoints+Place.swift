@@ -104,19 +104,23 @@ extension Endpoints {
             let age = SignedInPage.maxAuthenticationAge(at: self.whole(path, on: host, for: request))
             if let age { return AuthenticationDemand(ofRule: age) }
         }
-        return self.maxAuthenticationAge(on: host, path, for: request).map(AuthenticationDemand.init(ofRule:))
+        return self.maxAuthenticationAge(on: host, path).map(AuthenticationDemand.init(ofRule:))
     }
 
     /// How recent the authentication of a user must be for a place on the host of an app; nil if that does not matter.
-    private func maxAuthenticationAge(on host: String, _ path: ReturnPath, for request: EndpointRequest) -> Duration? {
-        let reference = ReturnReference(path, on: host, by: self.runtime.sealer)
-        guard reference == nil else { return reference?.maxAuthenticationAge }
-        return self.runtime.route(host: host, path: path)?.maxAuthenticationAge(at: path)
+    private func maxAuthenticationAge(on host: String, _ path: ReturnPath) -> Duration? {
+        guard let reference = ReturnReference(path, on: host, by: self.runtime.sealer) else {
+            return self.runtime.maxAuthenticationAge(on: host, path)
+        }
+        guard case .path(let whole) = reference.content, reference.maxAuthenticationAge == nil else {
+            return reference.maxAuthenticationAge
+        }
+        return self.runtime.maxAuthenticationAge(on: host, whole)
     }
 
     /// Whether a request for a place on an app's host needs a more recent authentication than a session has.
     func needsAuthentication(_ session: Session, at place: SessionTransferRequest, _ request: EndpointRequest) -> Bool {
-        let limit = self.maxAuthenticationAge(on: place.origin.host, place.path, for: request)
+        let limit = self.maxAuthenticationAge(on: place.origin.host, place.path)
         guard let limit else { return false }
         return session.authenticated.map { request.now.since($0) > limit } ?? true
     }

@@ -34,7 +34,28 @@ extension RuntimeConfiguration {
         }
         guard let page = text.flatMap({ WebURL($0) }) else { return nil }
         guard route.admitsWrites(from: page.origin) else { return nil }
-        return ReturnReference(.page(page), front: route.front).path(on: origin.host, by: self.sealer)
+        return ReturnReference(
+            .page(page),
+            front: route.front,
+            maxAuthenticationAge: route.maxAuthenticationAge(at: request)
+        )
+        .path(on: origin.host, by: self.sealer)
+    }
+
+    /// A path to which a sign-in leads back with an authentication that is recent enough for a request, even if the path itself asks for
+    /// less: it is the page that sends such requests.
+    func path(_ path: ReturnPath, recentEnoughFor request: RequestHead, on route: RuntimeRoute) -> ReturnPath {
+        let host = self.origin(of: request).host
+        guard let limit = route.maxAuthenticationAge(at: request) else { return path }
+        let isReference = ReturnReference(path, on: host, by: self.sealer) != nil
+        guard !isReference, self.maxAuthenticationAge(on: host, path).map({ $0 > limit }) ?? true else { return path }
+        return ReturnReference(.path(path), front: route.front, maxAuthenticationAge: limit)
+            .path(on: host, by: self.sealer)
+    }
+
+    /// How recent the authentication of a user must be for a path of a host, references apart; nil if that does not matter.
+    func maxAuthenticationAge(on host: String, _ path: ReturnPath) -> Duration? {
+        self.route(host: host, path: path)?.maxAuthenticationAge(at: path)
     }
 
     private func tooLong(_ route: RuntimeRoute?, on host: String) -> ReturnPath {
@@ -53,7 +74,8 @@ extension RuntimeConfiguration {
         let limit = isGateway ? RuntimeConfiguration.maxPathOnGatewayHost : RuntimeConfiguration.maxPathOnAppHost
         guard path.value.utf8.count > limit else { return KeptPath(path: path) }
         let id = ReturnCookie.newID(random: self.random)
-        let route = self.route(host: origin.host, path: path)
+        let known = ReturnReference(path, on: origin.host, by: self.sealer)
+        let route = self.route(host: origin.host, path: known?.front ?? path)
         let settings = ReturnCookie(at: origin, sealer: self.sealer)
             .settings(path, as: id, replacing: cookies, now: self.clock.now)
         guard let settings else {
@@ -61,8 +83,8 @@ extension RuntimeConfiguration {
         }
         let reference = ReturnReference(
             .cookie(id: id),
-            front: route?.front ?? .root,
-            maxAuthenticationAge: route?.maxAuthenticationAge(at: path)
+            front: known?.front ?? route?.front ?? .root,
+            maxAuthenticationAge: known?.maxAuthenticationAge ?? route?.maxAuthenticationAge(at: path)
         )
         return KeptPath(path: reference.path(on: origin.host, by: self.sealer), cookies: settings)
     }
@@ -96,6 +118,11 @@ struct KeptPath {
 extension RuntimeRoute {
     /// The path of the app.
     var front: ReturnPath { ReturnPath(requested: self.route.path) ?? .root }
+
+    /// How recent the authentication of a user must be for a request; nil if that does not matter.
+    func maxAuthenticationAge(at request: RequestHead) -> Duration? {
+        ReturnPath(requested: request.target).flatMap { self.maxAuthenticationAge(at: $0) }
+    }
 }
 
 extension RequestHead {

@@ -214,7 +214,7 @@ package struct SignInRedirect {
         let isNavigation = request.isRead && ClientKind(request).wantsPage
         let wanted = (isNavigation ? nil : self.runtime.page(of: request, on: route)) ?? asked
         let isShort = wanted.map { $0.value.utf8.count <= RuntimeConfiguration.maxPathOnGatewayHost } ?? false
-        let path = (isShort ? wanted : nil) ?? route.front
+        let path = self.runtime.path((isShort ? wanted : nil) ?? route.front, recentEnoughFor: request, on: route)
         let origin = self.runtime.origin(of: request)
         guard origin.host == self.runtime.publicOrigin.host else {
             let page = step == .passkey ? EndpointPath.passkey : .signIn

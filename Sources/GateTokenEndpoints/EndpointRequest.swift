@@ -171,11 +171,11 @@ extension RuntimeConfiguration {
         self.origin(of: request.authority.host) ?? self.publicOrigin
     }
 
-    /// A path as it was requested: what a reference leads to, else the path itself.
+    /// A path as it was requested: what a reference leads to, else the path itself, or a reference that has more than the path.
     package func requested(_ path: ReturnPath, on host: String) -> ReturnPath {
-        guard case .path(let requested)? = ReturnReference(path, on: host, by: self.sealer)?.content else {
-            return path
-        }
+        guard let reference = ReturnReference(path, on: host, by: self.sealer), reference.maxAuthenticationAge == nil,
+            case .path(let requested) = reference.content
+        else { return path }
         return requested
     }
 }

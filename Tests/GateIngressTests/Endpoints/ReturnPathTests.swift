@@ -195,6 +195,73 @@ private func invited(
         #expect(try await self.end(of: address, in: gateway) == end)
     }
 
+    /// The shop with a rule that asks for a recent authentication for its API, and its portal on another origin.
+    private func recentShop() throws -> GatewayFixture {
+        let portal = try #require(Origin(scheme: "https", host: "portal.example.net"))
+        return try GatewayFixture(app: { app in
+            guard app.route.app == "shop" else { return }
+            app.traffic.strictness.origins = [WriteOrigin(origin: portal)]
+            var entry = AccessEntry(at: RulePlace(line: 1))
+            entry.request = [.path([PathPattern("/api/**")]), .authenticated(within: .seconds(300))]
+            var other = AccessEntry(at: RulePlace(line: 2))
+            other.request = [.path([PathPattern("/board")])]
+            app.route.access = .entries([entry, other])
+        })
+    }
+
+    @Test(arguments: [
+        ("GET /api/list", "https://portal.example.net/tasks"), ("POST /api/list", "https://portal.example.net/tasks"),
+        ("GET /api/list", "https://shop.example.com/board"), ("POST /api/list", "https://shop.example.com/board"),
+        ("POST /api/list", "https://shop.example.com/board?q=\(String(repeating: "b", count: 1000))"),
+        ("POST /api/list", ""),
+    ])
+    func `G-04: the sign-in of a script asks for the authentication that its request needs, not that of the page`(
+        start: String,
+        page: String
+    ) async throws {
+        let gateway = try self.recentShop()
+        let referer = page.isEmpty ? "" : "Referer: \(page)\r\n"
+        let response = try self.response(gateway, start, "Sec-Fetch-Mode: cors\r\nContent-Length: 0\r\n\(referer)")
+        let browser = Browser(gateway)
+        // A session whose user has authenticated too long ago.
+        try await browser.open(
+            try await browser.begin(
+                "staff",
+                as: Browser.ada.merging(["auth_time": .int(gateway.clock.now.seconds)]) { $1 }
+            )
+        )
+        gateway.clock.advance(by: 600)
+        var next = (try? JSON(parsing: response.body))?["sign_in"]?.string
+        var asked: Form?
+        for _ in 0..<12 {
+            guard let address = next, WebURL(address)?.path.hasPrefix("/oauth2/") ?? false else { break }
+            let step = try await browser.open(address)
+            // Of several providers the page offers one after the other.
+            next = step.location ?? links(step).values.first { $0.contains("/oauth2/start/staff?") }
+            guard let location = next, let sent = WebURL(location), sent.origin.host == "id.staff.example" else {
+                continue
+            }
+            asked = Form(encoded: sent.query ?? "")
+            let claims = Browser.ada.merging(["auth_time": .int(gateway.clock.now.seconds)]) { $1 }
+            next = try await browser.open(try browser.callback(to: location, provider: "staff", as: claims)).location
+        }
+        #expect(asked?["max_age"] == "300")
+        #expect(next == (page.isEmpty ? "https://shop.example.com/" : page))
+    }
+
+    @Test(arguments: [false, true])
+    func `a path that is not plain keeps the authentication that its rule asks for`(isLong: Bool) async throws {
+        let gateway = try self.recentShop()
+        let browser = Browser(gateway)
+        let path = "/api/a%2Fb?q=%0A" + String(repeating: "q", count: isLong ? 3000 : 0)
+        let toGateway = try invited(gateway, browser, path, app: "shop", host: "shop.example.com")
+        let toSignIn = try #require(try await browser.open(toGateway).location)
+        let page = try await browser.open(toSignIn)
+        let start = try #require(links(page).values.first { $0.contains("/oauth2/start/staff?") })
+        let location = try #require(try await browser.open(start).location)
+        #expect(WebURL(location)?.query.flatMap { Form(encoded: $0)?["max_age"] } == "300")
+    }
+
     @Test func `G-04: a page of another origin is not returned to once the app does not list it`() async throws {
         let portal = try #require(Origin(scheme: "https", host: "portal.example.net"))
         let listed = try GatewayFixture(app: { app in
