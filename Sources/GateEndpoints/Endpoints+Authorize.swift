@@ -5,7 +5,6 @@ internal import GateConfiguration
 internal import GateCore
 internal import GateHTTP
 internal import GateIssuer
-internal import GateOpenID
 internal import GatePages
 internal import GatePolicy
 internal import GateProviders
@@ -67,9 +66,7 @@ extension Endpoints {
             $0.hasBegun(session) ? $0 : nil
         }
         if let signedIn {
-            let party = self.runtime.provider(session.provider)?.relyingParty
-            let reauthenticated = party?.definition.reauthentication != nil
-            guard signedIn.satisfies(asked, by: session, reauthenticated: reauthenticated) else {
+            guard signedIn.satisfies(asked, by: session) else {
                 return try self.reject(AuthorizationSteps.notAuthenticated, to: asked.target)
             }
         } else if !AuthorizationSteps.isRecent(session, for: asked, now: request.now) {
@@ -116,6 +113,11 @@ extension Endpoints {
             return self.consentPage(form, asked, session, request)
         }
         guard let ticket = request.ticket else { return try step.signIn() }
+        if let signedIn, try await !self.runtime.sessions.spend(signedIn.once),
+            !AuthorizationSteps.isRecent(session, for: asked, now: request.now)
+        {
+            return try step.signIn(otherAccount: asked.prompt.selectAccount)
+        }
         self.runtime.metrics.clientRequest(asked.client.metricLabel, endpoint: "authorize", result: "ok")
         let code = AuthorizationCode(for: terms, ticket: ticket, random: self.runtime.random, now: request.now)
         return Rendering.redirect(to: asked.target.url(code: code.sealed(by: self.runtime.sealer)))

@@ -35,6 +35,7 @@ extension Endpoints {
             provider: provider.id,
             returnPath: kept.path,
             replacedTicket: nil,
+            demand: self.demand(of: request.returnPath, for: request),
             browser: browser,
             now: request.now,
             random: self.runtime.random

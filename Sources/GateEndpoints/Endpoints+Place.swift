@@ -198,25 +198,19 @@ extension Endpoints {
     }
 }
 
-/// What a sign-in is asked for.
-struct AuthenticationDemand {
-    /// How long ago the user may have authenticated.
-    let maxAge: Duration
-    /// Whether the user is to authenticate again, whenever that was.
-    let reauthenticates: Bool
-    /// What asks for it, for the session.
-    let askedBy: String
-    /// Whether it is for the client to learn that it could not be had.
-    let isOfClient: Bool
-
+extension AuthenticationDemand {
     /// That of a rule of an app, or of a page of the gateway.
     init(ofRule maxAge: Duration) {
-        (self.maxAge, self.reauthenticates, self.askedBy, self.isOfClient) = (maxAge, false, "rule", false)
+        self.init(maxAge: maxAge, reauthenticates: false, asker: "rule", isOfClient: false)
     }
 
     /// That of a client's request.
     init(_ signIn: RequestedSignIn) {
-        (self.maxAge, self.reauthenticates) = (signIn.maxAge, signIn.reauthenticates)
-        (self.askedBy, self.isOfClient) = (signIn.id, true)
+        self.init(
+            maxAge: signIn.maxAge,
+            reauthenticates: signIn.reauthenticates,
+            asker: signIn.id,
+            isOfClient: true
+        )
     }
 }

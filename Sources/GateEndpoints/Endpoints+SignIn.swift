@@ -148,7 +148,6 @@ extension Endpoints {
         }
         let isCrossSite = party.definition.responseMode == .formPost
         let kept = self.runtime.kept(request.returnPath, on: request.origin, in: request.cookies)
-        let demand = self.demand(of: request.returnPath, for: request)
         let (location, attempt): (String, Attempt)
         do throws(Failure) {
             // The session that this sign-in replaces: its cookie does not come along with a form from the provider's site.
@@ -157,8 +156,7 @@ extension Endpoints {
                 replacedTicket: isCrossSite ? request.ticket.flatMap { $0.isWholeSession ? nil : $0.text } : nil,
                 offersOtherAccounts: request.wantsOtherAccount,
                 silent: confirmed?.profile,
-                maxAge: demand?.maxAge,
-                reauthenticates: demand?.reauthenticates ?? false,
+                demand: self.demand(of: request.returnPath, for: request),
                 loginHint: self.loginHint(of: request, for: party),
                 browser: browser
             )
@@ -298,7 +296,7 @@ extension Endpoints {
     ) async throws(Failure) -> Response {
         var profile = signIn.profile
         self.runtime.keepGroups(of: &profile)
-        let demand = attempt.isSilent ? nil : self.demand(of: attempt.returnPath, for: request)
+        let demand = attempt.demand
         let once = SingleUse("attempt", attempt.id, until: attempt.expiry)
         let spent = Failure(.openIDAttemptSpent, "this callback was used before")
         let connected = ConnectedEndpoint(runtime: self.runtime)
@@ -311,7 +309,7 @@ extension Endpoints {
         }
         var known = signIn
         known.profile = profile
-        known.askedBy = demand?.askedBy
+        known.askedBy = demand?.mark
         known = try await self.steps.completed(known, request)
         profile = known.profile
         let destination = self.destination(of: attempt.returnPath, for: request)
@@ -368,11 +366,12 @@ extension Endpoints {
         let whole = self.whole(attempt.returnPath, on: host, for: request)
         let confirmation = SignedInPage.cookie(
             after: whole,
+            demand,
             issued.session,
             runtime: self.runtime,
             now: request.now
         )
-        if let confirmation, !attempt.isSilent { response.addCookie(confirmation) }
+        if let confirmation { response.addCookie(confirmation) }
         if self.runtime.providers.count > 1 {
             let cookie = GatewayCookie.lastProvider(at: self.runtime.publicOrigin)
             response.addCookie(cookie.setting(Base64URL.encode(Array(profile.provider.utf8))))

@@ -2,6 +2,7 @@
 
 internal import GateCore
 internal import GateIssuer
+internal import GateOpenID
 internal import GateSessions
 
 /// A sign-in to which a client's request has led: `prompt`, `max_age`, or a rule asks for one although there may be a session.
@@ -17,7 +18,7 @@ struct RequestedSignIn {
     static let clockLeeway = Duration.seconds(60)
     private static let purpose = "client/sign-in"
 
-    /// The id, which the session of the sign-in has.
+    /// The id, from which the session of the sign-in has its mark.
     let id: String
     /// How long ago the provider may have authenticated the user.
     let maxAge: Duration
@@ -73,16 +74,28 @@ struct RequestedSignIn {
         ContentDigest.sha256(of: AuthorizationSteps.original(form).encoded.utf8)
     }
 
+    /// Its use for a code, after which a reload of the same URL is a request of its own.
+    var once: SingleUse {
+        SingleUse("client-sign-in", self.id, until: self.began.advanced(by: RequestedSignIn.lifetime))
+    }
+
     /// Whether this sign-in has begun a session.
-    func hasBegun(_ session: Session) -> Bool { session.askedBy.map { isIdentical($0, self.id) } ?? false }
+    func hasBegun(_ session: Session) -> Bool {
+        session.askedBy.map { isIdentical($0, self.id) } ?? false || self.isEnforced(in: session)
+    }
+
+    /// Whether the provider had to authenticate the user again, by a request that the browser could not change.
+    private func isEnforced(in session: Session) -> Bool {
+        session.askedBy.map { isIdentical($0, AuthenticationDemand.enforced(self.id)) } ?? false
+    }
 
     /// Whether the session that it has begun proves what a request asks for.
     ///
-    /// OpenID Connect Core §3.1.2.1: `max_age` needs a time that the provider reports. So does `prompt=login`, unless the provider is
-    /// one that had to authenticate the user again.
-    func satisfies(_ asked: AuthorizationRequest, by session: Session, reauthenticated: Bool) -> Bool {
+    /// OpenID Connect Core §3.1.2.1: `max_age` needs a time that the provider reports. So does `prompt=login`, unless the provider had to
+    /// authenticate the user again: a parameter in a URL can be taken out by the user who is to do so.
+    func satisfies(_ asked: AuthorizationRequest, by session: Session) -> Bool {
         guard asked.prompt.login || asked.maxAge != nil else { return true }
-        guard let time = session.profile.authTime else { return asked.maxAge == nil && reauthenticated }
+        guard let time = session.profile.authTime else { return asked.maxAge == nil && self.isEnforced(in: session) }
         return self.began.since(time) <= self.maxAge + RequestedSignIn.clockLeeway
     }
 }

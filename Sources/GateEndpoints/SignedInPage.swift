@@ -4,6 +4,7 @@ internal import GateAccounts
 internal import GateCore
 internal import GateHTTP
 internal import GateHeaders
+internal import GateOpenID
 internal import GatePages
 internal import GateRuntime
 internal import GateSessions
@@ -105,13 +106,22 @@ struct SignedInPage {
     }
 
     /// The cookie that a sign-in gets which confirms its session; nil for any other.
+    ///
+    /// - Parameters:
+    ///   - path: Where the sign-in leads.
+    ///   - demand: What it was asked for when it began, when the browser may have kept back where it leads.
+    ///   - session: Its session.
+    ///   - runtime: The runtime configuration.
+    ///   - now: The time.
+    /// - Returns: The `Set-Cookie` value.
     static func cookie(
         after path: ReturnPath,
+        _ demand: AuthenticationDemand?,
         _ session: Session,
         runtime: RuntimeConfiguration,
         now: Instant
     ) -> String? {
-        guard let page = self.page(confirmedBy: path) else { return nil }
+        guard let page = self.page(confirmedBy: path), let demand, demand.maxAge <= self.maxAge else { return nil }
         let members: JSON = [
             "page": .string(page), "family": .string(session.signInID), "id": .string(runtime.random.token(16)),
             "expires": .int(now.advanced(by: SignedInPage.lifetime).seconds),

@@ -6,6 +6,7 @@ import GateCore
 import GateFixtures
 import GateHTTP
 import GatePolicy
+import GateProviders
 import GateSessions
 import GateTestSupport
 import Testing
@@ -21,6 +22,11 @@ import Testing
 
     init() throws {
         self.fixture = try ClientFixture()
+    }
+
+    /// The same over providers to which the gateway pushes its requests.
+    private init(isPushing: Bool) throws {
+        self.fixture = try ClientFixture(provider: { $0.pushesAuthorization = isPushing })
     }
 
     /// The URL of a request of the service `relay`, with some parameters changed.
@@ -47,14 +53,29 @@ import Testing
         _ response: Response,
         as claims: [String: JSON] = [:]
     ) async throws -> (asked: Form, back: String, response: Response) {
+        let (asked, back) = try await self.ledBack(response, as: claims)
+        return (asked, back, try await self.open(back))
+    }
+
+    /// What the provider is asked where a response leads, and where the browser goes after the sign-in.
+    private func ledBack(
+        _ response: Response,
+        as claims: [String: JSON] = [:]
+    ) async throws -> (asked: Form, back: String) {
         #expect(self.asksToSignIn(response))
         let start = try await self.open(try #require(response.location))
         let location = try #require(start.location)
-        let asked = try #require(WebURL(location)?.query.flatMap { Form(encoded: $0) })
+        let sent = try #require(WebURL(location)?.query.flatMap { Form(encoded: $0) })
         let all = Browser.ada.merging(claims) { $1 }
         let callback = try self.browser.callback(to: location, provider: "staff", as: all)
-        let back = try #require(try await self.open(callback).location)
-        return (asked, back, try await self.open(back))
+        return (
+            self.fixture.gateway.providers.parameters(of: sent), try #require(try await self.open(callback).location)
+        )
+    }
+
+    /// Whether a response sends the browser to the client with a code.
+    private func hasCode(_ response: Response) -> Bool {
+        response.location?.hasPrefix(ClientFixture.redirectURI) == true && response.redirectError == nil
     }
 
     /// The claims of the ID token for the code of a response.
@@ -97,14 +118,14 @@ import Testing
     }
 
     // E-02
-    @Test func `what the gateway has sealed is for one request, one session, and fifteen minutes`() async throws {
+    @Test func `what the gateway has sealed is for one request, one session, fifteen minutes, and one code`()
+        async throws
+    {
         try await self.signIn()
         let login = self.request(["prompt": "login"])
-        let (_, back, response) = try await self.signedIn(try await self.open(login))
-        #expect(response.redirectError == nil && response.location?.hasPrefix(ClientFixture.redirectURI) == true)
+        let recent = ["auth_time": self.now]
+        let (_, back) = try await self.ledBack(try await self.open(login), as: recent)
         let sealed = try #require(WebURL(back)?.query.flatMap { Form(encoded: $0)?["gatehouse_sign_in"] })
-        // The same request of the same session, such as a reload.
-        #expect(try await !self.asksToSignIn(self.open(back)))
         // Another request of the same session.
         let others = [["state": "t"], ["scope": "openid"], ["prompt": "login consent"], ["nonce": "n"]]
         for change in others {
@@ -118,9 +139,72 @@ import Testing
         #expect(try await self.asksToSignIn(self.open(back)))
         self.browser.jar = jar
         self.clock.advance(by: 840)
-        #expect(try await !self.asksToSignIn(self.open(back)))
-        self.clock.advance(by: 1)
+        #expect(try await self.hasCode(self.open(back)))
+        // A reload asks for what the first request asked for.
         #expect(try await self.asksToSignIn(self.open(back)))
+        let (_, late) = try await self.ledBack(try await self.open(login), as: ["auth_time": self.now])
+        self.clock.advance(by: 901)
+        #expect(try await self.asksToSignIn(self.open(late)))
+    }
+
+    // E-02
+    @Test func `a sealed sign-in that was used gives no other code, and a request without a demand needs none`()
+        async throws
+    {
+        try await self.signIn()
+        let (_, back, first) = try await self.signedIn(
+            try await self.open(self.request(["max_age": "300"])),
+            as: ["auth_time": self.now]
+        )
+        #expect(self.hasCode(first))
+        self.clock.advance(by: 240)
+        // By then it is the time of the authentication that counts.
+        #expect(try await self.hasCode(self.open(back)))
+        self.clock.advance(by: 61)
+        #expect(try await self.asksToSignIn(self.open(back)))
+    }
+
+    /// The response to the callback of a sign-in, which began without the cookies of return paths if they are hidden.
+    private func callback(at start: String, hiding: Bool, as claims: [String: JSON]) async throws -> Response {
+        let host = GatewayFixture.gate
+        let all = self.browser.jar[host] ?? [:]
+        let hidden = all.filter { hiding && $0.key.contains("gatehouse-return-") }
+        #expect(hidden.isEmpty == !hiding)
+        self.browser.jar[host] = all.filter { hidden[$0.key] == nil }
+        let location = try #require(try await self.open(start).location)
+        self.browser.jar[host]?.merge(hidden) { $1 }
+        return try await self.open(try self.browser.callback(to: location, provider: "staff", as: claims))
+    }
+
+    // E-02
+    @Test(arguments: [true, false])
+    func `a client's request that the browser keeps to itself at the start does not count at the callback`(
+        hiding: Bool
+    ) async throws {
+        try await self.signIn()
+        // So long that the browser has it in a cookie.
+        let request = self.request([
+            "prompt": "login", "nonce": String(repeating: "n", count: 200), "state": String(repeating: "s", count: 900),
+        ])
+        let start = try #require(try await self.open(request).location)
+        let claims = Browser.ada.merging(["auth_time": self.now]) { $1 }
+        var response = try await self.callback(at: start, hiding: hiding, as: claims)
+        for _ in 0..<2 { response = try await self.open(try #require(response.location)) }
+        #expect(self.asksToSignIn(response) == hiding && self.hasCode(response) != hiding)
+    }
+
+    // E-02
+    @Test(arguments: [true, false])
+    func `a page that the browser keeps to itself at the start is not confirmed by the sign-in`(
+        hiding: Bool
+    ) async throws {
+        let path = "/oauth2/passkeys?confirm=1&x=\(String(repeating: "x", count: 1500))"
+        let query = Form([Form.Field("rd", path)]).encoded
+        let page = try await self.open("https://\(GatewayFixture.gate)/oauth2/sign_in?\(query)")
+        let start = try #require(links(page).values.first { $0.contains("/oauth2/start/staff?") })
+        let response = try await self.callback(at: start, hiding: hiding, as: Browser.ada)
+        #expect(response.status == 303)
+        #expect(response.cookies.contains { $0.contains("gatehouse-confirmed=") } != hiding)
     }
 
     // E-02
@@ -139,7 +223,7 @@ import Testing
         let forged = "\(used)&gatehouse_since=\(self.clock.now.seconds - 600)&prompt=none&max_age=9999"
         let response = try await self.open(forged)
         #expect(self.asksToSignIn(response))
-        let (asked, _, done) = try await self.signedIn(response)
+        let (asked, _, done) = try await self.signedIn(response, as: ["auth_time": self.now])
         #expect(asked["prompt"] == "login" && done.redirectError == nil)
         #expect(done.location?.hasPrefix(ClientFixture.redirectURI) == true)
     }
@@ -148,13 +232,41 @@ import Testing
 
     // E-09
     @Test func `OIDC Core §3.1.2.1: prompt=login goes on to the provider`() async throws {
-        try await self.signIn()
-        let (asked, _, response) = try await self.signedIn(try await self.open(self.request(["prompt": "login"])))
+        let pushing = try AuthorizeTests(isPushing: true)
+        try await pushing.signIn()
+        let login = try await pushing.open(self.request(["prompt": "login"]))
+        let (asked, _, response) = try await pushing.signedIn(login)
         #expect(asked["prompt"] == "login")
         // The provider had to ask the user, and reports no time: nor do we.
-        #expect(try await self.claims(response)["auth_time"] == nil)
-        let plain = try await self.open(self.request())
-        #expect(plain.location?.hasPrefix(ClientFixture.redirectURI) == true)
+        #expect(try await pushing.claims(response)["auth_time"] == nil)
+        #expect(try await self.hasCode(pushing.open(self.request())))
+    }
+
+    // E-09
+    @Test(arguments: [(true, false), (false, false), (false, true)])
+    func `prompt=login without a time from the provider counts only where the browser could not take it out`(
+        isPushed: Bool,
+        hasTime: Bool
+    ) async throws {
+        let suite = try AuthorizeTests(isPushing: isPushed)
+        try await suite.signIn()
+        let start = try await suite.open(self.request(["prompt": "login"]))
+        let (asked, back, response) = try await suite.signedIn(start, as: hasTime ? ["auth_time": suite.now] : [:])
+        #expect(asked["prompt"] == "login")
+        let isProven = isPushed || hasTime
+        #expect(response.redirectError == (isProven ? nil : "login_required") && self.hasCode(response) == isProven)
+        guard !isProven else { return }
+        #expect(try await suite.open(back).redirectError == "login_required", "and no sign-in without end")
+    }
+
+    // E-09
+    @Test func `a pushed request without prompt=login proves nothing without a time from the provider`()
+        async throws
+    {
+        let pushing = try AuthorizeTests(isPushing: true)
+        try await pushing.signIn()
+        let (_, _, response) = try await pushing.signedIn(try await pushing.open(self.request(["max_age": "300"])))
+        #expect(response.redirectError == "login_required")
     }
 
     // E-09

@@ -86,7 +86,7 @@ package final class Browser {
     ) throws -> String {
         let address = try #require(WebURL(location))
         #expect(address.origin.host == "id.\(provider).example" && address.path == "/authorize")
-        let form = try #require(Form(encoded: address.query ?? ""))
+        let form = self.gateway.providers.parameters(of: try #require(Form(encoded: address.query ?? "")))
         var all = claims
         all["nonce"] = .string(try #require(form["nonce"]))
         self.gateway.providers.setClaims(all)

@@ -6,6 +6,7 @@ package import GateCore
 package import GateHTTP
 internal import GateIssuer
 internal import GatePolicy
+package import GateProviders
 internal import GateRuntime
 internal import GateSessions
 internal import GateTestSupport
@@ -43,6 +44,7 @@ package struct ClientFixture {
         without gone: Set<String> = [],
         sharing other: ClientFixture? = nil,
         client: (inout ClientSettings) -> Void = { _ in },
+        provider: (inout ProviderSettings) -> Void = { _ in },
         app: (inout AppSettings) -> Void = { _ in }
     ) throws {
         var clients = try ["notes", "relay", "store"].filter { !gone.contains($0) }.map(ClientFixture.client)
@@ -50,6 +52,7 @@ package struct ClientFixture {
         self.gateway = try GatewayFixture(
             sharing: other?.gateway,
             clients: clients,
+            provider: provider,
             app: { settings in
                 settings.accepts = [.session, .token]
                 app(&settings)

@@ -40,10 +40,21 @@ import Testing
         #expect(Attempt(sealed: value, by: other, cookie: "__Host-attempt-1") == nil)
     }
 
-    /// The release before reads version 1; it does not know silent attempts, and must not complete one as another.
-    @Test(arguments: [(false, 1), (true, 2)] as [(Bool, UInt8)])
-    func `R-06: an attempt has the version of the release before unless it is silent`(
+    private static let login = AuthenticationDemand(
+        maxAge: .zero,
+        reauthenticates: true,
+        asker: "a b",
+        isOfClient: true
+    )
+
+    /// The release before reads version 1; it knows neither silent attempts nor demands, and must not complete one without the other.
+    @Test(
+        arguments: [(false, nil, 1), (true, nil, 2), (true, Self.login, 2), (false, Self.login, 3)]
+            as [(Bool, AuthenticationDemand?, UInt8)]
+    )
+    func `R-06: an attempt has the version of the release before unless it is silent or has a demand`(
         isSilent: Bool,
+        demand: AuthenticationDemand?,
         version: UInt8
     ) throws {
         let attempt = Attempt(
@@ -51,22 +62,38 @@ import Testing
             returnPath: .root,
             replacedTicket: nil,
             isSilent: isSilent,
+            demand: demand,
             now: Self.now,
             random: countingRandom()
         )
         let sealed = try #require(Base64URL.decode(attempt.sealed(by: self.sealer, cookie: "c")))
         #expect(self.sealer.open(sealed, for: "attempt/c")?.first == version)
-        #expect(
-            Attempt(sealed: attempt.sealed(by: self.sealer, cookie: "c"), by: self.sealer, cookie: "c")?.isSilent
-                == isSilent
-        )
+        let opened = Attempt(sealed: attempt.sealed(by: self.sealer, cookie: "c"), by: self.sealer, cookie: "c")
+        #expect(opened == attempt && opened?.isSilent == isSilent && opened?.demand == (isSilent ? nil : demand))
+    }
+
+    // E-02
+    @Test(arguments: [true, false], [true, false])
+    func `what a sign-in is asked for comes out of its cookie as it went in`(isOfClient: Bool, isEnforced: Bool) throws
+    {
+        for (age, reauthenticates) in [(0, true), (300, false), (86_400, true)] as [(Int64, Bool)] {
+            var demand = AuthenticationDemand(
+                maxAge: .seconds(age),
+                reauthenticates: reauthenticates,
+                asker: "an id",
+                isOfClient: isOfClient
+            )
+            demand.isEnforced = isEnforced
+            #expect(AuthenticationDemand(encoded: demand.encoded) == demand)
+        }
+        for text in ["", "0", "0 l", "-1 l a", "x l a"] { #expect(AuthenticationDemand(encoded: text) == nil) }
     }
 
     @Test func `R-06: an attempt of a newer version does not open`() throws {
         let value = try self.attempt().sealed(by: self.sealer, cookie: "c")
         let sealed = try #require(Base64URL.decode(value))
         var plain = try #require(self.sealer.open(sealed, for: "attempt/c"))
-        plain[0] = 3
+        plain[0] = 4
         let newer = Base64URL.encode(self.sealer.seal(plain, for: "attempt/c"))
         #expect(Attempt(sealed: newer, by: self.sealer, cookie: "c") == nil)
     }
@@ -87,6 +114,12 @@ import Testing
             provider: name,
             returnPath: try #require(ReturnPath(longest)),
             replacedTicket: replacedTicket,
+            demand: AuthenticationDemand(
+                maxAge: .seconds(3_153_600_000),
+                reauthenticates: true,
+                asker: String(repeating: "i", count: 22),
+                isOfClient: true
+            ),
             now: Self.now,
             random: countingRandom()
         )
@@ -127,7 +160,8 @@ import Testing
             returnPath: .root,
             replacedTicket: nil,
             expiry: Self.now,
-            isSilent: false
+            isSilent: false,
+            demand: nil
         )
         #expect(attempt.challenge == "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM")
     }

@@ -13,6 +13,7 @@ package final class FakeProviders: ProviderTransport {
         var tokenExtras: [String: JSON] = [:]
         var responses: [String: ProviderResponse] = [:]
         package var requests: [String] = []
+        var pushed: [String: Form] = [:]
     }
 
     private static let key = P256.Signing.PrivateKey()
@@ -45,6 +46,11 @@ package final class FakeProviders: ProviderTransport {
         self.state.withLock { $0.responses[path] = response }
     }
 
+    /// The parameters of an authorization request as the provider knows them, pushed or not.
+    package func parameters(of form: Form) -> Form {
+        form["request_uri"].flatMap { uri in self.state.withLock { $0.pushed[uri] } } ?? form
+    }
+
     /// How often an endpoint was asked, at any of the providers.
     package func count(_ path: String) -> Int { self.requests.count { $0.hasSuffix(path) } }
 
@@ -58,6 +64,14 @@ package final class FakeProviders: ProviderTransport {
         let issuer = "\(request.address.origin)"
         switch request.address.path {
         case "/.well-known/openid-configuration": return self.json(FakeProviders.metadata(of: issuer))
+        case "/par":
+            let form = Form(encoded: String(decoding: request.body ?? [], as: UTF8.self)) ?? Form()
+            let uri = self.state.withLock { state in
+                let uri = "urn:ietf:params:oauth:request_uri:\(state.pushed.count)"
+                state.pushed[uri] = form
+                return uri
+            }
+            return self.json(["request_uri": .string(uri), "expires_in": 90], status: 201)
         case "/keys": return self.json(["keys": [FakeProviders.jwk]])
         case "/userinfo": return self.json(["sub": claims["sub"] ?? "ada"])
         case "/token":
@@ -69,8 +83,8 @@ package final class FakeProviders: ProviderTransport {
         }
     }
 
-    private func json(_ body: JSON) -> ProviderResponse {
-        ProviderResponse(status: 200, headers: [("Content-Type", "application/json")], body: body.encoded)
+    private func json(_ body: JSON, status: Int = 200) -> ProviderResponse {
+        ProviderResponse(status: status, headers: [("Content-Type", "application/json")], body: body.encoded)
     }
 
     private static func metadata(of issuer: String) -> JSON {
@@ -78,6 +92,7 @@ package final class FakeProviders: ProviderTransport {
             "issuer": .string(issuer), "authorization_endpoint": .string("\(issuer)/authorize"),
             "token_endpoint": .string("\(issuer)/token"), "jwks_uri": .string("\(issuer)/keys"),
             "userinfo_endpoint": .string("\(issuer)/userinfo"), "end_session_endpoint": .string("\(issuer)/logout"),
+            "pushed_authorization_request_endpoint": .string("\(issuer)/par"),
         ]
     }
 

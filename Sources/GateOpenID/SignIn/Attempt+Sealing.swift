@@ -25,15 +25,16 @@ extension Attempt {
 
     private static func purpose(_ name: String) -> String { "attempt/\(name)" }
 
-    /// A version byte, 2 for a silent attempt, the expiry in eight bytes, then each text after its length in two bytes; an absent one has
-    /// the length 65535.
+    /// A version byte, 2 for a silent attempt and 3 for one with a demand, the expiry in eight bytes, then each text after its length in
+    /// two bytes; an absent one has the length 65535.
     private var encoded: [UInt8] {
-        var bytes: [UInt8] = [self.isSilent ? 2 : 1]
+        var bytes: [UInt8] = [self.isSilent ? 2 : self.demand == nil ? 1 : 3]
         for shift in stride(from: 56, through: 0, by: -8) {
             bytes.append(UInt8(truncatingIfNeeded: self.expiry.seconds >> Int64(shift)))
         }
         let texts = [self.state, self.nonce, self.verifier, self.provider, self.returnPath.value, self.replacedTicket]
-        for text in texts {
+        let demand = self.demand.map { [$0.encoded] } ?? []
+        for text in texts + demand {
             let length = text.map { min($0.utf8.count, 65_534) } ?? 65_535
             bytes += [UInt8(length >> 8), UInt8(length & 0xFF)]
             bytes += Array((text ?? "").utf8.prefix(65_534))
@@ -42,11 +43,12 @@ extension Attempt {
     }
 
     private init?(encoded bytes: [UInt8]) {
-        guard bytes.count > 9, bytes[0] == 1 || bytes[0] == 2 else { return nil }
+        guard bytes.count > 9, (1...3).contains(bytes[0]) else { return nil }
+        let hasDemand = bytes[0] == 3
         let expiry = bytes[1..<9].reduce(Int64(0)) { $0 << 8 | Int64($1) }
         var rest = bytes[9...]
         var texts: [String?] = []
-        while texts.count < 6 {
+        while texts.count < (hasDemand ? 7 : 6) {
             guard rest.count >= 2 else { return nil }
             let length = Int(rest.removeFirst()) << 8 | Int(rest.removeFirst())
             guard length != 65_535 else {
@@ -63,6 +65,8 @@ extension Attempt {
             let returnPath = texts[4].flatMap({ ReturnPath(requested: $0) }), let id = Attempt.id(inState: state),
             rest.isEmpty
         else { return nil }
+        let demand = hasDemand ? texts[6].flatMap { AuthenticationDemand(encoded: $0) } : nil
+        guard hasDemand == (demand != nil) else { return nil }
         self.init(
             id: id,
             state: state,
@@ -72,7 +76,8 @@ extension Attempt {
             returnPath: returnPath,
             replacedTicket: texts[5],
             expiry: Instant(seconds: expiry),
-            isSilent: bytes[0] == 2
+            isSilent: bytes[0] == 2,
+            demand: demand
         )
     }
 }

@@ -36,6 +36,8 @@ package struct Attempt: Sendable, Hashable {
     package let expiry: Instant
     /// Whether the provider must not show a page: the user is signed in already, and the session is due for a re-check.
     package let isSilent: Bool
+    /// What the sign-in is asked for; nil if nothing is, as always for a silent attempt.
+    package let demand: AuthenticationDemand?
 
     /// What the attempts of a browser have in common that it begins while another is open: the last characters of their ids.
     package var browser: String { String(self.id.suffix(10)) }
@@ -49,7 +51,8 @@ package struct Attempt: Sendable, Hashable {
         returnPath: ReturnPath,
         replacedTicket: String?,
         expiry: Instant,
-        isSilent: Bool
+        isSilent: Bool,
+        demand: AuthenticationDemand?
     ) {
         self.id = id
         self.state = state
@@ -60,6 +63,7 @@ package struct Attempt: Sendable, Hashable {
         self.replacedTicket = replacedTicket
         self.expiry = expiry
         self.isSilent = isSilent
+        self.demand = isSilent ? nil : demand
     }
 
     /// A new attempt with fresh secrets; `browser` is that of an attempt which the same browser has open, nil if it has none.
@@ -68,6 +72,7 @@ package struct Attempt: Sendable, Hashable {
         returnPath: ReturnPath,
         replacedTicket: String?,
         isSilent: Bool = false,
+        demand: AuthenticationDemand? = nil,
         browser: String? = nil,
         now: Instant,
         random: RandomBytes
@@ -83,7 +88,8 @@ package struct Attempt: Sendable, Hashable {
             returnPath: returnPath.value.utf8.count <= Attempt.maxReturnPathLength ? returnPath : .root,
             replacedTicket: replacedTicket,
             expiry: now.advanced(by: Attempt.lifetime),
-            isSilent: isSilent
+            isSilent: isSilent,
+            demand: demand
         )
     }
 

@@ -152,8 +152,7 @@ extension RelyingParty {
     ///   - replacedTicket: The ticket of the session that this sign-in replaces, at most 256 bytes.
     ///   - offersOtherAccounts: Whether the provider is asked, if it can, to let the user choose another account.
     ///   - silent: The user whose session is re-checked without a page of the provider; nil for a usual sign-in.
-    ///   - maxAge: How long ago the user may have authenticated; nil if that does not matter.
-    ///   - reauthenticates: Whether the provider is asked, if it can, to authenticate a user again whom it knows.
+    ///   - demand: What the sign-in is asked for; nil if nothing is. The provider learns of it as far as it can.
     ///   - loginHint: The account that a client of the gateway expects; nil if it expects none.
     ///   - browser: What the attempts of the browser have in common; nil if it has none open.
     /// - Returns: The URL of the redirect, and the attempt to seal into the browser's cookie.
@@ -164,8 +163,7 @@ extension RelyingParty {
         replacedTicket: String?,
         offersOtherAccounts: Bool = false,
         silent: Profile? = nil,
-        maxAge: Duration? = nil,
-        reauthenticates: Bool = false,
+        demand: AuthenticationDemand? = nil,
         loginHint: String? = nil,
         browser: String? = nil
     ) async throws(Failure) -> (location: String, attempt: Attempt) {
@@ -173,11 +171,17 @@ extension RelyingParty {
             throw Failure(.openIDSessionTransferTooLong, "the ticket has more than 256 bytes")
         }
         let metadata = try await self.metadata()
+        var demand = demand
+        if demand?.reauthenticates == true {
+            // The browser cannot change what it does not carry: RFC 9126 §1.
+            demand?.isEnforced = self.definition.reauthentication != nil && metadata.pushedAuthorization != nil
+        }
         let attempt = Attempt(
             provider: self.definition.id,
             returnPath: returnPath,
             replacedTicket: replacedTicket,
             isSilent: silent != nil && self.hasSilentSignIn,
+            demand: demand,
             browser: browser,
             now: self.clock.now,
             random: self.random
@@ -187,12 +191,12 @@ extension RelyingParty {
             // OpenID Connect Core §3.1.2.1; what the client of the gateway sent counts more than the configuration.
             form = Form(form.fields.filter { $0.name != "login_hint" } + [Form.Field("login_hint", loginHint)])
         }
-        if let maxAge, !attempt.isSilent, case .openID = self.definition.signIn {
+        if let maxAge = attempt.demand?.maxAge, case .openID = self.definition.signIn {
             // OpenID Connect Core §3.1.2.1; it counts whatever the configuration has.
             form = Form(form.fields.filter { $0.name != "max_age" })
             form.append("max_age", "\(max(0, maxAge.wholeSeconds))")
         }
-        if reauthenticates, !attempt.isSilent, let field = self.definition.reauthentication {
+        if attempt.demand?.reauthenticates == true, let field = self.definition.reauthentication {
             // OpenID Connect Core §3.1.2.1; it asks for more than another `prompt` does.
             form = Form(form.fields.filter { $0.name != field.name } + [field])
         }
