@@ -21,14 +21,22 @@ package struct ReturnPath: Sendable, Hashable, CustomStringConvertible {
     /// The rule and its tests come from return-URL attacks on other gateways: nothing in it may change meaning when a browser
     /// folds `\`, drops control characters, or decodes it once more.
     package init?(_ text: String) {
-        guard text.utf8.count <= ReturnPath.maxLength, ReturnPath.isLocal(text.utf8) else { return nil }
+        guard ReturnPath.reason(against: text) == nil else { return nil }
+        self.value = text
+    }
+
+    /// Why ``init(_:)`` rejects a text, without a word of it; nil if it does not.
+    package static func reason(against text: String) -> String? {
+        guard text.utf8.count <= self.maxLength else { return "has over \(self.maxLength) bytes" }
+        guard self.isLocal(text.utf8) else { return "is not the absolute path of a place on the same host" }
         let parts = text.utf8.split(separator: UInt8(ascii: "?"), maxSplits: 1, omittingEmptySubsequences: false)
         let decoded = parts.compactMap { PercentEncoding.decode($0) }
-        guard decoded.count == parts.count, let path = decoded.first, ReturnPath.isLocalDecoded(path) else {
-            return nil
+        guard decoded.count == parts.count, let path = decoded.first else {
+            return "has a '%' that does not begin an escape"
         }
-        guard decoded.dropFirst().allSatisfy({ $0.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }) else { return nil }
-        self.value = text
+        guard self.isLocalDecoded(path) else { return "has an escape in its path that could lead elsewhere" }
+        let isPlain = decoded.dropFirst().allSatisfy { $0.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }
+        return isPlain ? nil : "has an escaped control character in its query"
     }
 
     /// The path and query of a request that routing accepted, or of what the gateway has sealed; nil if a browser could read it

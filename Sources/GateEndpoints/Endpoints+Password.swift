@@ -44,7 +44,8 @@ extension Endpoints {
             throw Failure(.openIDAttemptID, "an attempt without a proper id")
         }
         let hint = self.loginHint(of: request) ?? ""
-        var page = self.passwordPage(attempt, name: hint, request)
+        let remark = request.refusedPath.map { _ in PageRemark(.linkDropped) }
+        var page = self.passwordPage(attempt, name: hint, remark: remark, request)
         page.addCookies(kept.cookies)
         return self.response(page, beginning: attempt, cookie, request)
     }

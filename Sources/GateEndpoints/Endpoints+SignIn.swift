@@ -58,7 +58,12 @@ extension Endpoints {
             unknownEmail: request.query?["email"].map { email?.description ?? String($0.prefix(Endpoints.maxHint)) }
         )
         let hasDomains = accepted.contains { !$0.domains.isEmpty }
-        let view = SignInView(buttons: buttons, app: app, discovery: hasDomains ? discovery : nil)
+        let view = SignInView(
+            buttons: buttons,
+            app: app,
+            discovery: hasDomains ? discovery : nil,
+            hasDroppedLink: request.refusedPath != nil
+        )
         return Rendering.page(200, pages.signIn(view, in: self.language(of: request)))
     }
 

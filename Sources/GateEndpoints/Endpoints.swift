@@ -6,6 +6,7 @@ internal import GateCore
 package import GateHTTP
 internal import GateHeaders
 internal import GateIssuer
+internal import GateOperations
 internal import GatePages
 package import GateRuntime
 package import GateSessions
@@ -91,6 +92,9 @@ package struct Endpoints: Sendable {
         let provider = self.segments(of: request).dropFirst().joined(separator: "/")
         guard let address = self.address(of: request), provider.isEmpty || address.takesName
         else { throw Failure(.endpointNone, "the gateway has no endpoint of this name") }
+        if let reason = request.refusedPath, Endpoints.leadingOn.contains(address) {
+            self.runtime.log.returnPathRefused(reason, at: address.rawValue)
+        }
         let isForSessions = address == .userinfo && self.runtime.issuer == nil
         guard address.methods.contains(request.method), !isForSessions || [.get, .head].contains(request.method) else {
             return self.wrongMethod(request, at: address)
@@ -168,6 +172,9 @@ package struct Endpoints: Sendable {
             return response
         }
     }
+
+    /// The endpoints that lead on to `rd`.
+    private static let leadingOn: Set<EndpointPath> = [.signIn, .start, .signOut, .passkey, .passkeys, .connected]
 
     /// Rejects what a page of another site loads as an image or frame: it would count as a failed attempt of the user's
     /// network.

@@ -10,6 +10,8 @@ package struct SignInView {
     package let app: (name: String, icon: String?)?
     /// The form that finds a provider by email address; nil if no provider has domains.
     package let discovery: Discovery?
+    /// Whether the link that led here had a place to go to which is not taken.
+    package let hasDroppedLink: Bool
 
     /// The form that finds a provider by email address.
     package struct Discovery {
@@ -28,9 +30,15 @@ package struct SignInView {
         }
     }
 
-    /// The providers, the app, and the form that finds one.
-    package init(buttons: [PageButton], app: (name: String, icon: String?)?, discovery: Discovery?) {
+    /// The providers, the app, the form that finds one, and whether the link that led here is not taken.
+    package init(
+        buttons: [PageButton],
+        app: (name: String, icon: String?)?,
+        discovery: Discovery?,
+        hasDroppedLink: Bool = false
+    ) {
         (self.buttons, self.app, self.discovery) = (buttons, app, discovery)
+        self.hasDroppedLink = hasDroppedLink
     }
 }
 
@@ -44,7 +52,7 @@ extension Pages {
             "target": view.discovery?.target ?? "", "hasPrompt": view.discovery?.prompt != nil,
             "promptName": view.discovery?.prompt?.name ?? "", "prompt": view.discovery?.prompt?.value ?? "",
             "email": view.discovery?.unknownEmail ?? "",
-            "isUnknown": view.discovery?.unknownEmail != nil,
+            "isUnknown": view.discovery?.unknownEmail != nil, "hasDroppedLink": view.hasDroppedLink,
         ]
         return self.render(.signIn, title: language.template(.signIn), values, in: language)
     }

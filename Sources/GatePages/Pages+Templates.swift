@@ -38,6 +38,7 @@ extension Pages {
         """
         {{#hasApp}}<p class="target">{{#hasAppIcon}}<img src="{{appIcon}}" alt="" width="24" height="24"> {{/hasAppIcon}}\
         <span>{{t.chooser_intro}}</span></p>{{/hasApp}}
+        {{#hasDroppedLink}}<p>{{t.link_dropped}}</p>{{/hasDroppedLink}}
         {{#isUnknown}}<p role="alert"><strong>{{t.discovery_none}}</strong></p>{{/isUnknown}}
         <ul class="buttons">
         {{#buttons}}

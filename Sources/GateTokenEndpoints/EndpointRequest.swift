@@ -51,6 +51,8 @@ package struct EndpointRequest: Sendable {
     package let proof: String?
     /// The place on this site that `rd` names, as it was requested; nil if it names none.
     package private(set) var statedPath: ReturnPath?
+    /// Why the value of `rd` is not taken, so that the request goes on as without one; nil if it is, or without one.
+    package private(set) var refusedPath: String?
     private let secFetchSite: String?
     private let fromOrigin: String?
 
@@ -88,9 +90,12 @@ package struct EndpointRequest: Sendable {
         self.authorization = hasOne ? request.message.value(.authorization) : nil
         let proofs = request.message.fields.filter { request.message.spells($0.nameRange, "dpop") }
         self.proof = proofs.count > 1 ? "" : proofs.first.map { request.message.text($0.valueRange) }
-        let stated = (self.query?["rd"] ?? self.form?["rd"]).flatMap { ReturnPath($0) }
         let host = self.origin.host
-        self.statedPath = stated.map { runtime.requested($0, on: host) }
+        let stated = self.query?["rd"] ?? self.form?["rd"]
+        self.statedPath = stated.flatMap { ReturnPath($0) }.map { runtime.requested($0, on: host) }
+        let isRepeated = [self.query, self.form].contains { $0?.single("rd") == .repeated }
+        let refused = stated.flatMap { $0.isEmpty ? nil : ReturnPath.reason(against: $0) }
+        self.refusedPath = refused ?? (isRepeated ? "is there twice" : nil)
         self.secFetchSite = request.message.value(.secFetchSite)
         self.fromOrigin = request.message.value(.origin)
     }
@@ -101,6 +106,7 @@ package struct EndpointRequest: Sendable {
         next.path = "/oauth2/\(EndpointPath.start.rawValue)/\(provider)"
         next.query = Form()
         next.statedPath = path
+        next.refusedPath = nil
         return next
     }
 

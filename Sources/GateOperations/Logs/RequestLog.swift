@@ -312,6 +312,18 @@ package struct RequestLog: Sendable {
         )
     }
 
+    /// A user goes to the front page, because what others have written as `rd` is not taken.
+    ///
+    /// - Parameters:
+    ///   - reason: Why, without a word of it.
+    ///   - endpoint: The endpoint.
+    package func returnPathRefused(_ reason: String, at endpoint: String) {
+        guard let hidden = self.limiter.admit(LogLimiter.Key(kind: "return path", isPage: false)) else { return }
+        var metadata: Logger.Metadata = ["endpoint": "\(endpoint)", "detail": "'rd' \(reason)"]
+        if hidden > 0 { metadata["suppressed"] = "\(hidden)" }
+        self.logger.info("return path refused", metadata: metadata)
+    }
+
     /// An app does not get the provider's token of a session.
     ///
     /// - Parameters:

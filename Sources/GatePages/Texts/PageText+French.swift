@@ -24,6 +24,8 @@ extension PageText {
         .chooserIntro: "pour continuer vers <strong>{{app}}</strong>",
         .unavailable: "Ne répond pas pour le moment",
         .discoveryLabel: "Ou trouvez votre service de connexion avec votre adresse e-mail",
+        .linkDropped:
+            "Le lien qui vous a amené ici ne peut pas être suivi. Après la connexion, vous arriverez à la page d’accueil.",
         .discoveryNone:
             "Aucun service de connexion n’est prévu pour cette adresse e-mail. Choisissez-en un ci-dessous.",
         .everywhereNote:

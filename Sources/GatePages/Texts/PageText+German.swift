@@ -24,6 +24,8 @@ extension PageText {
         .unavailable: "Antwortet gerade nicht",
         .discoveryLabel: "Oder finden Sie Ihre Anmeldung über Ihre E-Mail-Adresse",
         .discoveryNone: "Für diese E-Mail-Adresse ist kein Anmeldedienst eingerichtet. Wählen Sie einen aus.",
+        .linkDropped:
+            "Der Link, über den Sie hierher gekommen sind, führt nicht weiter. Nach der Anmeldung gelangen Sie zur Startseite.",
         .everywhereNote:
             "Überall bedeutet: in allen Browsern und auf allen Geräten, auf denen dieses Konto hier benutzt wird.",
         .signedOutTitle: "Sie sind abgemeldet",

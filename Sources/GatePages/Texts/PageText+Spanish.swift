@@ -23,6 +23,8 @@ extension PageText {
         .unavailable: "No responde en este momento",
         .discoveryLabel: "O encuentra tu servicio de acceso con tu correo electrónico",
         .discoveryNone: "No hay ningún servicio de acceso para este correo electrónico. Elige uno de la lista.",
+        .linkDropped:
+            "El enlace que te ha traído aquí no se puede seguir. Después de iniciar sesión llegarás a la página de inicio.",
         .everywhereNote:
             "En todas partes significa: en todos los navegadores y dispositivos que usan esta cuenta aquí.",
         .signedOutTitle: "Has cerrado la sesión",

@@ -44,6 +44,8 @@ package enum PageText: String, CaseIterable, Sendable {
     case discoveryLabel = "discovery_label"
     /// “No sign-in service is set up for this email address. Choose one below”.
     case discoveryNone = "discovery_none"
+    /// “The link that led you here cannot be followed. After signing in you get to the start page”.
+    case linkDropped = "link_dropped"
     /// “Everywhere means: in all browsers and on all devices that use this account here”.
     case everywhereNote = "everywhere_note"
     /// “You are signed out”.
@@ -387,6 +389,7 @@ extension PageText {
         .unavailable: "Not responding right now",
         .discoveryLabel: "Or find your way to sign in by your email address",
         .discoveryNone: "No sign-in service is set up for this email address. Choose one below.",
+        .linkDropped: "The link that led you here cannot be followed. After signing in you get to the start page.",
         .everywhereNote: "Everywhere means: in all browsers and on all devices that use this account here.",
         .signedOutTitle: "You are signed out",
         .signedOutUnknown: "You may still be signed in at the sign-in service that you used.",

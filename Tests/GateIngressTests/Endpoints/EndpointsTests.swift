@@ -285,10 +285,46 @@ private let sessionCookie = "__Host-gatehouse"
         let query = Form([Form.Field("rd", target)]).encoded
         let page = try await browser.open("\(gate)/oauth2/sign_in?\(query)")
         #expect(page.status == 200 && page.text.contains("/oauth2/start/staff?rd=%2F\""))
+        #expect(page.text.contains("The link that led you here cannot be followed.") == !target.isEmpty, "G-01")
         let signOut = try await browser.open("\(gate)/oauth2/sign_out?\(query)", method: "POST")
         #expect(signOut.location?.hasPrefix("https://id.staff.example/logout?") == true)
         let out = try await Browser(gateway).open("\(gate)/oauth2/sign_out?\(query)", method: "POST")
         #expect(out.location == "\(gate)/oauth2/sign_out")
+    }
+}
+
+@Suite struct RefusedReturnPathTests {
+    private static let repeated = "rd=%2Fa&rd=%2Fb"
+
+    // G-01
+    @Test(
+        arguments: [
+            ("https://evil.example/x", "'rd' is not the absolute path of a place on the same host"),
+            ("/a%zz", "'rd' has a '%' that does not begin an escape"),
+            ("/wiki/%2Fx", "'rd' has an escape in its path that could lead elsewhere"),
+            ("/wiki?a=%0A", "'rd' has an escaped control character in its query"), (nil, "'rd' is there twice"),
+        ] as [(String?, String)]
+    )
+    func `a return path that is not taken is a line of the log without a word of it`(
+        value: String?,
+        reason: String
+    ) async throws {
+        let log = LogLines()
+        let browser = Browser(try GatewayFixture(log: RequestLog(logger: log.logger)))
+        let query = value.map { Form([Form.Field("rd", $0)]).encoded } ?? Self.repeated
+        for endpoint in ["sign_in", "start/staff"] { _ = try await browser.open("\(gate)/oauth2/\(endpoint)?\(query)") }
+        let lines = log.all.filter { $0.message == "return path refused" }
+        #expect(lines.map { $0.values["detail"] } == [reason, reason])
+        #expect(lines.map { $0.values["endpoint"] } == ["sign_in", "start"])
+    }
+
+    // G-01
+    @Test(arguments: ["rd=", "rd=%2Fwiki", "x=1", ""])
+    func `without such a path there is neither a line nor a sentence`(query: String) async throws {
+        let log = LogLines()
+        let browser = Browser(try GatewayFixture(log: RequestLog(logger: log.logger)))
+        let page = try await browser.open("\(gate)/oauth2/sign_in?\(query)")
+        #expect(!page.text.contains("cannot be followed") && !log.all.contains { $0.message == "return path refused" })
     }
 }
 
