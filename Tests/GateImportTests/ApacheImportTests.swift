@@ -49,6 +49,52 @@ import Testing
         #expect(imported.hasNote("'OIDCClientSecret' is not copied", line: 4))
     }
 
+    // D-01
+    @Test(arguments: [
+        ("", "OIDC-CLAIM-"), ("OIDCPassClaimsAs both", "OIDC-CLAIM-"),
+        ("OIDCPassClaimsAs headers latin1", "OIDC-CLAIM-"),
+        ("OIDCPassClaimsAs environment", nil), ("OIDCPassClaimsAs none", nil), ("OIDCClaimPrefix X_ID_", "X-ID-"),
+        ("OIDCClaimPrefix \"\"", ""),
+    ])
+    func `apps get the claims under the names that Apache gives them`(directive: String, prefix: String?) throws {
+        let imported = try self.imported(self.location("/", "Require valid-user"), more: directive)
+        #expect(imported.errors == [])
+        let fields = ["email", "name", "preferred_username", "groups"]
+        let headers = fields.map { "\($0.replacing("_", with: "-")): \($0)" }
+        for header in headers {
+            #expect(imported.lines.contains { $0.hasSuffix(header) } == (prefix != nil), "\(header)")
+            if let prefix { #expect(imported.lines.contains("\(prefix)\(header)")) }
+        }
+        #expect(imported.hasNote("sub and all others, and REMOTE_USER, are not sent"))
+        #expect(
+            imported.hasNote("the encoding of claims is not carried over", line: 1) == directive.hasSuffix("latin1")
+        )
+    }
+
+    // D-01
+    @Test func `a section decides for its own apps, and a claim with the groups has its own name`() throws {
+        let sections =
+            self.location("/", "OIDCPassClaimsAs none\nRequire claim roles:a")
+            + self.location("/wiki", "OIDCPassClaimsAs both\nRequire valid-user")
+        let imported = try self.imported(sections, more: "OIDCAuthNHeader X-User\nOIDCRemoteUserClaim email")
+        #expect(imported.errors == [])
+        #expect(imported.lines.count { $0 == "X-User: email" } == 2)
+        #expect(
+            imported.lines.count { $0 == "OIDC-CLAIM-roles: groups" } == 1
+                && !imported.lines.contains("OIDC-CLAIM-groups: groups")
+        )
+    }
+
+    // D-01
+    @Test(arguments: [("X_User", "email", 2), ("X-User", "sub", 2), ("Host", "email", 2)])
+    func `a header that cannot be sent is a warning`(header: String, claim: String, line: Int) throws {
+        let more = "OIDCPassClaimsAs none\nOIDCAuthNHeader \(header)\nOIDCRemoteUserClaim \(claim)"
+        let imported = try self.imported(self.location("/", "Require valid-user"), more: more)
+        #expect(imported.errors == [])
+        #expect(imported.hasNote("the header '\(header)' is not carried over: ", line: line))
+        #expect(!imported.result.yaml.contains("headers:"))
+    }
+
     @Test func `one of several rules suffices, and all within RequireAll are needed`() throws {
         let rules = """
             Require claim groups:sre groups:platform

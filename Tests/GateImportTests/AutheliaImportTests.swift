@@ -31,6 +31,19 @@ import Testing
     private func one(_ group: String...) -> Profile { .user("authelia", groups: group) }
     private func two(_ group: String...) -> Profile { .user("authelia-two-factor", groups: group) }
 
+    // D-01
+    @Test func `apps get the headers of Authelia`() throws {
+        let imported = try self.imported(
+            "- { domain: app.example.com, policy: one_factor, resources: ['^/a([/?].*)?$'] }"
+        )
+        #expect(imported.errors == [])
+        for line in [
+            "Remote-User: preferred_username", "Remote-Groups: groups", "Remote-Name: name", "Remote-Email: email",
+        ] {
+            #expect(imported.lines.count { $0 == line } == 2, "\(line)")
+        }
+    }
+
     @Test func `policies are sign-ins with one factor, with two, public paths and denials`() throws {
         let imported = try self.imported(
             """

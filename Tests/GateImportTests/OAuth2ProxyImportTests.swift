@@ -138,7 +138,6 @@ import Testing
         ("trusted_ips = [\"10.0.0.0/8\"]", "write 'public: [{ path: /**, network: … }]'"),
         ("basic_auth_password = \"hunter2\"", "write 'identity: { basic: … }'"),
         ("signature_key = \"sha256:hunter2\"", "'identity: { signature: request }'"),
-        ("pass_user_headers = false\npass_basic_auth = false", "write 'identity: { fields: [] }'"),
     ])
     func `a note names the key for what is not carried over, and no client needs less`(
         option: String,
@@ -151,6 +150,18 @@ import Testing
         #expect(
             !imported.isPublic("/", from: "10.0.0.1") && !imported.admits(.user("google", email: "eve@example.net"))
         )
+    }
+
+    // D-01
+    @Test(arguments: [
+        ("", true), ("pass_user_headers = false", true), ("pass_basic_auth = false", true),
+        ("pass_user_headers = false\npass_basic_auth = false", false), ("set_xauthrequest = true", true),
+    ])
+    func `apps get the standard headers unless oauth2-proxy sends none`(options: String, sendsUser: Bool) throws {
+        let imported = try self.imported("email_domains = [\"example.com\"]\n\(options)")
+        #expect(imported.errors == [])
+        #expect(imported.lines.contains("fields: []") == !sendsUser)
+        #expect(imported.hasNote("X-Forwarded-User is the user key") == sendsUser)
     }
 
     // Q-03

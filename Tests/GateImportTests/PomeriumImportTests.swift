@@ -8,7 +8,7 @@ import Testing
 /// What the routes and policies of Pomerium become.
 @Suite struct PomeriumImportTests {
     /// In the shape of https://www.pomerium.com/docs/reference/routes.
-    private func imported(_ routes: String) throws -> Imported {
+    private func imported(_ routes: String, more: String = "") throws -> Imported {
         let head = """
             authenticate_service_url: https://gate.example.com
             idp_provider: oidc
@@ -20,12 +20,56 @@ import Testing
             routes:
 
             """
-        return try Imported(head + routes, publicURL: nil)
+        return try Imported(more + head + routes, publicURL: nil)
     }
 
     private func route(_ more: String, from: String = "https://app.example.com") -> String {
         "  - from: \(from)\n    to: http://127.0.0.1:8080\n"
             + more.split(separator: "\n").map { "    \($0)\n" }.joined()
+    }
+
+    // D-01
+    @Test(arguments: [
+        ("", "", false), ("", "pass_identity_headers: true", true), ("pass_identity_headers: true\n", "", true),
+        ("pass_identity_headers: true\n", "pass_identity_headers: false", false),
+    ])
+    func `routes that pass the identity on get the assertion and the claims under the names of Pomerium`(
+        global: String,
+        own: String,
+        passes: Bool
+    ) throws {
+        let claims = "jwt_claims_headers: [email, preferred_username, groups, user, hd]\n"
+        let imported = try self.imported(
+            self.route("allow_any_authenticated_user: true\n\(own)"),
+            more: claims + global
+        )
+        #expect(imported.errors == [])
+        let headers = [
+            "X-Pomerium-Jwt-Assertion: assertion", "X-Pomerium-Claim-Email: email", "X-Pomerium-Claim-Groups: groups",
+            "X-Pomerium-Claim-Preferred-Username: preferred_username", "X-Pomerium-Claim-User: user",
+        ]
+        for header in headers { #expect(imported.lines.contains(header) == passes, "\(header)") }
+        #expect(
+            imported.hasNote(
+                "the header 'X-Pomerium-Claim-Hd' is not carried over: there is no field for the claim",
+                line: 1
+            )
+        )
+        #expect(imported.hasNote("'X-Pomerium-Claim-User' is the user key", line: 1))
+        #expect(imported.hasNote("X-Pomerium-Jwt-Assertion is the assertion of the gateway") == passes)
+    }
+
+    // D-01
+    @Test func `claims may have headers of their own`() throws {
+        let more =
+            "pass_identity_headers: true\njwt_claims_headers: { X-Mail: email, X-Forwarded-Email: email, X_Odd: name, X-Sub: sub }\n"
+        let imported = try self.imported(self.route("allow_any_authenticated_user: true"), more: more)
+        #expect(imported.errors == [])
+        #expect(imported.lines.contains("X-Mail: email") && !imported.lines.contains("X-Forwarded-Email: email"))
+        for (name, reason) in [("X_Odd", "it may hold letters"), ("X-Sub", "there is no field for the claim")] {
+            #expect(imported.hasNote("the header '\(name)' is not carried over: \(reason)", line: 2))
+        }
+        #expect(!imported.hasNote("'X-Forwarded-Email'"))
     }
 
     // I-03

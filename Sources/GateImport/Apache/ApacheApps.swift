@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateAppConfiguration
 internal import GateCore
 internal import GateYAML
 
@@ -129,7 +130,7 @@ struct ApacheApps {
         app.providers = [self.provider]
         if let host = self.server.host, host != self.publicHost { app.hosts = [host] }
         self.apply(forward, to: &app, &notes)
-        self.addUserHeader(to: &app)
+        self.addHeaders(to: &app, rules.places.map(\.node), &notes)
         if outcome.access == .deniedToAll {
             notes.warning(
                 "no rule of this section can be carried over; the app '\(path)' is denied to all users",
@@ -207,17 +208,47 @@ struct ApacheApps {
         if !keepsHost { app.settings.add("upstream_host", ConfigText(url.origin.authority)) }
     }
 
-    /// `OIDCAuthNHeader` has the value of `REMOTE_USER`.
-    private func addUserHeader(to app: inout ImportedApp) {
-        guard let header = self.server.text("oidcauthnheader"),
-            header.utf8.allSatisfy({ (0x41...0x5A).contains($0 & 0xDF) || $0 == 0x2D })
-        else { return }
-        guard let claim = self.server.text("oidcremoteuserclaim"),
-            ["email", "preferred_username", "name"].contains(claim)
-        else { return }
-        var headers = YAMLMapping()
-        headers.add(header, .word(claim))
-        app.settings.add("headers", headers)
+    /// The headers with claims.
+    ///
+    /// The names of header fields have no `_` here; for apps that read them through CGI or WSGI both spellings are the same.
+    private func addHeaders(to app: inout ImportedApp, _ sections: [ApacheNode], _ notes: inout ImportNotes) {
+        var headers = ImportedHeaders()
+        // It has the value of `REMOTE_USER`.
+        if let header = self.server.text("oidcauthnheader"), let claim = self.server.text("oidcremoteuserclaim"),
+            case .left(let reason) = headers.add(header, claim: claim)
+        {
+            let place = self.server.value("oidcauthnheader")?.place
+            notes.warning("the header \(Scalar.quoted(header)) is not carried over: \(reason)", at: place)
+        }
+        let name = "oidcpassclaimsas"
+        let passed = sections.compactMap { $0.all(name).last { !$0.arguments.isEmpty } }.last ?? self.server.value(name)
+        if passed?.arguments.count ?? 0 > 1 {
+            notes.warning(
+                "the encoding of claims is not carried over; see 'identity: { encoding: … }'",
+                at: passed?.place
+            )
+        }
+        if ["headers", "both"].contains(passed?.arguments.first?.lowercased() ?? "both") {
+            let prefix = (self.server.value("oidcclaimprefix")?.arguments.first ?? "OIDC_CLAIM_").map {
+                $0 == "_" ? "-" : $0
+            }
+            let groups = ApacheProvider(server: self.server).groupsClaim ?? "groups"
+            let claims: [(String, IdentityField)] = [
+                ("email", .email), ("name", .name), ("preferred_username", .preferredUsername), (groups, .groups),
+            ]
+            var left: Set<String> = []
+            for (claim, field) in claims {
+                let header = String(prefix + claim.map { $0 == "_" ? "-" : $0 })
+                if case .left(let reason) = headers.add(header, field) { left.insert(reason) }
+            }
+            for reason in left.sorted() {
+                notes.warning(
+                    "headers with claims are not carried over: \(reason)",
+                    at: self.server.value("oidcclaimprefix")?.place ?? app.place
+                )
+            }
+        }
+        app.settings.add("headers", headers.mapping)
     }
 
     /// Each `ProxyPass`, in the order of the file; nil, and a warning, if the path of one cannot be expressed.

@@ -8,7 +8,8 @@ enum ApacheDirective {
         "oidcscope", "oidcsessioninactivitytimeout", "oidcsessionmaxduration", "oidcuserinforefreshinterval",
         "oidcproviderauthorizationendpoint", "oidcprovidertokenendpointauth", "oidcresponsemode",
         "oidcauthrequestparams", "oidccabundlepath", "oidcoutgoingproxy", "oidcremoteuserclaim", "oidcauthnheader",
-        "oidcrediscacheserver", "oidcrediscachepassword", "oidccachetype", "oidccryptopassphrase",
+        "oidcrediscacheserver", "oidcrediscachepassword", "oidccachetype", "oidccryptopassphrase", "oidcpassclaimsas",
+        "oidcclaimprefix",
     ]
 
     /// Those that narrow which users have which claims, or sign-ins for some paths, and the reason.
@@ -122,8 +123,6 @@ enum ApacheDirective {
                 "oidcoauth",
                 "for bearer tokens of clients write 'issuers', and 'machines' of the app; see docs/machines.md"
             ),
-            ("oidcpassclaimsas", "claims are sent as X-Forwarded-* and in X-Gatehouse-Assertion"),
-            ("oidcclaimprefix", "claims are sent as X-Forwarded-* and in X-Gatehouse-Assertion"),
             (
                 "oidcclaimdelimiter",
                 "groups are separated by commas; 'identity.group_separator' of the app changes that"

@@ -53,7 +53,8 @@ struct ApacheImport: ProductImport {
             for index in configuration.apps.indices { configuration.apps[index].providers = [] }
         }
         notes.warning(
-            "claims in OIDC_CLAIM_* and REMOTE_USER are not sent: apps read X-Forwarded-* or verify X-Gatehouse-Assertion",
+            "of the claims that Apache sends to apps, 'headers' has email, name, preferred_username and the groups; "
+                + "sub and all others, and REMOTE_USER, are not sent: apps read X-Forwarded-User or verify X-Gatehouse-Assertion",
             at: nil
         )
         return configuration

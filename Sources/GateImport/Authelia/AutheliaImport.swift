@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateAppConfiguration
 internal import GateCore
 internal import GateYAML
 
@@ -99,6 +100,16 @@ struct AutheliaImport: ProductImport {
         sessions.add("lifetime", ConfigText(lifetime.clamped(bounds)))
     }
 
+    /// What Authelia sends to the web server about a user; the user name comes from its profile.
+    private static let headers: ImportedHeaders = {
+        var headers = ImportedHeaders()
+        _ = headers.add("Remote-User", .preferredUsername)
+        _ = headers.add("Remote-Groups", .groups)
+        _ = headers.add("Remote-Name", .name)
+        _ = headers.add("Remote-Email", .email)
+        return headers
+    }()
+
     private func addApps(
         _ control: SourceNode,
         _ networks: AutheliaNetworks,
@@ -141,6 +152,7 @@ struct AutheliaImport: ProductImport {
                         rule.isCertain(host: domain) ? rule : rule.uncertain
                     }
                     access.apply(relevant, standard: standard, to: &app, &notes)
+                    app.settings.add("headers", Self.headers.mapping)
                     usesTwoFactors = usesTwoFactors || access.usesTwoFactors
                     configuration.apps.append(app)
                 }

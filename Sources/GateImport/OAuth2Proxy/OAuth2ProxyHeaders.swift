@@ -10,19 +10,8 @@ struct OAuth2ProxyHeaders {
     /// Whether headers come from the alpha configuration, where none is sent that is not listed.
     let usesAlpha: Bool
 
-    /// The claims of a session and the identity fields that hold the same.
-    private static let fields: [String: String] = [
-        "user": "user", "email": "email", "preferred_username": "preferred_username", "groups": "groups",
-        "name": "name",
-    ]
-    /// The headers that the gateway sends to every app, and their fields.
-    private static let standard: [String: String] = [
-        "x-forwarded-user": "user", "x-forwarded-email": "email", "x-forwarded-groups": "groups",
-        "x-forwarded-preferred-username": "preferred_username", "x-forwarded-name": "name",
-    ]
-
     func add(to apps: inout [ImportedApp], _ notes: inout ImportNotes) {
-        var fields = YAMLMapping()
+        var fields = ImportedHeaders()
         var requests = YAMLMapping()
         var responses = YAMLMapping()
         for header in self.headers {
@@ -34,9 +23,10 @@ struct OAuth2ProxyHeaders {
         }
         var identity = YAMLMapping()
         if let token = self.token(&notes) { identity.add("authorization", .word(token)) }
+        if !self.usesAlpha, !self.sendsUser { identity.add("fields", .list([])) }
         for index in apps.indices {
             if case .upstream = apps[index].action { apps[index].settings.add("identity", identity) }
-            apps[index].settings.add("headers", fields)
+            apps[index].settings.add("headers", fields.mapping)
             for (key, changes) in [("request_headers", requests), ("response_headers", responses)] {
                 var edits = YAMLMapping()
                 edits.add("set", changes)
@@ -66,14 +56,14 @@ struct OAuth2ProxyHeaders {
         return "id_token"
     }
 
+    /// Whether apps get X-Forwarded-User and so on without the alpha configuration; either of the two options suffices.
+    private var sendsUser: Bool {
+        ["pass_user_headers", "pass_basic_auth"].contains { self.settings.flag($0, else: true) }
+    }
+
     private func addNotesOfOptions(_ notes: inout ImportNotes) {
-        // Either of the two switches them on.
-        let sendsUser = ["pass_user_headers", "pass_basic_auth"].contains { self.settings.flag($0, else: true) }
+        let sendsUser = self.sendsUser
         let place = self.settings["pass_user_headers"]?.place
-        if !self.usesAlpha, !sendsUser {
-            let help = "write 'identity: { fields: [] }' of the app to leave them out"
-            notes.note("X-Forwarded-User, -Email, -Groups and further identity headers are sent; \(help)", at: place)
-        }
         let usesUser = self.headers.contains {
             $0.isRequest && $0.values.contains { if case .claim("user") = $0 { true } else { false } }
         }
@@ -100,7 +90,7 @@ struct OAuth2ProxyHeaders {
 
     private func convert(
         _ header: HeaderInjection,
-        fields: inout YAMLMapping,
+        fields: inout ImportedHeaders,
         fixed: inout YAMLMapping,
         _ notes: inout ImportNotes
     ) {
@@ -109,22 +99,15 @@ struct OAuth2ProxyHeaders {
             return notes.warning("the header \(shown) has several values; it is not carried over", at: header.place)
         }
         guard case .claim(let claim) = value else { return self.convert(fixed: header, to: &fixed, &notes) }
-        guard let field = OAuth2ProxyHeaders.fields[claim] else {
+        guard ImportedHeaders.field(ofClaim: claim) != nil else {
             let reason =
                 claim.hasSuffix("_token")
                 ? "'identity: { authorization: \(claim) }' of an app sends it as a bearer token"
                 : "there is no field for \(Scalar.quoted(claim))"
             return notes.warning("the header \(shown) is not carried over: \(reason)", at: header.place)
         }
-        if let sent = OAuth2ProxyHeaders.standard[header.name.lowercased()] {
-            guard sent != field else { return }
-            return notes.warning("the header \(shown) always has the field '\(sent)', not '\(field)'", at: header.place)
-        }
-        if let reason = HeaderSetting.reason(against: header.name) {
-            return notes.warning("the header \(shown) is not carried over: \(reason)", at: header.place)
-        }
-        guard !fields.entries.contains(where: { $0.key.lowercased() == header.name.lowercased() }) else { return }
-        fields.add(header.name, .word(field))
+        guard case .left(let reason) = fields.add(header.name, claim: claim) else { return }
+        notes.warning("the header \(shown) is not carried over: \(reason)", at: header.place)
     }
 
     private func convert(response header: HeaderInjection, fixed: inout YAMLMapping, _ notes: inout ImportNotes) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateAppConfiguration
 internal import GateCore
 internal import GateYAML
 
@@ -29,7 +30,12 @@ struct PomeriumImport: ProductImport {
         configuration.providers = [self.provider(root, &notes)]
         let routes = (root["routes"]?.elements ?? []) + (root["policy"]?.elements ?? [])
         guard !routes.isEmpty else { throw ImportFailure("the file has no 'routes'", at: root.place) }
-        configuration.apps = PomeriumRoutes(publicHost: configuration.publicURL?.host).apps(routes, &notes)
+        configuration.apps = PomeriumRoutes(
+            publicHost: configuration.publicURL?.host,
+            headers: self.identityHeaders(root, &notes),
+            passesIdentity: root["pass_identity_headers"]?.flag ?? false
+        )
+        .apps(routes, &notes)
         self.addLookups(to: &configuration)
         if !isSound { configuration.apps.deny() }
         return configuration
@@ -56,10 +62,10 @@ struct PomeriumImport: ProductImport {
     private static let carried: Set<String> = [
         "authenticate_service_url", "address", "certificate_file", "certificate_key_file", "insecure_server",
         "cookie_expire", "idp_provider", "idp_provider_url", "idp_client_id", "idp_client_secret",
-        "idp_client_secret_file", "idp_scopes", "idp_request_params", "routes", "policy",
+        "idp_client_secret_file", "idp_scopes", "idp_request_params", "routes", "policy", "pass_identity_headers",
+        "jwt_claims_headers",
     ]
     private static let lost: [String: String] = [
-        "jwt_claims_headers": "identity headers have fixed names; an app's 'headers' adds others",
         "idp_refresh_directory_interval": "groups come from the provider at sign-ins and re-checks",
         "idp_service_account": "groups are looked up with the user's own token",
         "autocert": "write 'tls' of the listener with certificates of an ACME client",
@@ -68,7 +74,6 @@ struct PomeriumImport: ProductImport {
         "certificate_authority": "write 'ca_file' of provider or upstream",
         "certificate_authority_file": "write 'ca_file' of provider or upstream",
         "runtime_flags": "features are keys of the file; see docs/configuration.md",
-        "pass_identity_headers": "apps get identity headers and X-Gatehouse-Assertion by default",
         "xff_num_trusted_hops": "write the networks of your proxies in 'trusted_proxies'",
         "use_proxy_protocol": "write 'proxy_protocol' of the listener",
     ]
@@ -127,6 +132,37 @@ struct PomeriumImport: ProductImport {
             return
         }
         gateway.add("listeners", .list([.mapping(listener)]))
+    }
+
+    /// What the routes with `pass_identity_headers` send: the assertion, and the claims of `jwt_claims_headers`, by names of its own or as
+    /// `X-Pomerium-Claim-…`.
+    private func identityHeaders(_ root: SourceNode, _ notes: inout ImportNotes) -> ImportedHeaders {
+        var headers = ImportedHeaders()
+        _ = headers.add("X-Pomerium-Jwt-Assertion", .assertion)
+        guard let node = root["jwt_claims_headers"] else { return headers }
+        let listed =
+            node.isMapping
+            ? node.entries.map { ($0.name, $0.value.text ?? "") }
+            : (node.texts ?? []).map { (Self.header(ofClaim: $0), $0) }
+        for (name, claim) in listed {
+            if case .left(let reason) = headers.add(name, claim: claim) {
+                notes.warning("the header \(Scalar.quoted(name)) is not carried over: \(reason)", at: node.owner)
+            } else if claim == "user" {
+                notes.warning(
+                    "\(Scalar.quoted(name)) is the user key, 'provider:subject'; Pomerium sends the subject alone",
+                    at: node.owner
+                )
+            }
+        }
+        return headers
+    }
+
+    /// `X-Pomerium-Claim-Preferred-Username` for `preferred_username`.
+    private static func header(ofClaim claim: String) -> String {
+        let words = claim.split { $0 == "_" || $0 == "-" }.map {
+            $0.prefix(1).uppercased() + $0.dropFirst().lowercased()
+        }
+        return (["X-Pomerium-Claim"] + words).joined(separator: "-")
     }
 
     private static let types: [String: String] = [

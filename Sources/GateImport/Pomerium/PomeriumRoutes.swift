@@ -7,6 +7,10 @@ internal import GateYAML
 /// Converts the routes of Pomerium to apps.
 struct PomeriumRoutes {
     let publicHost: String?
+    /// What routes send that pass the identity on.
+    let headers: ImportedHeaders
+    /// Whether those do so that do not have the key.
+    let passesIdentity: Bool
 
     func apps(_ routes: [SourceNode], _ notes: inout ImportNotes) -> [ImportedApp] {
         var apps: [ImportedApp] = []
@@ -220,12 +224,12 @@ struct PomeriumRoutes {
                 at: route["set_response_headers"]?.owner
             )
         }
-        if route["pass_identity_headers"]?.flag == true {
-            notes.warning(
-                "X-Pomerium-Jwt-Assertion is not sent; apps verify X-Gatehouse-Assertion",
-                at: route["pass_identity_headers"]?.owner
-            )
-        }
+        guard route["pass_identity_headers"]?.flag ?? self.passesIdentity else { return }
+        app.settings.add("headers", self.headers.mapping)
+        notes.warning(
+            "X-Pomerium-Jwt-Assertion is the assertion of the gateway, with other 'iss', 'aud' and 'sub' and other keys",
+            at: route["pass_identity_headers"]?.owner ?? route.place
+        )
     }
 
     private static let carried: Set<String> = [

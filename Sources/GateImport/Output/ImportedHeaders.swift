@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import GateAppConfiguration
+
+/// The headers with identity fields that a product sends to an app, as far as the file has the same.
+struct ImportedHeaders: Sendable {
+    /// What became of a header.
+    enum Outcome: Equatable {
+        /// It is among the headers, or the gateway sends it to each app.
+        case carried
+        /// It is not sent, and why.
+        case left(String)
+    }
+
+    /// For the key `headers` of an app.
+    private(set) var mapping = YAMLMapping()
+
+    /// The identity field of a claim; nil without one.
+    ///
+    /// Of `user` the value is another one, the user key.
+    static func field(ofClaim claim: String) -> IdentityField? {
+        switch claim {
+        case "email": .email
+        case "name": .name
+        case "preferred_username": .preferredUsername
+        case "groups": .groups
+        case "user": .user
+        default: nil
+        }
+    }
+
+    /// Adds a header with a claim.
+    mutating func add(_ name: String, claim: String) -> Outcome {
+        guard let field = ImportedHeaders.field(ofClaim: claim) else {
+            return .left("there is no field for the claim")
+        }
+        return self.add(name, field)
+    }
+
+    /// Adds a header with a field; the first one of a name counts.
+    mutating func add(_ name: String, _ field: IdentityField) -> Outcome {
+        if let sent = ImportedHeaders.standard[name.lowercased()] {
+            return sent == field
+                ? .carried : .left("it always has the field '\(sent.rawValue)', not '\(field.rawValue)'")
+        }
+        if let reason = HeaderSetting.reason(against: name) { return .left(reason) }
+        if !self.mapping.entries.contains(where: { $0.key.lowercased() == name.lowercased() }) {
+            self.mapping.add(name, .word(field.rawValue))
+        }
+        return .carried
+    }
+
+    /// The headers that the gateway sends to every app, and their fields.
+    private static let standard: [String: IdentityField] = [
+        "x-forwarded-user": .user, "x-forwarded-email": .email, "x-forwarded-groups": .groups,
+        "x-forwarded-preferred-username": .preferredUsername, "x-forwarded-name": .name,
+    ]
+}
