@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Re-checks: the provider is asked again whether a user may still sign in, once for all requests and gateways."""
 
+import itertools
 import sqlite3
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +24,16 @@ def app():
     server = Upstream()
     yield server
     server.close()
+
+
+NUMBERS = itertools.count()
+
+
+@pytest.fixture
+def realm(provider_server):
+    """A realm for one test: the gateway of the test before, which drains meanwhile, asks about its users at another one."""
+    with provider_server.realm(f"recheck-{next(NUMBERS)}").fresh() as realm:
+        yield realm
 
 
 @pytest.fixture
