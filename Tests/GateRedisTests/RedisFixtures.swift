@@ -53,8 +53,12 @@ final class SentinelGroup {
             sentinel failover-timeout main 2000
             """
         self.sentinels = try (0..<3).map { _ in try RedisServer(hasPort: true, sentinel: configuration + "\n") }
-        let periods = ["INFO-PERIOD", "PING-PERIOD", "ASK-PERIOD", "PUBLISH-PERIOD"].flatMap { [$0, "100"] }
-        for sentinel in self.sentinels { try RedisProbe(sentinel).run(["SENTINEL", "DEBUG"] + periods) }
+        // A replica that has not responded for some of these periods is not promoted.
+        let periods = ["INFO-PERIOD", "PING-PERIOD", "ASK-PERIOD", "PUBLISH-PERIOD"].flatMap { [$0, "300"] }
+        for sentinel in self.sentinels {
+            let reply = try RedisProbe(sentinel).run(["SENTINEL", "DEBUG"] + periods)
+            guard reply == ["OK"] else { throw RedisServer.NotStarted(output: "\(reply)") }
+        }
     }
 
     /// Waits until all sentinels know each other and the replica.
@@ -98,17 +102,25 @@ final class ClusterGroup {
             let end = index == 2 ? 16_383 : 5461 * (index + 1) - 1
             if isInterleaved {
                 let slots = stride(from: index, to: 16_384, by: 3).map { "\($0)" }
-                let words: [any Sendable] = ["CLUSTER", "ADDSLOTS"] + slots
-                try probe.run(words)
+                try probe.run(["CLUSTER", "ADDSLOTS"] + slots)
             } else {
                 try probe.run("CLUSTER", "ADDSLOTSRANGE", "\(5461 * index)", "\(end)")
             }
         }
-        for port in ports.dropFirst() { try RedisProbe(self.masters[0]).run("CLUSTER", "MEET", "127.0.0.1", "\(port)") }
+        func meet() throws {
+            for port in ports.dropFirst() {
+                try RedisProbe(self.masters[0]).run("CLUSTER", "MEET", "127.0.0.1", "\(port)")
+            }
+        }
+        try meet()
         let first = try RedisProbe(self.masters[0]).run("CLUSTER", "MYID")[0]
         let isReady: Bool? = await eventually {
             for server in self.masters + [self.replica] {
-                guard try RedisProbe(server).run("CLUSTER", "NODES").count >= 4 else { return nil }
+                guard try RedisProbe(server).run("CLUSTER", "NODES").count >= 4 else {
+                    // A node forgets one that it has met if the two do not reach each other within a second.
+                    if try RedisProbe(self.masters[0]).run("CLUSTER", "NODES").count < 4 { try meet() }
+                    return nil
+                }
             }
             var role = try RedisProbe(self.replica).run("ROLE")
             if role[0] == "master" {

@@ -18,17 +18,16 @@ package struct RedisProbe {
         self.arguments = ["-s", server.socket]
     }
 
-    /// The lines of the reply to a command; its words are texts or bytes.
+    /// The lines of the reply to a command, that of an error included.
     @discardableResult
-    package func run(_ words: any Sendable...) throws -> [String] { try self.run(words) }
+    package func run(_ words: any RedisWord...) throws -> [String] { try self.run(words) }
 
     /// The lines of the reply to a command.
     @discardableResult
-    package func run(_ words: [any Sendable]) throws -> [String] {
+    package func run(_ words: [any RedisWord]) throws -> [String] {
         // Quoted as redis-cli reads commands from its input.
         let line = words.map { word in
-            let bytes = word as? [UInt8] ?? Array("\(word)".utf8)
-            return "\"" + bytes.map { "\\x" + String(format: "%02x", $0) }.joined() + "\""
+            "\"" + word.wordBytes.map { "\\x" + String(format: "%02x", $0) }.joined() + "\""
         }
         let process = try ChildProcess("/usr/bin/redis-cli", self.arguments + ["--raw"])
         let input = process.input
@@ -38,4 +37,20 @@ package struct RedisProbe {
         guard process.exitStatus() == 0 else { throw Failed(output: text) }
         return text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).dropLast().map(String.init)
     }
+}
+
+/// A word of a command: a text or bytes, so that a list of words is never one of them by mistake.
+package protocol RedisWord: Sendable {
+    /// The bytes of the word.
+    var wordBytes: [UInt8] { get }
+}
+
+extension String: RedisWord {
+    /// The bytes of the text.
+    package var wordBytes: [UInt8] { Array(self.utf8) }
+}
+
+extension [UInt8]: RedisWord {
+    /// The bytes themselves.
+    package var wordBytes: [UInt8] { self }
 }
