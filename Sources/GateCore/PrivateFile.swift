@@ -108,12 +108,73 @@ package enum PrivateFile {
         let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw self.failure("cannot be opened", folder) }
         defer { close(descriptor) }
+        return try self.locking(descriptor, of: folder, within: patience, body)
+    }
+
+    /// Changes a file of a fixed size in place, while no other process and no other caller does so.
+    ///
+    /// The file is created if it is missing, readable by its owner only. Its space on the disk is reserved in advance, so that a
+    /// later change needs none. Blocks the thread, so no event loop calls it.
+    ///
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - size: The number of bytes; what is missing of them is zero, and further bytes are left alone.
+    ///   - patience: How long to wait for others.
+    ///   - body: Changes the content, but not its size.
+    /// - Returns: The result of `body`, whose changes are on the disk.
+    /// - Throws: `file.unusable` with the path and the reason; a change may be in the file nevertheless.
+    package static func update<Value>(
+        _ path: String,
+        size: Int,
+        within patience: Duration = .seconds(2),
+        _ body: (inout [UInt8]) -> Value
+    ) throws(Failure) -> Value {
+        let descriptor = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0o600)
+        guard descriptor >= 0 else { throw self.failure("cannot be opened for writing", path) }
+        defer { close(descriptor) }
+        return try self.locking(descriptor, of: path, within: patience) { () throws(Failure) in
+            var status = stat()
+            guard unsafe fstat(descriptor, &status) == 0 else { throw self.failure("cannot be read", path) }
+            guard status.st_mode & S_IFMT == S_IFREG else {
+                throw Failure(.fileUnusable, "\(path) is not a regular file")
+            }
+            let mode = FileMode(bits: status.st_mode & 0o7777, owner: status.st_uid, group: status.st_gid)
+            guard mode.isPrivate(toGroup: getegid()) || fchmod(descriptor, 0o600) == 0 else {
+                throw self.failure("cannot be made private", path)
+            }
+            // If the disk is full, only a change beyond the end fails.
+            if status.st_size < size { _ = posix_fallocate(descriptor, 0, size) }
+            do {
+                let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: false)
+                let read = Array(try file.read(upToCount: size) ?? Foundation.Data())
+                let before = read + [UInt8](repeating: 0, count: size - read.count)
+                var after = before
+                let value = body(&after)
+                let blocks = stride(from: 0, to: size, by: self.blockSize).map { $0..<min($0 + self.blockSize, size) }
+                let changed = blocks.filter { before[$0] != after[$0] }
+                guard let first = changed.first, let last = changed.last else { return value }
+                try file.seek(toOffset: UInt64(first.lowerBound))
+                try file.write(contentsOf: Foundation.Data(after[first.lowerBound..<last.upperBound]))
+                try file.synchronize()
+                return value
+            } catch {
+                throw Failure(.fileUnusable, "\(path) cannot be changed: \(error.localizedDescription)")
+            }
+        }
+    }
+
+    private static func locking<Value>(
+        _ descriptor: Int32,
+        of path: String,
+        within patience: Duration,
+        _ body: () throws(Failure) -> Value
+    ) throws(Failure) -> Value {
         let end = ContinuousClock.now + patience
         while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
-            guard errno == EWOULDBLOCK || errno == EINTR else { throw self.failure("cannot be locked", folder) }
+            guard errno == EWOULDBLOCK || errno == EINTR else { throw self.failure("cannot be locked", path) }
             guard ContinuousClock.now < end else {
                 let advice = "find the process with 'lslocks', end it and try again"
-                throw Failure(.fileUnusable, "\(folder) is locked by another process for over \(patience); \(advice)")
+                throw Failure(.fileUnusable, "\(path) is locked by another process for over \(patience); \(advice)")
             }
             usleep(self.lockInterval)
         }
@@ -122,7 +183,9 @@ package enum PrivateFile {
         return try body()
     }
 
-    /// The microseconds between two attempts to lock a folder.
+    /// What is compared and written at once.
+    private static let blockSize = 512
+    /// The microseconds between two attempts to lock a file or folder.
     private static let lockInterval: UInt32 = 10_000
 
     /// The identity of the current content of a file, its links followed; nil if there is no such file.

@@ -16,7 +16,6 @@ final class RedisRevocations: Sendable {
     private let pending: PendingRevocations
     private let reported = ReportedRevocations()
     private let report: @Sendable (StoreEvent) -> Void
-    private let retries = Mutex<Task<Void, Never>?>(nil)
 
     /// Those that an earlier process could not write are in force at once.
     ///
@@ -40,60 +39,35 @@ final class RedisRevocations: Sendable {
     func end(_ family: [UInt8], by client: RedisClient) async throws(Failure) {
         self.pending.insert(family)
         guard let failure = await FamilyRemoval(client: client, family: family).run() else {
-            return self.pending.remove(family)
+            return await self.pending.remove(family)
         }
         guard failure.kind != .closed else { throw client.unavailable(failure.reason) }
-        let isKept = self.pending.keep(family)
+        let isKept = await self.pending.keep(family)
         self.report(.revocationPending(pending: self.pending.count, isKept: isKept, reason: failure.reason))
-        self.retry(by: client)
         guard isKept else { throw client.unavailable(failure.reason) }
     }
 
-    /// Removes pending families until all are removed; does nothing while it does so already.
-    func retry(by client: RedisClient) {
-        guard self.pending.count > 0 else { return }
-        self.retries.withLock { task in
-            guard task == nil else { return }
-            task = Task { [weak self] in
-                while !Task.isCancelled {
-                    try? await Task.sleep(for: RedisRevocations.retryInterval)
-                    guard let self, await self.isLeft(by: client) else { return }
+    /// Removes pending families, and those that another gateway on this machine leaves in the file, until ``close()``.
+    func start(by client: RedisClient) {
+        let report = self.report
+        self.pending.start(
+            every: Self.retryInterval,
+            attempt: { family in
+                switch await FamilyRemoval(client: client, family: family).run()?.kind {
+                case nil: .removed
+                // A Redis that rejects writes still reports each family to the other gateways, which remember it for minutes
+                // only; one that does not respond reports nothing.
+                case .rejected, .unusable: .rejected
+                case .unreachable, .lost, .readOnly: .unavailable
+                case .closed: .closed
                 }
-            }
-        }
+            },
+            written: { report(.revocationsWritten) }
+        )
     }
 
     /// Ends the retries after a last attempt.
-    func close(by client: RedisClient) async {
-        self.retries.withLock { $0?.cancel() }
-        _ = await self.write(by: client)
-    }
-
-    /// Removes the pending families; returns whether some are left, and ends the retries if none is.
-    private func isLeft(by client: RedisClient) async -> Bool {
-        guard await self.write(by: client)?.kind != .closed else { return false }
-        let isLeft = self.retries.withLock { task in
-            guard self.pending.count == 0 else { return true }
-            task = nil
-            return false
-        }
-        if !isLeft { self.report(.revocationsWritten) }
-        return isLeft
-    }
-
-    /// Removes the pending families; returns why it stopped before the last one.
-    private func write(by client: RedisClient) async -> RedisFailure? {
-        for family in self.pending.families {
-            guard let failure = await FamilyRemoval(client: client, family: family).run() else {
-                self.pending.remove(family)
-                continue
-            }
-            // A Redis that rejects writes still reports each family to the other gateways, which remember it for minutes
-            // only; one that does not respond reports nothing.
-            guard failure.kind == .rejected || failure.kind == .unusable else { return failure }
-        }
-        return nil
-    }
+    func close() async { await self.pending.stop() }
 }
 
 /// The families that gateways have reported as ended during the last minutes.

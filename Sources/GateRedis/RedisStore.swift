@@ -103,7 +103,7 @@ package final class RedisStore: SessionStore {
             ]
         )
         let store = RedisStore(client: client, revocations: revocations, clock: clock, random: random)
-        revocations.retry(by: client)
+        revocations.start(by: client)
         store.flushes.withLock { task in
             task = Task { [weak store] in
                 for count in 0... {
@@ -424,7 +424,7 @@ package final class RedisStore: SessionStore {
     package func close() async {
         self.flushes.withLock { $0?.cancel() }
         try? await self.flush()
-        await self.revocations.close(by: self.client)
+        await self.revocations.close()
         await self.client.close()
     }
 }

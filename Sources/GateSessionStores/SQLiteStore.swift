@@ -25,7 +25,6 @@ package final class SQLiteStore: SessionStore {
     /// How long a call may wait for earlier calls before it fails, which keeps the queue short.
     private let patience: Duration
     private let isDamaged = Atomic<Bool>(false)
-    private let isRetrying = Atomic<Bool>(false)
     private let isClosed = Atomic<Bool>(false)
 
     /// The number of expired sessions that are removed in one transaction, so that other writers are not delayed.
@@ -55,7 +54,19 @@ package final class SQLiteStore: SessionStore {
         self.pool = try SQLiteStore.openPool(path, pageLimit: pageLimit)
         self.lastSeen = LastSeenBuffer(try SQLiteStore.openConnection(path, pageLimit: pageLimit))
         self.revocations = PendingRevocations(path: "\(path)-revoked")
-        if self.revocations.count > 0 { self.retryRevocations(after: .zero) }
+        self.revocations.start(
+            every: SQLiteStore.retryInterval,
+            attempt: { [weak self] family in
+                guard let self else { return .closed }
+                do throws(Failure) {
+                    try await self.delete(family)
+                    return .removed
+                } catch {
+                    return .unavailable
+                }
+            },
+            written: { report(.revocationsWritten) }
+        )
     }
 
     /// It keeps sessions.
@@ -124,13 +135,14 @@ package final class SQLiteStore: SessionStore {
         do throws(Failure) {
             try await self.delete(family)
         } catch {
-            let isKept = self.revocations.keep(family)
+            let isKept = await self.revocations.keep(family)
             let pending = self.revocations.count
             self.report(.revocationPending(pending: pending, isKept: isKept, reason: error.detail))
-            self.retryRevocations(after: SQLiteStore.retryInterval)
             // In force here, but a restart would undo it, so the caller must not take it for done.
             guard isKept else { throw error }
+            return
         }
+        await self.revocations.remove(family)
     }
 
     /// Removes the records of a family that were unused for longest; writes only if there are too many.
@@ -213,7 +225,7 @@ package final class SQLiteStore: SessionStore {
     package func close() async {
         self.isClosed.store(true, ordering: .relaxed)
         await self.lastSeen.close()
-        for family in self.revocations.families { try? await self.delete(family) }
+        await self.revocations.stop()
         try? self.pool.close()
     }
 }
@@ -472,36 +484,6 @@ extension SQLiteStore {
             let delete = try database.cachedStatement(sql: "DELETE FROM session WHERE family = ?")
             try delete.execute(arguments: [Data(family)])
         }
-        self.revocations.remove(family)
-    }
-
-    /// Retries until all pending families are removed from the file.
-    private func retryRevocations(after delay: Duration) {
-        guard !self.isRetrying.exchange(true, ordering: .relaxed) else { return }
-        Task { [weak self] in
-            try? await Task.sleep(for: delay)
-            while let self, !self.isClosed.load(ordering: .relaxed) {
-                guard await self.removeRevoked() else {
-                    try? await Task.sleep(for: SQLiteStore.retryInterval)
-                    continue
-                }
-                self.isRetrying.store(false, ordering: .relaxed)
-                // A revocation between the last check and the line above has not started a retry.
-                if self.revocations.count > 0 { self.retryRevocations(after: SQLiteStore.retryInterval) }
-                return
-            }
-        }
-    }
-
-    /// Removes the pending families; false if that failed.
-    private func removeRevoked() async -> Bool {
-        do {
-            for family in self.revocations.families { try await self.delete(family) }
-        } catch {
-            return false
-        }
-        self.report(.revocationsWritten)
-        return true
     }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Foundation
 import GateCore
 import GateProxy
 import GateRedis
@@ -8,8 +9,8 @@ import GateTestSupport
 import Synchronization
 import Testing
 
-/// A Redis that is full, read-only, demoted, stalled or evicting, and one with corrupt values: what is served, and that a
-/// revocation is in force at once and stays.
+/// A Redis that is full, cannot save, is read-only, demoted, stalled or evicting, and one with corrupt values: what is
+/// served, and that a revocation is in force at once and stays.
 @Suite struct RedisOutageTests {
     private func open(
         _ server: RedisServer,
@@ -34,12 +35,24 @@ import Testing
         case full
         case withoutReplicas
         case forbidden
+        /// `MISCONF`: the last snapshot could not be written.
+        case unsaved
 
-        func begin(_ probe: RedisProbe) throws {
+        func begin(_ probe: RedisProbe) async throws {
             switch self {
             case .full: try probe.run("CONFIG", "SET", "maxmemory", "1")
             case .withoutReplicas: try probe.run("CONFIG", "SET", "min-replicas-to-write", "1")
             case .forbidden: try probe.run("ACL", "SETUSER", "default", "-del")
+            case .unsaved:
+                try probe.run("CONFIG", "SET", "save", "3600 1")
+                // A folder in the place of the file.
+                try FileManager.default.createDirectory(atPath: self.snapshot(probe), withIntermediateDirectories: true)
+                try probe.run("BGSAVE")
+                let hasFailed: Bool? = await eventually {
+                    try probe.run("INFO", "persistence").contains("rdb_last_bgsave_status:err") ? true : nil
+                }
+                #expect(hasFailed == true)
+                #expect(try probe.run("SET", "other", "1")[0].hasPrefix("MISCONF "))
             }
         }
 
@@ -48,7 +61,14 @@ import Testing
             case .full: try probe.run("CONFIG", "SET", "maxmemory", "0")
             case .withoutReplicas: try probe.run("CONFIG", "SET", "min-replicas-to-write", "0")
             case .forbidden: try probe.run("ACL", "SETUSER", "default", "+del")
+            case .unsaved:
+                try FileManager.default.removeItem(atPath: self.snapshot(probe))
+                try probe.run("SAVE")
             }
+        }
+
+        private func snapshot(_ probe: RedisProbe) throws -> String {
+            "\(try probe.run("CONFIG", "GET", "dir")[1])/dump.rdb"
         }
     }
 
@@ -58,7 +78,7 @@ import Testing
         let store = try await self.open(server)
         for number: UInt8 in 1...3 { try await store.insert(self.labeled(number, family: 5)) }
         try await store.insert(self.labeled(4, family: 6))
-        try Failing.full.begin(probe)
+        try await Failing.full.begin(probe)
         try await store.removeFamily(record(1, family: 5).family)
         for number: UInt8 in 1...3 { #expect(try probe.run("EXISTS", self.name(record(number))) == ["0"]) }
         #expect(try await store.families(labeled: [UInt8](repeating: 200, count: 32)) == [record(4, family: 6).family])
@@ -68,7 +88,7 @@ import Testing
         #expect(try await other.record(for: record(4).key) == self.labeled(4, family: 6))
     }
 
-    @Test(arguments: [Failing.withoutReplicas, .forbidden])
+    @Test(arguments: [Failing.withoutReplicas, .forbidden, .unsaved])
     func `B-03: a removal that Redis rejects is in force at all gateways at once, and is retried until it is written`(
         failing: Failing
     ) async throws {
@@ -81,10 +101,10 @@ import Testing
         let other = try await RedisStore.open(settings, revoked: { _ in heard.withLock { $0 += 1 } })
         try await other.check()
         let store = try await self.open(server) { event in events.withLock { $0.append(event) } }
-        let revoked = self.labeled(1, family: 5)
-        try await store.insert(revoked)
+        let (revoked, live) = (self.labeled(1, family: 5), self.labeled(2, family: 6))
+        for record in [revoked, live] { try await store.insert(record) }
         #expect(try await other.record(for: revoked.key) == revoked)
-        try failing.begin(probe)
+        try await failing.begin(probe)
         await #expect(throws: Failure.self) { try await store.removeFamily(revoked.family) }
         #expect(try probe.run("EXISTS", self.name(revoked)) == ["1"])
         let isHeard: Bool? = await eventually { heard.withLock { $0 } > 0 ? true : nil }
@@ -93,7 +113,8 @@ import Testing
             #expect(try await gateway.record(for: revoked.key) == nil)
             #expect(try await gateway.families(labeled: revoked.labels[0]) == [])
             #expect(try await gateway.signIns(labeled: revoked.labels[0], limit: 10).isEmpty)
-            #expect(try await gateway.records(from: [], limit: 10).items.isEmpty)
+            #expect(try await gateway.record(for: live.key) == live)
+            #expect(try await gateway.records(from: [], limit: 10).items == [live])
         }
         guard case .revocationPending(1, false, _)? = events.withLock({ $0.first }) else {
             Issue.record("\(events.withLock { $0 })")
@@ -106,9 +127,10 @@ import Testing
         #expect(try await other.replace(revoked.key, ifSealed: revoked.sealed, by: [9], card: []) == false)
     }
 
-    @Test func `B-03: a removal in the file of the gateway is done for its caller, and outlives a restart`()
-        async throws
-    {
+    @Test(arguments: [Failing.withoutReplicas, .unsaved])
+    func `B-03: a removal in the file of the gateway is done for its caller, and outlives a restart`(
+        failing: Failing
+    ) async throws {
         let server = try RedisServer()
         let probe = try RedisProbe(server)
         let folder = try TemporaryFolder()
@@ -117,7 +139,7 @@ import Testing
         do {
             let store = try await self.open(server, pending: path)
             try await store.insert(revoked)
-            try Failing.withoutReplicas.begin(probe)
+            try await failing.begin(probe)
             try await store.removeFamily(revoked.family)
             await store.close()
         }
@@ -125,10 +147,36 @@ import Testing
         let events = Mutex<[StoreEvent]>([])
         let next = try await self.open(server, pending: path) { event in events.withLock { $0.append(event) } }
         #expect(try await next.record(for: revoked.key) == nil)
-        try Failing.withoutReplicas.end(probe)
+        try failing.end(probe)
         let isWritten: Bool? = await eventually { events.withLock { $0.contains(.revocationsWritten) } ? true : nil }
         #expect(isWritten == true)
         #expect(try probe.run("EXISTS", self.name(revoked)) == ["0"])
+    }
+
+    @Test func `B-03: the store before a reload hands what it could not remove to the one after it`() async throws {
+        let server = try RedisServer()
+        let probe = try RedisProbe(server)
+        let folder = try TemporaryFolder()
+        let path = "\(folder.path)/redis-revoked"
+        let revoked = record(1, family: 5)
+        let before = try await self.open(server, pending: path)
+        try await before.insert(revoked)
+        let after = try await self.open(server, pending: path)
+        try await after.insert(record(2, family: 6))
+        try await Failing.withoutReplicas.begin(probe)
+        // Each has one of its own, by a request that has begun before the reload, and one after it.
+        try await after.removeFamily(record(2, family: 6).family)
+        try await before.removeFamily(revoked.family)
+        await before.close()
+        for number: UInt8 in 1...2 { #expect(try probe.run("EXISTS", self.name(record(number))) == ["1"]) }
+        try Failing.withoutReplicas.end(probe)
+        for number: UInt8 in 1...2 {
+            let isWritten: Bool? = await eventually {
+                try probe.run("EXISTS", self.name(record(number))) == ["0"] ? true : nil
+            }
+            #expect(isWritten == true)
+        }
+        await after.close()
     }
 
     @Test(arguments: ["SET", "SMEMBERS", "removeRecord", "ZREM", "DEL", "PEXPIRE"])
