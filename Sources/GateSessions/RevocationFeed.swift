@@ -4,8 +4,8 @@ internal import Synchronization
 
 /// Notifies the caches in this process that the sessions of a family have ended or changed.
 ///
-/// A subscriber is called on the thread that ends the session, before the store removes it and before the user gets a
-/// response, or after a change is in the store; it must forward the notification to its own event loop and return.
+/// A subscriber is called on the thread that ends the session, both before the store removes it and after that, and before the
+/// user gets a response, or after a change is in the store; it must forward the notification to its own event loop and return.
 package final class RevocationFeed: Sendable {
     private let subscribers = Mutex<[@Sendable ([UInt8]) -> Void]>([])
     private let changeSubscribers = Mutex<[@Sendable ([UInt8]) -> Void]>([])

@@ -334,8 +334,13 @@ package struct SessionManager: Sendable {
     }
 
     /// Ends all sessions of a family, first in the caches of this process, since a store may be slow.
+    ///
+    /// The caches are notified once more when the store has removed it: until then, a look-up still finds it, and what that has
+    /// cached or opened may be younger than what the caches remember of families that have ended.
     package func endFamily(_ family: [UInt8]) async throws(Failure) {
         self.feed.publish(family)
+        // Also after a failure: the family may be removed, or be in force as ended until it is.
+        defer { self.feed.publish(family) }
         let clients = await self.clientsToNotify(of: family)
         try await self.store.removeFamily(family)
         if !clients.isEmpty { self.notice?.send(Session.signInID(ofFamily: family), clients) }

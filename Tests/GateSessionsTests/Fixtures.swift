@@ -44,8 +44,8 @@ final class ScriptedStore: SessionStore {
         /// Whether an entry is read in the step that inserts a record.
         var readsWithInsertion = false
         var locks: [[UInt8]: (owner: [UInt8], end: Instant)] = [:]
-        /// How many families are removed at once, and the maximum so far.
-        var removals = (now: 0, most: 0)
+        /// How many families are removed at once, the maximum so far, and how many removals have ended.
+        var removals = (now: 0, most: 0, ended: 0)
         /// The reads of entries by kind: the register of users reads its own in the background.
         var entryReads: [StoreEntry.Kind: Int] = [:]
         var touches = 0
@@ -103,7 +103,10 @@ final class ScriptedStore: SessionStore {
             state.removals.most = max(state.removals.most, state.removals.now)
         }
         await Task.yield()
-        self.state.withLock { $0.removals.now -= 1 }
+        self.state.withLock { state in
+            state.removals.now -= 1
+            state.removals.ended += 1
+        }
         try self.write { $0.records = $0.records.filter { $0.value.family != family } }
     }
 
