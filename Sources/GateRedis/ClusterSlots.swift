@@ -8,6 +8,8 @@ internal import GateProxy
 struct ClusterSlots {
     /// The number of slots.
     static let count = 16_384
+    /// The maximum number of masters, and of nodes, that are used; a cluster has 1000 nodes at most.
+    static let maxNodes = 4096
 
     /// The masters that have slots.
     private(set) var masters: [UpstreamTarget] = []
@@ -16,27 +18,45 @@ struct ClusterSlots {
     /// For each slot the position of its master; ``none`` if it has none.
     private var owners = [UInt16](repeating: none, count: ClusterSlots.count)
     private static let none = UInt16.max
+    /// The positions of the masters.
+    private var positions: [UpstreamTarget: UInt16] = [:]
+
+    /// A node, as a reply names it.
+    private struct NodeName: Hashable {
+        let host: [UInt8]?
+        let port: Int64
+    }
 
     /// A map without nodes.
     init() {}
 
     /// The map in the reply to `CLUSTER SLOTS`; nil if it is not a map.
     ///
+    /// A slot whose master cannot be read has none. Each node is read once, however many ranges it has.
+    ///
     /// - Parameters:
     ///   - reply: The reply.
     ///   - target: The node with a host and a port; nil as host is the node that has sent the reply.
     init?(_ reply: RESPValue, target: (_ host: [UInt8]?, _ port: Int64) -> UpstreamTarget?) {
         guard let ranges = reply.values else { return nil }
+        var known: [NodeName: UpstreamTarget?] = [:]
+        var listed: Set<UpstreamTarget> = []
+        func node(_ part: RESPValue) -> UpstreamTarget? {
+            guard let node = part.values, node.count >= 2, let port = node[1].number else { return nil }
+            let name = NodeName(host: node[0].bytes.flatMap { $0.isEmpty ? nil : $0 }, port: port)
+            if let found = known[name] { return found }
+            let found = target(name.host, port)
+            known[name] = .some(found)
+            return found
+        }
         for range in ranges {
             guard let parts = range.values, parts.count >= 3, let first = parts[0].number, let last = parts[1].number
             else { return nil }
             guard first >= 0, first <= last, last < ClusterSlots.count else { return nil }
-            let found = parts[2...].map { part -> UpstreamTarget? in
-                guard let node = part.values, node.count >= 2, let port = node[1].number else { return nil }
-                let host = node[0].bytes.flatMap { $0.isEmpty ? nil : $0 }
-                return target(host, port)
+            let found = parts[2...].map(node)
+            for case .some(let node) in found where self.nodes.count < ClusterSlots.maxNodes {
+                if listed.insert(node).inserted { self.nodes.append(node) }
             }
-            for case .some(let node) in found where !self.nodes.contains(node) { self.nodes.append(node) }
             guard let master = found[0] else { continue }
             for slot in first...last { self.assign(Int(slot), to: master) }
         }
@@ -53,10 +73,12 @@ struct ClusterSlots {
 
     /// Records that a slot has another master.
     mutating func assign(_ slot: Int, to master: UpstreamTarget) {
-        if let index = self.masters.firstIndex(of: master) {
-            self.owners[slot] = UInt16(index)
-        } else if self.masters.count < Int(ClusterSlots.none) {
-            self.owners[slot] = UInt16(self.masters.count)
+        if let position = self.positions[master] {
+            self.owners[slot] = position
+        } else if self.masters.count < ClusterSlots.maxNodes {
+            let position = UInt16(self.masters.count)
+            self.positions[master] = position
+            self.owners[slot] = position
             self.masters.append(master)
         }
     }

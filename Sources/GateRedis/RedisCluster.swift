@@ -14,8 +14,9 @@ final class RedisCluster: RedisTopology {
     static let maxRedirections = 5
     /// The maximum number of calls that wait for the first map.
     private static let maxWaiting = 10_000
-    /// How long to wait before the map is read again while a node is missing.
-    private static let refreshPause = TimeAmount.milliseconds(200)
+    /// How long to wait before the map is read again, at first and at most: whatever asks for it, as each failed command
+    /// does, it is read no more often.
+    private static let refreshPause = (least: TimeAmount.milliseconds(200), most: TimeAmount.seconds(1))
 
     /// Commands that are sent to several nodes.
     private final class Exchange {
@@ -61,6 +62,11 @@ final class RedisCluster: RedisTopology {
     private var waiting: [Exchange] = []
     private var isRefreshing = false
     private var refresh: Scheduled<Void>?
+    /// The pause after the next read, which grows until something changes.
+    private var pause = RedisCluster.refreshPause.least
+    private var nextRead = NIODeadline.distantPast
+    /// Why the last read of the map has failed; nil if there is none yet, or it has not failed.
+    private var mapFailure: RedisFailure?
     private var isClosed = false
 
     /// Links that are not connected.
@@ -86,7 +92,7 @@ final class RedisCluster: RedisTopology {
             return nil
         }
         let closed: EventLoopFuture<any Channel> = loop.makeFailedFuture(RedisFailure.closed)
-        self.control = RedisLink(controlPlan, on: loop, events: .init(up: { [weak self] in self?.readMap() })) {
+        self.control = RedisLink(controlPlan, on: loop, events: .init(up: { [weak self] in self?.connected() })) {
             [weak self] in self?.dialControl() ?? closed
         }
     }
@@ -105,6 +111,8 @@ final class RedisCluster: RedisTopology {
         let exchange = Exchange(commands, completion: completion)
         guard !self.isClosed else { return exchange.fail(.closed) }
         guard self.slots.masters.isEmpty else { return self.route(exchange) }
+        // No command waits for more than an attempt to read the map.
+        if let mapFailure, .now() < self.nextRead { return exchange.fail(mapFailure) }
         guard self.waiting.count < Self.maxWaiting else {
             return exchange.fail(RedisFailure(.unreachable, "too many commands wait for the nodes"))
         }
@@ -191,7 +199,7 @@ extension RedisCluster {
         case .moved(let slot, let host, let port):
             guard let next = self.target(host, port, of: target) else { return false }
             self.slots.assign(slot, to: next)
-            self.readMap()
+            self.readMapSoon()
             self.send([index], of: exchange, to: next)
         case .ask(let host, let port):
             guard let next = self.target(host, port, of: target) else { return false }
@@ -219,8 +227,8 @@ extension RedisCluster {
             events: .init(
                 up: { [weak self] in self?.missing.remove(target) },
                 down: { [weak self] _ in
-                    self?.missing.insert(target)
-                    self?.readMap()
+                    guard let self else { return }
+                    if self.missing.insert(target).inserted { self.readMapSoon() } else { self.readMap() }
                 }
             )
         ) { [dialer] in
@@ -240,31 +248,66 @@ extension RedisCluster {
         return self.dialer.connect(to: node)
     }
 
-    /// Reads which node has which slot, one request at a time.
+    /// The link without keys is up, so a node can be asked at once.
+    private func connected() {
+        self.nextRead = .distantPast
+        self.readMapSoon()
+    }
+
+    /// Reads the map after the least pause: something has changed.
+    private func readMapSoon() {
+        self.pause = Self.refreshPause.least
+        self.nextRead = min(self.nextRead, .now() + self.pause)
+        self.refresh?.cancel()
+        self.refresh = nil
+        self.readMap()
+    }
+
+    /// Reads which node has which slot, one request at a time, when the pause after the last one is over.
     private func readMap() {
         guard !self.isRefreshing, !self.isClosed else { return }
+        guard self.nextRead <= .now() else { return self.scheduleRead() }
+        self.refresh?.cancel()
+        self.refresh = nil
         self.isRefreshing = true
         self.control?.send([.clusterSlots]) { [weak self] result in self?.received(result) }
+    }
+
+    private func scheduleRead() {
+        guard self.refresh == nil else { return }
+        let bound = NIOLoopBound(self, eventLoop: self.loop)
+        self.refresh = self.loop.scheduleTask(deadline: self.nextRead) {
+            bound.value.refresh = nil
+            bound.value.readMap()
+        }
     }
 
     private func received(_ result: Result<[RESPValue], RedisFailure>) {
         self.isRefreshing = false
         guard !self.isClosed else { return }
-        switch result {
-        case .failure(let failure): self.failWaiting(failure)
-        case .success(let replies):
-            if case .error(let text)? = replies.first {
-                self.failWaiting(RedisFailure(reply: text))
-            } else if let reply = replies.first, let map = self.map(reply), !map.masters.isEmpty {
-                self.adopt(map)
-            } else {
-                self.failWaiting(RedisFailure(.unreachable, "the map of the cluster has no slots yet, or is too large"))
-            }
+        self.nextRead = .now() + self.pause
+        self.mapFailure = self.adopt(result)
+        if let mapFailure { self.failWaiting(mapFailure) }
+        guard self.mapFailure != nil || !self.slots.isComplete || !self.missing.isEmpty else {
+            self.pause = Self.refreshPause.least
+            return
         }
-        guard self.links.isEmpty || !self.slots.isComplete || !self.missing.isEmpty else { return }
-        self.refresh?.cancel()
-        let bound = NIOLoopBound(self, eventLoop: self.loop)
-        self.refresh = self.loop.scheduleTask(in: Self.refreshPause) { bound.value.readMap() }
+        self.pause = min(self.pause * 2, Self.refreshPause.most)
+        self.scheduleRead()
+    }
+
+    /// Adopts the map in a reply; returns why there is none.
+    private func adopt(_ result: Result<[RESPValue], RedisFailure>) -> RedisFailure? {
+        switch result {
+        case .failure(let failure): return failure
+        case .success(let replies):
+            if case .error(let text)? = replies.first { return RedisFailure(reply: text) }
+            guard let reply = replies.first, let map = self.map(reply), !map.masters.isEmpty else {
+                return RedisFailure(.unreachable, "the map of the cluster has no slots yet, or is too large")
+            }
+            self.adopt(map)
+            return nil
+        }
     }
 
     private func map(_ reply: RESPValue) -> ClusterSlots? {

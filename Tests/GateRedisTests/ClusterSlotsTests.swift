@@ -47,6 +47,22 @@ import Testing
         #expect(map.master(of: 16_382) == self.target(nil, 3))
     }
 
+    @Test func `each node is read once, and a map has a maximum number of them`() throws {
+        var reads = 0
+        let own = (0..<Int64(ClusterSlots.count)).map { self.range($0, $0, self.node("a", 1 + $0 % 3)) }
+        let map = try #require(
+            ClusterSlots(.list(own)) { host, port in
+                reads += 1
+                return self.target(host, port)
+            }
+        )
+        #expect(reads == 3 && map.masters.count == 3 && map.isComplete)
+        let many = (0..<Int64(ClusterSlots.count)).map { self.range($0, $0, self.node("a", 1 + $0)) }
+        let large = try #require(ClusterSlots(.list(many), target: self.target))
+        #expect(large.masters.count == ClusterSlots.maxNodes && large.nodes.count == ClusterSlots.maxNodes)
+        #expect(large.master(of: 0) != nil && large.master(of: ClusterSlots.count - 1) == nil)
+    }
+
     @Test(arguments: [
         RESPValue.null, .text([]), .list([.integer(1)]), .list([.list([.integer(0), .integer(1)])]),
         .list([.list([.integer(-1), .integer(1), .list([])])]), .list([.list([.integer(2), .integer(1), .list([])])]),

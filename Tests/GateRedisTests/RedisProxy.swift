@@ -22,31 +22,42 @@ final class RedisProxy: Sendable {
 
     /// The path of the socket to connect to.
     let socket: String
+    /// The port on 127.0.0.1; nil if it has none.
+    let port: Int?
     private let folder: TemporaryFolder
     private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-    private let server: any Channel
+    private let servers: [any Channel]
 
     /// A proxy in front of a server.
     ///
     /// - Parameters:
     ///   - server: The server.
-    ///   - decide: Chooses what becomes of a command by its name, that of a script for `EVAL`, and its first key.
+    ///   - hasPort: Whether it listens on a free port of 127.0.0.1 as well.
+    ///   - decide: Chooses what becomes of a command by its name, that of a script for `EVAL`, and its first key; by its second
+    ///     word if it has no key.
     /// - Throws: If the socket cannot be opened.
-    init(_ server: RedisServer, decide: @escaping @Sendable (_ name: String, _ key: String) -> Action) async throws {
+    init(
+        _ server: RedisServer,
+        hasPort: Bool = false,
+        decide: @escaping @Sendable (_ name: String, _ key: String) -> Action
+    ) async throws {
         self.folder = try TemporaryFolder()
         self.socket = "\(self.folder.path)/proxy.sock"
         let (group, target) = (self.group, server.socket)
-        self.server = try await ServerBootstrap(group: group)
+        let bootstrap = ServerBootstrap(group: group)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandler(ClientSide(target, decide))
                 }
             }
-            .bind(unixDomainSocketPath: self.socket).get()
+        var servers = [try await bootstrap.bind(unixDomainSocketPath: self.socket).get()]
+        if hasPort { servers.append(try await bootstrap.bind(host: "127.0.0.1", port: 0).get()) }
+        self.port = hasPort ? servers.last?.localAddress?.port : nil
+        self.servers = servers
     }
 
     deinit {
-        self.server.close(promise: nil)
+        for server in self.servers { server.close(promise: nil) }
         self.group.shutdownGracefully { _ in }
     }
 }
@@ -104,7 +115,7 @@ private final class ClientSide: ChannelInboundHandler {
                 command.words.count > 1 ? RedisScript(rawValue: String(decoding: command.words[1], as: UTF8.self)) : nil
             switch self.decide(
                 script.map { "\($0)" } ?? command.name,
-                String(decoding: command.key ?? [], as: UTF8.self)
+                String(decoding: command.key ?? command.words.dropFirst().first ?? [], as: UTF8.self)
             ) {
             case .lose: return client.close(promise: nil)
             case .reply(let text): client.writeAndFlush(ByteBuffer(string: text), promise: nil)
