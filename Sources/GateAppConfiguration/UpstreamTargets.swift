@@ -163,10 +163,9 @@ extension UpstreamTarget {
         }
     }
 
-    /// The path of a socket has to fit `sun_path`, 108 bytes with its end.
     private static func socket(path: Substring, how: Substring) throws(InvalidValue) -> UpstreamTarget {
         guard how.isEmpty else {
-            let plain = "/" + path.drop { $0 == "/" }.prefix(107)
+            let plain = "/" + path.drop { $0 == "/" }.prefix(SocketPath.maxBytes)
             throw InvalidValue(
                 "has a scheme that sockets do not support; they carry plain HTTP/1.1, so write 'unix:\(plain)'"
             )
@@ -174,8 +173,8 @@ extension UpstreamTarget {
         guard path.hasPrefix("/"), !path.utf8.contains(0) else {
             throw InvalidValue("needs an absolute path, such as unix:/run/app.sock")
         }
-        guard path.utf8.count <= 107 else {
-            throw InvalidValue("is longer than the 107 bytes that a socket's path may have")
+        guard path.utf8.count <= SocketPath.maxBytes else {
+            throw InvalidValue("is longer than the \(SocketPath.maxBytes) bytes that a socket's path may have")
         }
         return .unix(path: String(path))
     }

@@ -116,7 +116,19 @@ extension Shape<BindAddress> {
         guard path.hasPrefix("/"), !path.hasSuffix("/"), path.utf8.count <= 4096, !path.utf8.contains(0) else {
             throw InvalidValue("is not an absolute path of a socket such as unix:/run/gatehouse/http.sock")
         }
+        if let violation = SocketPath.violation(path) { throw InvalidValue(violation) }
         return BindAddress(path: path)
+    }
+}
+
+extension Shape<String> {
+    /// The path of a Unix socket, unchanged.
+    package static let socketPath = single("a path") { text throws(InvalidValue) in
+        guard !text.isEmpty, text.utf8.count <= 4096, !text.utf8.contains(0) else {
+            throw InvalidValue("is not a path")
+        }
+        if let violation = SocketPath.violation(text) { throw InvalidValue(violation) }
+        return text
     }
 }
 

@@ -204,6 +204,11 @@ import Testing
             "address: \"unix:a.sock\"",
             "error: 'unix:a.sock' is not an absolute path of a socket such as unix:/run/gatehouse/http.sock"
         ),
+        (
+            "address: \"unix:/run/\(String(repeating: "s", count: 103))\"",
+            "error: 'unix:/run/\(String(repeating: "s", count: 50))…' is too long: the path of a socket has 107 bytes at most, or "
+                + "the name of its file 80"
+        ),
         ("address: \"unix:/a\", mode: \"0999\"", "error: '0999' is not three octal digits such as \"0660\""),
         ("address: \"unix:/a\", mode: \"1777\"", "error: '1777' is not three octal digits such as \"0660\""),
         (

@@ -3,6 +3,7 @@
 import CEventPoll
 import Foundation
 import Glibc
+import NIOCore
 import Testing
 
 @testable import GateNet
@@ -23,7 +24,10 @@ import Testing
         }
     }
 
-    @Test(arguments: ["s.sock", String(repeating: "long", count: 60) + "/s.sock"])
+    @Test(arguments: [
+        "s.sock", String(repeating: "long", count: 60) + "/s.sock",
+        String(repeating: "long", count: 60) + "/" + String(repeating: "s", count: 80),
+    ])
     func `only the owner may connect, also to a path longer than an address`(name: String) throws {
         let folder = try Folder()
         let parent = URL(filePath: "\(folder.path)/\(name)").deletingLastPathComponent()
@@ -36,6 +40,16 @@ import Testing
         #expect(try folder.attributes(name)[.type] as? FileAttributeType == .typeSocket)
         let client = try UnixSocket.connect(to: "\(folder.path)/\(name)", seconds: 5)
         close(client)
+    }
+
+    @Test(arguments: 100...110)
+    func `a path of any length around that of an address can be listened on and connected to`(length: Int) throws {
+        let folder = try Folder()
+        let path = "\(folder.path)/" + String(repeating: "s", count: length - folder.path.utf8.count - 1)
+        let socket = try UnixSocket.listen(at: path)
+        defer { close(socket.descriptor) }
+        close(try UnixSocket.connect(to: path, seconds: 5))
+        #expect((SocketAddress(socketPath: path) != nil) == (length <= 107))
     }
 
     @Test(arguments: [0o600, 0o660, 0o666, 0o777])

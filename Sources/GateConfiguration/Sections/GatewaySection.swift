@@ -407,7 +407,7 @@ extension Mapping<CertificateDraft> {
 
 extension Shape<OperationsSocketChoice> {
     /// `off`, or a path.
-    static let operationsSocket = Shape<String>.path.map { text -> OperationsSocketChoice in
+    static let operationsSocket = Shape<String>.socketPath.map { text -> OperationsSocketChoice in
         text == "off" ? .off : .path(text)
     }
 }

@@ -170,8 +170,7 @@ extension Shape<LogDestination> {
         for (scheme, make) in [("syslog:", LogDestination.syslog), ("journald:", LogDestination.journald)]
         where text.hasPrefix(scheme) {
             let path = String(text.dropFirst(scheme.utf8.count))
-            // The path of a socket has to fit `sun_path`, 108 bytes with its end.
-            guard path.hasPrefix("/"), path.utf8.count <= 107, !path.utf8.contains(0) else {
+            guard path.hasPrefix("/"), path.utf8.count <= SocketPath.maxBytes, !path.utf8.contains(0) else {
                 throw InvalidValue("needs the absolute path of a socket, such as \(scheme)/dev/log")
             }
             return make(path)

@@ -2,7 +2,7 @@
 
 internal import CEventPoll
 internal import Glibc
-internal import NIOCore
+package import NIOCore
 
 /// A Unix socket at a path, which only its owner can connect to, unless its mode allows it to others.
 ///
@@ -99,24 +99,34 @@ package struct UnixSocket: Sendable {
             let name = slash.map { String(path[path.index(after: $0)...]) } ?? path
             let flags = O_DIRECTORY | O_CLOEXEC | open_path_only
             let folder = try SocketError.check("open") { unsafe open(parent, flags) }
-            do {
-                let isShort = path.utf8.count <= UnixSocket.maxAddress
-                self.address = try SocketAddress(
-                    unixDomainSocketPath: isShort ? path : "/proc/self/fd/\(folder)/\(name)"
-                )
-            } catch {
+            let isShort = path.utf8.count <= SocketAddress.maxPathBytes
+            guard let address = SocketAddress(socketPath: isShort ? path : "/proc/self/fd/\(folder)/\(name)") else {
                 Glibc.close(folder)
-                throw (error as? SocketError) ?? SocketError(call: "bind", code: ENAMETOOLONG)
+                throw SocketError(call: "bind", code: ENAMETOOLONG)
             }
+            self.address = address
             self.folder = folder
             self.name = name
         }
 
         func close() { Glibc.close(self.folder) }
     }
+}
 
+extension SocketAddress {
     /// The number of bytes of a path in an address, without the final zero: unix(7).
-    private static let maxAddress = 107
+    fileprivate static let maxPathBytes = 107
+
+    /// The address of a Unix socket; nil if the path is too long for it.
+    ///
+    /// NIO's own has room for 103 bytes, as other systems do.
+    package init?(socketPath path: String) {
+        guard path.utf8.count <= SocketAddress.maxPathBytes, !path.utf8.contains(0) else { return nil }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: path.utf8) }
+        self.init(address)
+    }
 }
 
 extension SocketChannel {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateConfiguration
+internal import GateCore
 internal import Glibc
 package import NIOCore
 
@@ -11,7 +12,9 @@ package struct DatagramSocket: Sendable {
     /// A socket by its absolute path, or by `@` and an abstract name; nil for anything else.
     package init?(_ name: String) {
         var path = Array(name.utf8)
-        guard (2...107).contains(path.count), path[0] == UInt8(ascii: "/") || path[0] == UInt8(ascii: "@") else {
+        guard (2...SocketPath.maxBytes).contains(path.count),
+            path[0] == UInt8(ascii: "/") || path[0] == UInt8(ascii: "@")
+        else {
             return nil
         }
         if path[0] == UInt8(ascii: "@") { path[0] = 0 }

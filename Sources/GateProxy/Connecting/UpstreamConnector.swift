@@ -52,7 +52,7 @@ package struct UpstreamConnector {
     private func open(by deadline: NIODeadline) -> EventLoopFuture<any Channel> {
         switch self.address.place {
         case .unix(let path):
-            return self.race((try? SocketAddress(unixDomainSocketPath: path)).map { [$0] } ?? [], by: deadline)
+            return self.race(SocketAddress(socketPath: path).map { [$0] } ?? [], by: deadline)
         case .tcp(let host, let port):
             let bare = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
             if IPAddress(bare) != nil, let address = try? SocketAddress(ipAddress: bare, port: port) {
