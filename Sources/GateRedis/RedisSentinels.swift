@@ -19,7 +19,10 @@ final class RedisSentinels: RedisTopology {
     /// The maximum number of calls that wait for the end of a fail-over.
     private static let maxHeld = 10_000
     /// How long to wait before a new master that lacks replicas is tried again.
-    private static let probePause = TimeAmount.milliseconds(50)
+    private static let probePause = TimeAmount.milliseconds(10)
+    /// How long writes wait after that for the other gateways, which give the new master what they have written: one of them
+    /// may have replaced the session that is to be replaced next.
+    private static let settleTime = TimeAmount.milliseconds(100)
 
     /// Writes that wait for the end of a fail-over.
     private final class Held {
@@ -45,13 +48,20 @@ final class RedisSentinels: RedisTopology {
     private var next: Int
     /// The master that the last connection attempt led to.
     private var current: UpstreamTarget?
+    /// The server that the connection for commands leads to; the master of before, if it was begun before that was known.
+    private var server: UpstreamTarget?
     /// The master that has the writes of the last seconds.
     private var settled: UpstreamTarget?
     private var recent = RecentWrites()
     /// Whether writes wait: a fail-over goes on, or a new master lacks earlier writes.
     private var isHolding = false
     private var held: [Held] = []
+    /// Ends the wait; nil if it is over.
     private var holdTimer: Scheduled<Void>?
+    /// Whether a new master is given the writes of the last seconds.
+    private var isSettling = false
+    /// The number of times that this was begun; only the last one goes on.
+    private var settlings = 0
 
     /// A link that is not connected.
     ///
@@ -85,7 +95,7 @@ final class RedisSentinels: RedisTopology {
             on: loop,
             events: events,
             dial: { [weak self] in self?.dialMaster() ?? closed },
-            again: { [weak self, dialer] in self?.current.map { dialer.connect(to: $0) } ?? closed }
+            again: { [weak self] in self?.dialAgain() ?? closed }
         )
         self.watches = sentinels.indices.map { index in
             var plan = plans.sentinel
@@ -183,7 +193,7 @@ extension RedisSentinels {
         switch event {
         case .begins: self.hold()
         case .promoted, .switched: self.follow(index)
-        case .notElected, .noGoodReplica, .replicaTimeout: self.release()
+        case .notElected, .noGoodReplica, .replicaTimeout: self.endHold()
         }
     }
 
@@ -191,41 +201,95 @@ extension RedisSentinels {
         self.isHolding = true
         self.holdTimer?.cancel()
         let bound = NIOLoopBound(WeakSentinels(self), eventLoop: self.loop)
-        self.holdTimer = self.loop.scheduleTask(in: Self.maxFailover) { bound.value.sentinels?.release() }
+        self.holdTimer = self.loop.scheduleTask(in: Self.maxFailover) { bound.value.sentinels?.endHold() }
+    }
+
+    /// The fail-over does not take place, or takes too long: writes go on, but for the moments in which a new master is given
+    /// earlier ones.
+    private func endHold() {
+        self.holdTimer?.cancel()
+        self.holdTimer = nil
+        if !self.isSettling { self.release() }
     }
 
     /// Sends what has waited.
     private func release() {
         self.isHolding = false
         self.holdTimer?.cancel()
-        self.settled = self.current
+        self.holdTimer = nil
         for batch in self.takeHeld() { self.write(batch.commands, batch.completion) }
     }
 
     /// The link is up; a new master gets the writes of the last seconds before any other.
     private func connected() {
-        guard let current = self.current else { return }
-        guard current != self.settled, self.settled != nil else {
-            self.settled = current
+        guard let server = self.server else { return }
+        guard server != self.settled, self.settled != nil else {
+            self.settled = server
             // The sentinel may have named it before the promotion.
             return self.isHolding ? self.compare(with: self.next) : ()
         }
         self.hold()
-        self.settle(current)
+        self.settle(server)
     }
 
-    /// Writes what the new master may lack, until it accepts writes: with `min-replicas-to-write` that needs a replica.
+    /// Gives a new master what it may lack as soon as it accepts writes: with `min-replicas-to-write` that needs a replica.
     private func settle(_ target: UpstreamTarget) {
-        let writes = self.recent.commands + [.probeWrite]
-        self.send(writes) { [weak self] results in
-            guard let self, self.current == target, self.isHolding else { return }
-            let kinds = results.compactMap { $0.failure?.kind }
-            // The next connection leads here again, to the same master or another one.
-            guard kinds.allSatisfy({ $0 == .unusable || $0 == .rejected }) else { return }
-            guard kinds.contains(.unusable) else { return self.release() }
-            let bound = NIOLoopBound(WeakSentinels(self), eventLoop: self.loop)
-            self.loop.scheduleTask(in: Self.probePause) { bound.value.sentinels?.settle(target) }
+        self.settlings += 1
+        self.isSettling = true
+        self.probe(target, settling: self.settlings)
+    }
+
+    /// Tries whether the new master accepts writes.
+    ///
+    /// No other write is sent meanwhile. So none is on its way when the earlier ones are sent, which could undo it.
+    private func probe(_ target: UpstreamTarget, settling: Int) {
+        guard settling == self.settlings else { return }
+        guard self.server == target else { return self.stopSettling() }
+        self.isHolding = true
+        self.send([.probeWrite]) { [weak self] results in
+            guard let self, settling == self.settlings else { return }
+            switch results.first?.failure?.kind {
+            case nil, .rejected: self.resend(to: target, settling: settling)
+            case .unusable: self.probeLater(target, settling: settling)
+            case .unreachable, .lost, .readOnly, .closed: self.stopSettling()
+            }
         }
+    }
+
+    private func probeLater(_ target: UpstreamTarget, settling: Int) {
+        // Writes are rejected by the master itself.
+        if self.holdTimer == nil { self.release() }
+        let bound = NIOLoopBound(WeakSentinels(self), eventLoop: self.loop)
+        self.loop.scheduleTask(in: Self.probePause) { bound.value.sentinels?.probe(target, settling: settling) }
+    }
+
+    /// Sends the writes of the last seconds once more.
+    private func resend(to target: UpstreamTarget, settling: Int) {
+        let writes = self.recent.commands
+        guard !writes.isEmpty else { return self.hasSettled(target, settling: settling) }
+        self.send(writes) { [weak self] results in
+            guard let self, settling == self.settlings else { return }
+            let kinds = results.compactMap { $0.failure?.kind }
+            guard kinds.allSatisfy({ $0 == .unusable || $0 == .rejected }) else { return self.stopSettling() }
+            guard !kinds.contains(.unusable) else { return self.probeLater(target, settling: settling) }
+            self.hasSettled(target, settling: settling)
+        }
+    }
+
+    private func hasSettled(_ target: UpstreamTarget, settling: Int) {
+        self.settled = target
+        let bound = NIOLoopBound(WeakSentinels(self), eventLoop: self.loop)
+        self.loop.scheduleTask(in: Self.settleTime) {
+            guard let sentinels = bound.value.sentinels, settling == sentinels.settlings else { return }
+            sentinels.isSettling = false
+            sentinels.release()
+        }
+    }
+
+    /// The connection is lost; the next one leads to ``connected()`` again, at the same master or another one.
+    private func stopSettling() {
+        self.isSettling = false
+        if self.holdTimer == nil { self.release() }
     }
 }
 
@@ -240,6 +304,13 @@ extension RedisSentinels {
             bound.value.current = target
             return bound.value.dialer.connect(to: target)
         }
+    }
+
+    /// Connects to the server that ``dialMaster()`` has led to.
+    private func dialAgain() -> EventLoopFuture<any Channel>? {
+        guard let current else { return nil }
+        self.server = current
+        return self.dialer.connect(to: current)
     }
 
     /// Asks sentinels for the master, one after the other, until one responds.
@@ -284,8 +355,10 @@ extension RedisSentinels {
     private func follow(_ index: Int) {
         self.ask(sentinel: index) { [weak self] result in
             guard let self, case .success(let target) = result else { return }
-            if target == self.current, self.isHolding { return self.settle(target) }
-            self.move(to: target, namedBy: index)
+            guard target == self.current else { return self.move(to: target, namedBy: index) }
+            // A connection that is not there yet leads there by itself.
+            guard self.isHolding, !self.isSettling, target == self.server else { return }
+            self.settle(target)
         }
     }
 
