@@ -170,7 +170,7 @@ class Paced:
             lambda: self.wrong or all(user.good >= count + 2 for user, count in zip(self.users, before)),
             f"each user is served: {name}: {self.errors}", seconds
         )
-        assert self.wrong[:3] == []
+        assert self.wrong[:3] == [], self.wrong[:3]
 
     def gap(self):
         """The longest time that a user was without a response, in seconds, since the last call."""
