@@ -150,8 +150,8 @@ package enum PrivateFile {
                 let before = read + [UInt8](repeating: 0, count: size - read.count)
                 var after = before
                 let value = body(&after)
-                let blocks = stride(from: 0, to: size, by: self.blockSize).map { $0..<min($0 + self.blockSize, size) }
-                let changed = blocks.filter { before[$0] != after[$0] }
+                let sectors = stride(from: 0, to: size, by: self.blockSize).map { $0..<min($0 + self.blockSize, size) }
+                let changed = sectors.filter { before[$0] != after[$0] }
                 guard let first = changed.first, let last = changed.last else { return value }
                 try file.seek(toOffset: UInt64(first.lowerBound))
                 try file.write(contentsOf: Foundation.Data(after[first.lowerBound..<last.upperBound]))

@@ -65,7 +65,7 @@ final class RedisCluster: RedisTopology {
     /// The pause after the next read, which grows until something changes.
     private var pause = RedisCluster.refreshPause.least
     private var nextRead = NIODeadline.distantPast
-    /// Why the last read of the map has failed; nil if there is none yet, or it has not failed.
+    /// Why the last read of the map has failed; nil if it has not, or was not begun.
     private var mapFailure: RedisFailure?
     private var isClosed = false
 
@@ -296,7 +296,7 @@ extension RedisCluster {
         self.scheduleRead()
     }
 
-    /// Adopts the map in a reply; returns why there is none.
+    /// Adopts the map in a reply; returns why that fails.
     private func adopt(_ result: Result<[RESPValue], RedisFailure>) -> RedisFailure? {
         switch result {
         case .failure(let failure): return failure

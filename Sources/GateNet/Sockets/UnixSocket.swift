@@ -119,7 +119,7 @@ extension SocketAddress {
 
     /// The address of a Unix socket; nil if the path is too long for it.
     ///
-    /// NIO's own has room for 103 bytes, as other systems do.
+    /// NIO's own takes 103 bytes, as other systems do.
     package init?(socketPath path: String) {
         guard path.utf8.count <= SocketAddress.maxPathBytes, !path.utf8.contains(0) else { return nil }
         var address = sockaddr_un()
