@@ -90,7 +90,7 @@ EXCEPTIONS = [
     (r"\bpeople\.googleapis\.com\b|\bPeople API\b|\burn:li:person\b", "", "the API of a provider"),
     (r"\bhandover\.[a-z_]+|\bopenid\.handover_too_long\b", "", "released failure codes"),
     (r"\"handover(?:/[a-z]+)?\"", "", "purposes of seals, hashes and single-use ids, which outlive an upgrade"),
-    (r"/oauth2/handover\b|\bgatehouse-handover\b|`handover`|\|handover\|", "", "a released endpoint and the name of a cookie"),
+    (r"(?:/oauth2|\{PREFIX\})/handover\b|\bgatehouse-handover\b|`handover`|\|handover\|", "", "a released endpoint and the name of a cookie"),
     (r"\bhandover\b", ".ci/check.py", "the start of released failure codes"),
     (r"\bprovider\.answer_(?:malformed|too_large)\b", "", "released failure codes"),
     (r"\b(?:session\.)?store_fault\b", "", "a released failure code and its key in /status"),

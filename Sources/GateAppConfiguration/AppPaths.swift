@@ -10,9 +10,6 @@ extension Shape<String> {
     package static let appPath = single("a path", pattern: "^/[^?#]*$") { text throws(InvalidValue) in
         try CanonicalPath.check(route: text)
         let path = text.hasSuffix("/") ? String(text.dropLast()) : text
-        guard path != "/oauth2", !path.hasPrefix("/oauth2/") else {
-            throw InvalidValue("is reserved for the gateway; choose a path outside of /oauth2")
-        }
         return path.isEmpty ? "/" : path
     }
 }

@@ -83,8 +83,8 @@ extension Mapping<AppDraft> {
             located: \.path,
             .appPath,
             .init(default: "/", example: "/wiki"),
-            "The path prefix, matched by whole segments; the longest match wins. `/oauth2` is reserved for the gateway, and escaped "
-                + "slashes are not allowed."
+            "The path prefix, matched by whole segments; the longest match wins. `gateway.endpoint_prefix` is reserved for the "
+                + "gateway, and escaped slashes are not allowed."
         ),
         Key(
             "display",

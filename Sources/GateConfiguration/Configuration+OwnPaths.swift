@@ -6,14 +6,20 @@ internal import GatePolicy
 internal import GateWire
 
 extension Configuration {
-    /// Rules about paths that no app ever gets, since they are endpoints of the gateway on its host.
+    /// Rules about paths that no app ever gets, since they are endpoints of the gateway on its host, and apps that have these below
+    /// their own path.
     package var ownPathRemarks: [String] {
         self.apps.flatMap { app -> [String] in
             let isGatewayHost = app.route.origins.contains(self.gateway.publicURL.host)
-            return app.route.namedPaths.filter { OwnPath.includes($0, isGatewayHost: isGatewayHost) }.map { path in
-                let help = isGatewayHost ? "; give the app a host of its own" : ""
-                return
-                    "app '\(app.route.app)': \(Self.shown(path)) is the gateway's own on this host, and never the app's\(help)"
+            let endpoints = self.gateway.endpoints
+            let own = app.route.namedPaths.filter { endpoints.owns($0, isGatewayHost: isGatewayHost) }
+            let covered =
+                app.route.path != "/" && "\(endpoints)".hasPrefix("\(app.route.path)/") ? ["\(endpoints)"] : []
+            return (covered + own).map { path in
+                let help = "move the endpoints with 'gateway.endpoint_prefix'"
+                let other = isGatewayHost ? "give the app a host of its own, or " : ""
+                let taken = "\(Self.shown(path)) is the gateway's own on this host, and never the app's"
+                return "app '\(app.route.app)': \(taken); \(other)\(help)"
             }
         }
     }

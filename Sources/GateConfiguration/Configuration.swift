@@ -63,9 +63,9 @@ extension Configuration {
     package var servers: [ProviderSettings] { self.providers.filter { $0.type != .local } }
 }
 
-extension Origin {
-    /// The callback of a provider at a gateway of this origin, as it has to be registered.
-    package func callback(of provider: String) -> String { "\(self)/oauth2/callback/\(provider)" }
+extension GatewaySettings {
+    /// The callback of a provider, as it has to be registered.
+    package func callback(of provider: String) -> String { self.endpoints.callback(of: provider, at: self.publicURL) }
 }
 
 /// The result of reading a configuration file: its values, or the errors.

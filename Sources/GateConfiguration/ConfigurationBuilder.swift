@@ -20,6 +20,7 @@ struct ConfigurationBuilder {
         self.draft.gateway?.check(&reading)
         let providers = self.draft.providers ?? []
         self.checkRedirects(providers, &reading)
+        EndpointPrefixCheck(draft: self.draft).check(&reading)
         MachineCheck(draft: self.draft).check(&reading)
         let known = KnownProviders(
             self.draft.providers,
@@ -32,7 +33,7 @@ struct ConfigurationBuilder {
         let apps = self.apps(known, rules, &reading)
         let clients = self.clients(known, rules, &reading)
         if let publicURL = self.draft.gateway?.publicURL?.value {
-            RedirectCheck(apps: self.draft.apps ?? [], publicURL: publicURL).check(&reading)
+            RedirectCheck(apps: self.draft.apps ?? [], publicURL: publicURL, endpoints: self.endpoints).check(&reading)
             if let gateway = self.gateway { LoopCheck(gateway, apps: self.draft.apps ?? []).check(&reading) }
             SharedUpstreamCheck(apps: apps, drafts: self.draft.apps ?? []).check(&reading)
             SessionAPICheck(draft: self.draft, publicHost: publicURL.host).check(&reading)
@@ -93,6 +94,7 @@ struct ConfigurationBuilder {
         settings.operationsToken = draft.operationsToken
         settings.trustedProxies = (draft.trustedProxies ?? []).map(\.value)
         settings.forwardAuth = draft.forwardAuth?.value.settings
+        settings.endpoints = self.endpoints
         settings.sessionAPI = draft.sessionAPI?.value
         settings.healthPath = draft.healthPath?.value
         settings.clientRegistration = draft.clientRegistration?.value.settings ?? ClientRegistrationSettings()
@@ -103,6 +105,8 @@ struct ConfigurationBuilder {
         settings.drain = draft.drain
         return settings
     }
+
+    private var endpoints: EndpointPrefix { self.draft.gateway?.endpoints?.value ?? .standard }
 
     /// The re-checks of apps that have no interval of their own.
     private var recheck: RecheckPolicy {
@@ -137,7 +141,7 @@ struct ConfigurationBuilder {
             else {
                 continue
             }
-            let callback = publicURL.value.callback(of: provider.name)
+            let callback = self.endpoints.callback(of: provider.name, at: publicURL.value)
             reading.error("\(type.title) would reject the callback \(callback): \(reason)", at: publicURL.mark)
         }
     }

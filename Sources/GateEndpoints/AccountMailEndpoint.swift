@@ -40,7 +40,7 @@ struct AccountMailEndpoint {
     }
 
     private func address(_ path: EndpointPath) -> String {
-        "\(self.runtime.publicOrigin)/oauth2/\(path.rawValue)/\(self.accounts.provider)"
+        "\(self.runtime.address(path))/\(self.accounts.provider)"
     }
 
     private func language(_ request: EndpointRequest) -> PageLanguage {

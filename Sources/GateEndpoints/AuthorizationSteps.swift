@@ -4,14 +4,12 @@ internal import GateClients
 internal import GateCore
 internal import GateIssuer
 internal import GatePolicy
+internal import GateRuntime
 internal import GateSessions
 internal import GateTokenEndpoints
 
 /// What a user has to do before a client gets a code.
 enum AuthorizationSteps {
-    /// The path of the endpoint.
-    static let path = "/oauth2/authorize"
-
     /// The name of the parameter with the scopes that the user has read, added by the gateway to what the page of consent seals: a reload
     /// meanwhile may have given a word of the request another meaning.
     static let shownName = "gatehouse_scopes"
@@ -33,11 +31,16 @@ enum AuthorizationSteps {
     /// - Parameters:
     ///   - form: The parameters.
     ///   - signIn: What the sign-in is asked for; nil if nothing is.
-    ///   - sealer: Seals it.
+    ///   - runtime: Has the path of the endpoint, and seals what is asked for.
     /// - Returns: The path; nil if it is too long.
-    static func returnPath(_ form: Form, after signIn: RequestedSignIn?, by sealer: Sealer) -> ReturnPath? {
-        let asked = signIn.map { [Form.Field(RequestedSignIn.field, $0.sealed(by: sealer))] } ?? []
-        return ReturnPath(requested: "\(self.path)?\(Form(self.original(form).fields + asked).encoded)")
+    static func returnPath(
+        _ form: Form,
+        after signIn: RequestedSignIn?,
+        at runtime: RuntimeConfiguration
+    ) -> ReturnPath? {
+        let asked = signIn.map { [Form.Field(RequestedSignIn.field, $0.sealed(by: runtime.sealer))] } ?? []
+        let fields = self.original(form).fields + asked
+        return ReturnPath(requested: "\(runtime.path(.authorize))?\(Form(fields).encoded)")
     }
 
     /// Whether a session is recent enough for a request without a new sign-in.

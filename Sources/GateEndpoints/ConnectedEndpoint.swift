@@ -22,7 +22,7 @@ struct ConnectedEndpoint {
     private static let lifetime = Duration.seconds(600)
 
     private let runtime: RuntimeConfiguration
-    private var page: SignedInPage { SignedInPage(runtime: self.runtime, path: SignedInPage.connectedPath) }
+    private var page: SignedInPage { SignedInPage(runtime: self.runtime, path: self.runtime.path(.connected)) }
 
     /// The endpoint of a runtime configuration.
     init(runtime: RuntimeConfiguration) {
@@ -134,13 +134,17 @@ struct ConnectedEndpoint {
             self.state(session, use, isConfirmed, after: failure, now: request.now),
             forwardsFirst: connections.forwardsFirst,
             hasChanged: request.query?[SignedInPage.changed.name] == SignedInPage.changed.value,
-            account: "\(self.runtime.publicOrigin)/oauth2/account"
+            account: self.runtime.address(.account)
         )
         let pages = self.runtime.rendering.pages
         let language = self.runtime.rendering.language(for: request.clientKind)
         let html = pages.connected(view, user: self.runtime.user(of: session), in: language)
         let origin = self.runtime.publicOrigin
-        var response = Rendering.page(failure?.reason.entry.status ?? 200, html, script: use.map { _ in origin })
+        var response = Rendering.page(
+            failure?.reason.entry.status ?? 200,
+            html,
+            script: use.map { _ in self.runtime.address(.passkeyScript) }
+        )
         if request.method != .post { response.addCookie(GatewayCookie.confirmation(at: origin).deletion) }
         return response
     }
@@ -187,11 +191,11 @@ struct ConnectedEndpoint {
         let expires = now.advanced(by: ConnectedEndpoint.lifetime)
         let members: JSON = ["family": .string(session.signInID), "expires": .int(expires.seconds)]
         let sealed = Base64URL.encode(self.runtime.sealer.seal(members.encoded, for: ConnectedEndpoint.sealing))
-        let back = "\(SignedInPage.connectedPath)?\(Form([Form.Field(ConnectedEndpoint.wanted, sealed)]).encoded)"
+        let back = "\(self.runtime.path(.connected))?\(Form([Form.Field(ConnectedEndpoint.wanted, sealed)]).encoded)"
         let query = Form([Form.Field("rd", back), .selectAccount]).encoded
         return self.runtime.providers.map { provider in
             PageButton(
-                address: "\(self.runtime.publicOrigin)/oauth2/\(EndpointPath.start.rawValue)/\(provider.id)?\(query)",
+                address: "\(self.runtime.address(.start))/\(provider.id)?\(query)",
                 label: provider.label,
                 picture: self.runtime.rendering.pages.address(ofPicture: provider.icon)
             )
@@ -203,7 +207,7 @@ struct ConnectedEndpoint {
     /// The sign-in with which an attempt is to connect the account of its user; nil if it is a usual one.
     func wantedSignIn(of attempt: ReturnPath, now: Instant) -> String? {
         let sides = attempt.value.split(separator: "?", maxSplits: 1)
-        guard self.runtime.connections != nil, sides.count == 2, sides[0] == SignedInPage.connectedPath,
+        guard self.runtime.connections != nil, sides.count == 2, sides[0] == self.runtime.path(.connected),
             let text = Form(encoded: sides[1])?[ConnectedEndpoint.wanted], text.utf8.count <= 512,
             let sealed = Base64URL.decode(text),
             let plain = self.runtime.sealer.open(sealed, for: ConnectedEndpoint.sealing),

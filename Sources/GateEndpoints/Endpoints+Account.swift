@@ -13,17 +13,15 @@ internal import GateWire
 extension Endpoints {
     /// How many sign-ins the page of an account lists.
     private static let maxSignIns = 50
-    private static let accountPath = "/oauth2/account"
     /// The query of the page after a session has ended.
     private static let ended = Form.Field("ended", "1")
 
     /// What apps get to know of the user, and where the user is signed in; a form ends one of these sessions.
     func account(_ request: EndpointRequest) async throws(Failure) -> Response {
-        let origin = self.runtime.publicOrigin
-        guard self.isOnGatewayHost(request) else { return Rendering.redirect(to: "\(origin)\(Endpoints.accountPath)") }
+        guard self.isOnGatewayHost(request) else { return Rendering.redirect(to: self.runtime.address(.account)) }
         guard case .session(let session) = try await self.confirmedSession(of: request, mayAskUser: false) else {
             guard request.clientKind.wantsPage else { throw Failure(.sessionNone, "an account without a session") }
-            let here = ReturnPath(Endpoints.accountPath) ?? .root
+            let here = ReturnPath(self.runtime.path(.account)) ?? .root
             return Rendering.redirect(to: SignInRedirect(runtime: self.runtime).signInAddress(here, route: nil))
         }
         guard request.method != .post else { return try await self.endSession(request, of: session) }
@@ -31,7 +29,7 @@ extension Endpoints {
             sessions: nil,
             hasMore: false,
             hasEnded: request.query?[Endpoints.ended.name] == Endpoints.ended.value,
-            actions: (end: "\(origin)\(Endpoints.accountPath)", signOut: "\(origin)/oauth2/sign_out")
+            actions: (end: self.runtime.address(.account), signOut: self.runtime.address(.signOut))
         )
         if self.runtime.sessions.keepsSessions {
             let (items, hasMore) = try await self.runtime.sessions.signIns(
@@ -47,11 +45,11 @@ extension Endpoints {
             view,
             of: session.profile,
             provider: self.runtime.name(of: session.provider),
-            apps: "\(origin)/oauth2/apps",
+            apps: self.runtime.address(.apps),
             credentials: self.runtime.provider(session.provider)?.accounts == nil
-                ? nil : "\(origin)/oauth2/credentials",
-            passkeys: self.runtime.passkeys.map { _ in "\(origin)\(SignedInPage.passkeysPath)" },
-            connected: self.runtime.connections.map { _ in "\(origin)\(SignedInPage.connectedPath)" },
+                ? nil : self.runtime.address(.credentials),
+            passkeys: self.runtime.passkeys.map { _ in self.runtime.address(.passkeys) },
+            connected: self.runtime.connections.map { _ in self.runtime.address(.connected) },
             in: self.language(of: request)
         )
         return Rendering.page(200, html, formTargets: self.signOutTargets(of: session, request))
@@ -72,7 +70,7 @@ extension Endpoints {
             self.runtime.metrics.signedOut()
             self.runtime.log.signedOut(session.profile.user, session: id, by: "account page")
         }
-        let page = "\(self.runtime.publicOrigin)\(Endpoints.accountPath)"
+        let page = self.runtime.address(.account)
         return Rendering.redirect(to: hasEnded ? "\(page)?\(Form([Endpoints.ended]).encoded)" : page)
     }
 

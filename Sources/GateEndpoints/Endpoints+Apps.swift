@@ -20,8 +20,7 @@ extension Endpoints {
 
     /// The apps that the user may open, at the gateway's host, and those that another sign-in may open.
     func apps(_ request: EndpointRequest) async throws(Failure) -> Response {
-        let origin = self.runtime.publicOrigin
-        guard self.isOnGatewayHost(request) else { return Rendering.redirect(to: "\(origin)/oauth2/apps") }
+        guard self.isOnGatewayHost(request) else { return Rendering.redirect(to: self.runtime.address(.apps)) }
         guard request.path != "/" || request.clientKind.wantsPage else {
             throw Failure(.routeNone, "no app has / of \(request.origin.host)")
         }
@@ -52,9 +51,9 @@ extension Endpoints {
             view,
             user: self.runtime.user(of: session),
             links: Pages.AppsLinks(
-                search: "\(origin)/oauth2/apps",
-                account: "\(origin)/oauth2/account",
-                signOut: "\(origin)/oauth2/sign_out"
+                search: self.runtime.address(.apps),
+                account: self.runtime.address(.account),
+                signOut: self.runtime.address(.signOut)
             ),
             in: self.language(of: request)
         )

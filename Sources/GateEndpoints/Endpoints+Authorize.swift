@@ -29,7 +29,7 @@ extension Endpoints {
         guard let form = request.form else { throw Failure(.clientRequest, "the body is not a form") }
         if let text = form[Consent.field] { return try await self.respond(toChoice: text, form, request, issuer) }
         // Our cookie does not come along with a form of another site, and with a link it does.
-        return Rendering.redirect(to: "\(self.runtime.publicOrigin)\(AuthorizationSteps.path)?\(form.encoded)")
+        return Rendering.redirect(to: "\(self.runtime.address(.authorize))?\(form.encoded)")
     }
 
     private func authorize(
@@ -163,7 +163,7 @@ extension Endpoints {
             ConsentView(
                 client: asked.client.name,
                 apps: self.runtime.permissions(of: asked.terms.audiences, asked.terms.scopes),
-                action: "\(self.runtime.publicOrigin)\(AuthorizationSteps.path)",
+                action: self.runtime.address(.authorize),
                 field: (Consent.field, consent.sealed(by: self.runtime.sealer)),
                 choice: Consent.choice
             ),
@@ -191,7 +191,7 @@ extension Endpoints {
         guard let session = try await self.session(of: request), consent.isOf(session) else {
             // Another user is signed in now, who has not been asked.
             return Rendering.redirect(
-                to: "\(self.runtime.publicOrigin)\(AuthorizationSteps.path)?\(consent.form.encoded)"
+                to: "\(self.runtime.address(.authorize))?\(consent.form.encoded)"
             )
         }
         guard form[Consent.choice.name] == Consent.choice.allow else {
@@ -262,7 +262,7 @@ private struct NextStep {
             random: runtime.random,
             now: self.request.now
         )
-        let whole = AuthorizationSteps.returnPath(self.form, after: signIn, by: runtime.sealer)
+        let whole = AuthorizationSteps.returnPath(self.form, after: signIn, at: runtime)
         guard let whole, let kept = self.kept(whole) else { return try self.tooLong() }
         if let provider {
             let address = SignInRedirect(runtime: runtime).silentAddress(kept.path, provider: provider)
@@ -271,8 +271,8 @@ private struct NextStep {
         let query = Form([runtime.field(kept.path)] + (otherAccount ? [.selectAccount] : [])).encoded
         let accepted = self.endpoints.accepted(at: whole, for: self.request)
         let named = accepted.first { $0.id == self.asked.provider } ?? (accepted.count == 1 ? accepted.first : nil)
-        let next = named.map { "start/\($0.id)" } ?? "sign_in"
-        return self.redirect(to: "\(runtime.publicOrigin)/oauth2/\(next)?\(query)", kept)
+        let next = named.map { "\(runtime.address(.start))/\($0.id)" } ?? runtime.address(.signIn)
+        return self.redirect(to: "\(next)?\(query)", kept)
     }
 
     /// The page that asks for a passkey, and then the same request.
@@ -281,7 +281,7 @@ private struct NextStep {
             let error = OAuthError(.interactionRequired, "the user has to use a passkey")
             return try self.endpoints.reject(error, to: self.asked.target)
         }
-        let whole = ReturnPath(requested: "\(AuthorizationSteps.path)?\(self.form.encoded)")
+        let whole = ReturnPath(requested: "\(self.endpoints.runtime.path(.authorize))?\(self.form.encoded)")
         guard let kept = whole.flatMap(self.kept) else { return try self.tooLong() }
         return self.redirect(to: SignInRedirect(runtime: self.endpoints.runtime).passkeyAddress(kept.path), kept)
     }

@@ -16,7 +16,6 @@ internal import HTTPTypes
 extension Endpoints {
     private static let tokenField = "token"
     private static let enrolmentField = "enrolment"
-    private static let credentialsPath = "/oauth2/credentials"
 
     // MARK: Links
 
@@ -50,7 +49,7 @@ extension Endpoints {
             let sessions = self.runtime.sessions
             _ = try await uncancelled { () throws(Failure) in try await sessions.endAll(of: profile) }
             self.runtime.log.credentialsChanged(profile.user, "password chosen by link")
-            let address = "\(self.runtime.publicOrigin)/oauth2/\(EndpointPath.start.rawValue)/\(accounts.provider)"
+            let address = "\(self.runtime.address(.start))/\(accounts.provider)"
             let (pages, language) = (self.runtime.rendering.pages, self.language(of: request))
             let (text, back) = await self.afterNewPassword(.chosenText, of: profile.user, signIn: address)
             let html =
@@ -73,7 +72,7 @@ extension Endpoints {
         let passkeys = try? await self.runtime.passkeys?.passkeys(of: user)
         let connected = try? await self.runtime.connections?.accounts(of: user)
         guard passkeys?.all.isEmpty == false || connected != nil else { return (text, address) }
-        let query = Form([Form.Field("rd", "/oauth2/account")]).encoded
+        let query = Form([Form.Field("rd", self.runtime.path(.account))]).encoded
         return (.credentialsPasskeys, "\(address)?\(query)")
     }
 
@@ -85,7 +84,7 @@ extension Endpoints {
         _ request: EndpointRequest
     ) -> Response {
         let form = AccountForm(
-            action: "\(self.runtime.publicOrigin)/oauth2/\(EndpointPath.accountLink.rawValue)/\(accounts.provider)",
+            action: "\(self.runtime.address(.accountLink))/\(accounts.provider)",
             hidden: [(Endpoints.tokenField, token)],
             remark: remark
         )
@@ -101,12 +100,12 @@ extension Endpoints {
     /// The page on which a signed-in user of a local account changes the password and the second factor.
     func credentials(_ request: EndpointRequest) async throws(Failure) -> Response {
         guard self.isOnGatewayHost(request) else {
-            return Rendering.redirect(to: "\(self.runtime.publicOrigin)\(Endpoints.credentialsPath)")
+            return Rendering.redirect(to: self.runtime.address(.credentials))
         }
         let session: Session
         switch try await self.confirmedSession(of: request, mayAskUser: true) {
         case .none, .needsUser:
-            let path = ReturnPath(Endpoints.credentialsPath) ?? .root
+            let path = ReturnPath(self.runtime.path(.credentials)) ?? .root
             return Rendering.redirect(to: SignInRedirect(runtime: self.runtime).signInAddress(path, route: nil))
         case .session(let live): session = live
         }
@@ -140,8 +139,8 @@ extension Endpoints {
         let (id, origin) = (account.id, self.origin(of: request, accounts))
         let current = form[AccountForm.Field.password] ?? ""
         let code = form[AccountForm.Field.code] ?? ""
-        let back = "\(self.runtime.publicOrigin)\(Endpoints.credentialsPath)"
-        let start = "\(self.runtime.publicOrigin)/oauth2/\(EndpointPath.start.rawValue)/\(accounts.provider)"
+        let back = self.runtime.address(.credentials)
+        let start = "\(self.runtime.address(.start))/\(accounts.provider)"
         let user = session.profile.user
         let (pages, language) = (self.runtime.rendering.pages, self.language(of: request))
         let result: LocalAccounts.ChangeResult
@@ -229,7 +228,7 @@ extension Endpoints {
     ) -> Response {
         let consent = Consent(.credentials, to: Endpoints.credentialsForm, of: session, now: request.now)
         let form = AccountForm(
-            action: "\(self.runtime.publicOrigin)\(Endpoints.credentialsPath)",
+            action: self.runtime.address(.credentials),
             hidden: [(Consent.field, consent.sealed(by: self.runtime.sealer))],
             remark: remark
         )

@@ -13,7 +13,6 @@ internal import GateWire
 
 // Sign-ins that clients without a browser begin, and users confirm here.
 extension Endpoints {
-    private static let devicePath = "/oauth2/device"
     /// The name of the field with the apps that the user has read.
     private static let shownAudiences = "audiences"
 
@@ -28,7 +27,7 @@ extension Endpoints {
             return self.devicePage(request, .deviceNotACode, status: 400)
         }
         let query = Form([Form.Field(Pages.deviceField, code.text)]).encoded
-        let path = ReturnPath("\(Endpoints.devicePath)?\(query)") ?? .root
+        let path = ReturnPath("\(self.runtime.path(.device))?\(query)") ?? .root
         let signIn = SignInRedirect(runtime: self.runtime)
         let session: Session
         switch try await self.confirmedSession(of: request, mayAskUser: true) {
@@ -60,7 +59,7 @@ extension Endpoints {
             )
         else {
             let again = Form([Form.Field("rd", path.value), .selectAccount]).encoded
-            return Rendering.redirect(to: "\(self.runtime.publicOrigin)/oauth2/sign_in?\(again)")
+            return Rendering.redirect(to: "\(self.runtime.address(.signIn))?\(again)")
         }
         return self.deviceConsent(to: device, code, of: client, session, request)
     }
@@ -73,7 +72,7 @@ extension Endpoints {
     }
 
     private func devicePage(_ request: EndpointRequest, _ remark: PageText? = nil, status: Int = 200) -> Response {
-        let action = "\(self.runtime.publicOrigin)\(Endpoints.devicePath)"
+        let action = self.runtime.address(.device)
         let pages = self.runtime.rendering.pages
         return Rendering.page(status, pages.device(action: action, remark: remark, in: self.language(of: request)))
     }
@@ -97,7 +96,7 @@ extension Endpoints {
             ConsentView(
                 client: client.name,
                 apps: self.runtime.permissions(of: audiences, device.scopes),
-                action: "\(self.runtime.publicOrigin)\(Endpoints.devicePath)",
+                action: self.runtime.address(.device),
                 field: (Consent.field, consent.sealed(by: self.runtime.sealer)),
                 choice: Consent.choice
             ),
@@ -120,7 +119,7 @@ extension Endpoints {
         else {
             // Another user is signed in now, who has not been asked.
             let query = Form([Form.Field(Pages.deviceField, code.text)]).encoded
-            return Rendering.redirect(to: "\(self.runtime.publicOrigin)\(Endpoints.devicePath)?\(query)")
+            return Rendering.redirect(to: "\(self.runtime.address(.device))?\(query)")
         }
         let isAllowed = request.form?[Consent.choice.name] == Consent.choice.allow
         var audiences: [String] = []

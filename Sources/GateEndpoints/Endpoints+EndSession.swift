@@ -40,12 +40,14 @@ extension Endpoints {
     private func signOutPath(to target: String?) -> String {
         let path = self.returnPath(to: target)
         let query = path == .root ? "" : "?\(Form([Form.Field("rd", path.value)]).encoded)"
-        return "\(self.runtime.publicOrigin)/oauth2/sign_out\(query)"
+        return "\(self.runtime.address(.signOut))\(query)"
     }
 
     /// A path of ours that leads on to a client, since a sign-out ends at no other place.
     private func returnPath(to target: String?) -> ReturnPath {
-        target.flatMap { ReturnPath("/oauth2/end_session?\(Form([Form.Field("next", self.sealed($0))]).encoded)") }
+        target.flatMap {
+            ReturnPath("\(self.runtime.path(.endSession))?\(Form([Form.Field("next", self.sealed($0))]).encoded)")
+        }
             ?? .root
     }
 

@@ -16,8 +16,8 @@ internal import GateWire
 
 // The passkeys of signed-in users: to use one, where a rule asks for it, and to add and remove them.
 extension Endpoints {
-    private var passkeyPage: SignedInPage { SignedInPage(runtime: self.runtime, path: "/oauth2/passkey") }
-    private var passkeysPage: SignedInPage { SignedInPage(runtime: self.runtime, path: SignedInPage.passkeysPath) }
+    private var passkeyPage: SignedInPage { SignedInPage(runtime: self.runtime, path: self.runtime.path(.passkey)) }
+    private var passkeysPage: SignedInPage { SignedInPage(runtime: self.runtime, path: self.runtime.path(.passkeys)) }
 
     /// The passkeys of the gateway.
     private func passkeysInUse() throws(Failure) -> Passkeys {
@@ -116,7 +116,7 @@ extension Endpoints {
             failure?.reason.entry.status ?? 200,
             html,
             formTargets: self.formTargets(of: path ?? .root, for: request),
-            script: self.runtime.publicOrigin
+            script: self.runtime.address(.passkeyScript)
         )
     }
 
@@ -242,7 +242,7 @@ extension Endpoints {
             state,
             suggestedName: request.userAgent.flatMap { DeviceSummary.text(of: $0) } ?? "Passkey",
             hasChanged: request.query?[SignedInPage.changed.name] == SignedInPage.changed.value,
-            account: "\(self.runtime.publicOrigin)/oauth2/account"
+            account: self.runtime.address(.account)
         )
         let html = self.runtime.rendering.pages.passkeys(
             view,
@@ -313,7 +313,7 @@ extension Endpoints {
     private func redirectToPasskeys(_ path: ReturnPath?) -> Response {
         let fields = (path.map { [self.runtime.field($0)] } ?? []) + [SignedInPage.changed]
         return Rendering.redirect(
-            to: "\(self.runtime.publicOrigin)\(SignedInPage.passkeysPath)?\(Form(fields).encoded)"
+            to: "\(self.runtime.address(.passkeys))?\(Form(fields).encoded)"
         )
     }
 

@@ -174,12 +174,12 @@ extension Endpoints {
                 in: self.language(of: request)
             ),
             formTargets: self.formTargets(of: attempt.returnPath, for: request),
-            script: passkey.map { _ in self.runtime.publicOrigin }
+            script: passkey.map { _ in self.runtime.address(.passkeyScript) }
         )
     }
 
     private func address(_ path: EndpointPath, of provider: String) -> String {
-        "\(self.runtime.publicOrigin)/oauth2/\(path.rawValue)/\(provider)"
+        "\(self.runtime.address(path))/\(provider)"
     }
 
     private func offersRegistration(at provider: String) -> Bool {
@@ -205,7 +205,7 @@ extension Endpoints {
     private func form(_ attempt: Attempt, _ more: [(name: String, value: String)], _ remark: PageRemark?) -> AccountForm
     {
         AccountForm(
-            action: "\(self.runtime.publicOrigin)/oauth2/\(EndpointPath.password.rawValue)/\(attempt.provider)",
+            action: "\(self.runtime.address(.password))/\(attempt.provider)",
             hidden: [(Endpoints.stateField, attempt.state)] + more,
             remark: remark
         )

@@ -101,7 +101,7 @@ extension Endpoints {
         }
         let (host, path) = self.target(of: path)
         if host == self.runtime.publicOrigin.host {
-            let age = SignedInPage.maxAuthenticationAge(at: self.whole(path, on: host, for: request))
+            let age = SignedInPage.maxAuthenticationAge(at: self.whole(path, on: host, for: request), self.runtime)
             if let age { return AuthenticationDemand(ofRule: age) }
         }
         return self.maxAuthenticationAge(on: host, path).map(AuthenticationDemand.init(ofRule:))
@@ -109,7 +109,8 @@ extension Endpoints {
 
     /// How recent the authentication of a user must be for a place on the host of an app; nil if that does not matter.
     private func maxAuthenticationAge(on host: String, _ path: ReturnPath) -> Duration? {
-        guard let reference = ReturnReference(path, on: host, by: self.runtime.sealer) else {
+        guard let reference = ReturnReference(path, on: host, below: self.runtime.endpoints, by: self.runtime.sealer)
+        else {
             return self.runtime.maxAuthenticationAge(on: host, path)
         }
         guard case .path(let whole) = reference.content, reference.maxAuthenticationAge == nil else {
@@ -158,13 +159,14 @@ extension Endpoints {
         guard self.runtime.issuer != nil else { return nil }
         let whole = self.whole(path, on: self.runtime.publicOrigin.host, for: request).value
         let sides = whole.split(separator: "?", maxSplits: 1)
-        guard sides.count == 2, sides[0] == AuthorizationSteps.path else { return nil }
+        guard sides.count == 2, sides[0] == self.runtime.path(.authorize) else { return nil }
         return Form(encoded: sides[1])
     }
 
     /// A path, or the one that it is a reference to; that of the app if the browser sends its cookie to another host.
     func whole(_ path: ReturnPath, on host: String, for request: EndpointRequest) -> ReturnPath {
-        guard let reference = ReturnReference(path, on: host, by: self.runtime.sealer) else { return path }
+        guard let reference = ReturnReference(path, on: host, below: self.runtime.endpoints, by: self.runtime.sealer)
+        else { return path }
         switch reference.content {
         case .path(let path): return path
         case .cookie(let id):
@@ -187,7 +189,7 @@ extension Endpoints {
     /// The request of a session transfer that a path of the gateway's host leads to, expired or not.
     private func transferRequest(in path: ReturnPath) -> SessionTransferRequest? {
         let sides = path.value.split(separator: "?", maxSplits: 1)
-        guard sides.count == 2, sides[0] == "/oauth2/handover" else { return nil }
+        guard sides.count == 2, sides[0] == self.runtime.path(.sessionTransfer) else { return nil }
         return Form(encoded: sides[1])?["request"].flatMap(self.transferRequest(sealed:))
     }
 

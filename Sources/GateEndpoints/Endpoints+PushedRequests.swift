@@ -30,7 +30,7 @@ extension Endpoints {
         let browser =
             request.value(of: cookie).flatMap { BrowserBinding($0) } ?? BrowserBinding(from: self.runtime.random)
         let form = pushed.inUse(by: browser.hash, now: request.now).parameters(by: self.runtime.sealer)
-        var response = Rendering.redirect(to: "\(self.runtime.publicOrigin)\(AuthorizationSteps.path)?\(form.encoded)")
+        var response = Rendering.redirect(to: "\(self.runtime.address(.authorize))?\(form.encoded)")
         response.addCookie(cookie.setting(browser.text))
         return response
     }

@@ -24,7 +24,8 @@ extension Endpoints {
             self.runtime.origin(of: wanted.origin.host) == wanted.origin
         else { throw Failure(.sessionTransferRequest, "the request is not ours or too old") }
         let route = self.route(host: wanted.origin.host, path: wanted.path, for: request)
-        let here = ReturnPath("/oauth2/handover?\(Form([Form.Field("request", text)]).encoded)") ?? .root
+        let here =
+            ReturnPath("\(self.runtime.path(.sessionTransfer))?\(Form([Form.Field("request", text)]).encoded)") ?? .root
         let found = try await self.confirmedSession(of: request, to: route, mayAskUser: request.isNavigation)
         if case .needsUser(let session) = found, self.runtime.accepts(session.provider, on: route) {
             let redirect = SignInRedirect(runtime: self.runtime)
@@ -47,7 +48,7 @@ extension Endpoints {
         try self.runtime.transfers.admit(session.familyKey)
         let code = SessionTransferCode(for: wanted, ticket: ticket, random: self.runtime.random, now: request.now)
         let query = Form([Form.Field("code", code.sealed(by: self.runtime.sealer))]).encoded
-        return Rendering.redirect(to: "\(wanted.origin)/oauth2/handover?\(query)")
+        return Rendering.redirect(to: "\(wanted.origin)\(self.runtime.path(.sessionTransfer))?\(query)")
     }
 
     /// On the app's host: the code is redeemed once, by the browser that asked, and becomes a session of this host.

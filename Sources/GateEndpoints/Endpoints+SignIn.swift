@@ -52,7 +52,7 @@ extension Endpoints {
             (name: route.title, icon: pages.address(ofPicture: route.display.icon))
         }
         let discovery = SignInView.Discovery(
-            action: "\(self.runtime.publicOrigin)/oauth2/sign_in",
+            action: self.runtime.address(.signIn),
             target: self.runtime.field(path).value,
             prompt: otherAccount ? Form.Field.selectAccount : nil,
             unknownEmail: request.query?["email"].map { email?.description ?? String($0.prefix(Endpoints.maxHint)) }
@@ -86,7 +86,7 @@ extension Endpoints {
     }
 
     private func startAddress(of provider: RuntimeProvider, _ fields: [Form.Field]) -> String {
-        "\(self.runtime.publicOrigin)/oauth2/start/\(provider.id)?\(Form(fields).encoded)"
+        "\(self.runtime.address(.start))/\(provider.id)?\(Form(fields).encoded)"
     }
 
     private func buttons(
@@ -110,15 +110,15 @@ extension Endpoints {
         for request: EndpointRequest,
         after failure: Failure
     ) -> (buttons: [PageButton], cookies: [String]) {
-        let parts = request.path.split(separator: "/").map(String.init)
+        let parts = self.segments(of: request)
         let isBusy = failure.kind == .overloaded && failure.reason.entry.section == .provider
-        guard failure.kind == .providerFailed || isBusy, parts.count == 3 else { return ([], []) }
+        guard failure.kind == .providerFailed || isBusy, parts.count == 2 else { return ([], []) }
         let attempt =
-            parts[1] == EndpointPath.callback.rawValue
+            parts[0] == EndpointPath.callback.rawValue
             ? request.callbackParameters.flatMap { self.attempt(named: $0, in: request) } : nil
         let path = attempt?.returnPath ?? request.returnPath
         let accepted = self.accepted(at: path, for: request)
-        let others = accepted.filter { $0.id != parts[2] }
+        let others = accepted.filter { $0.id != parts[1] }
         let kept = self.runtime.kept(path, on: request.origin, in: request.cookies)
         return (self.buttons(for: self.sorted(others, for: request), returningTo: kept.path), kept.cookies)
     }
@@ -287,7 +287,7 @@ extension Endpoints {
     private func withPage(_ attempt: Attempt) -> Response {
         let query = Form([self.runtime.field(attempt.returnPath)]).encoded
         var response = Rendering.redirect(
-            to: "\(self.runtime.publicOrigin)/oauth2/start/\(attempt.provider)?\(query)"
+            to: "\(self.runtime.address(.start))/\(attempt.provider)?\(query)"
         )
         if let cookie = self.cookie(of: attempt.id, isCrossSite: true) { response.addCookie(cookie.deletion) }
         return response

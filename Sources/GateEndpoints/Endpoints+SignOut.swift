@@ -21,7 +21,7 @@ extension Endpoints {
         let path = request.returnPath
         let query = path == .root ? "" : "?\(Form([Form.Field("rd", path.value)]).encoded)"
         let html = self.runtime.rendering.pages.signOut(
-            action: "\(request.origin)/oauth2/sign_out\(query)",
+            action: "\(request.origin)\(self.runtime.path(.signOut))\(query)",
             user: self.runtime.user(of: session),
             offersEverywhere: self.runtime.sessions.keepsSessions,
             in: self.language(of: request)
@@ -53,14 +53,14 @@ extension Endpoints {
             return self.signedOutPage(request, self.remark(on: state))
         }
         guard self.isOnGatewayHost(request) else {
-            return Rendering.redirect(to: "\(self.runtime.publicOrigin)/oauth2/sign_out")
+            return Rendering.redirect(to: self.runtime.address(.signOut))
         }
         return self.signedOutPage(request, self.remark(on: nil))
     }
 
     private func signedOutPage(_ request: EndpointRequest, _ remark: Pages.SignOutRemark) -> Response {
         let html = self.runtime.rendering.pages.signedOut(
-            address: "\(self.runtime.publicOrigin)/oauth2/sign_in",
+            address: self.runtime.address(.signIn),
             remark: remark,
             in: self.language(of: request)
         )
@@ -69,7 +69,7 @@ extension Endpoints {
 
     /// The page after a sign-out at an origin.
     private func signOutAddress(at origin: Origin, state: String) -> String {
-        "\(origin)/oauth2/sign_out?\(Form([Form.Field("state", state)]).encoded)"
+        "\(origin)\(self.runtime.path(.signOut))?\(Form([Form.Field("state", state)]).encoded)"
     }
 
     /// What a sign-out means for the session at the provider.
@@ -146,7 +146,7 @@ extension Endpoints {
         isEverywhere: Bool,
         _ binding: BrowserBinding
     ) -> String {
-        guard let session else { return "\(request.origin)\(path == .root ? "/oauth2/sign_out" : path.value)" }
+        guard let session else { return "\(request.origin)\(path == .root ? self.runtime.path(.signOut) : path.value)" }
         let endpoint = session.endSession.flatMap { WebURL($0) }
         let state = SignOutState(
             provider: session.provider,
@@ -168,7 +168,7 @@ extension Endpoints {
         if let party = self.runtime.provider(session.provider)?.relyingParty {
             form.append("client_id", party.clientID)
         }
-        form.append("post_logout_redirect_uri", "\(self.runtime.publicOrigin)/oauth2/sign_out")
+        form.append("post_logout_redirect_uri", self.runtime.address(.signOut))
         form.append("state", text)
         let query = endpoint.query.map { $0.isEmpty ? form.encoded : "\($0)&\(form.encoded)" } ?? form.encoded
         return "\(WebURL(origin: endpoint.origin, path: endpoint.path, query: query))"

@@ -14,7 +14,7 @@ package import GateTokenEndpoints
 internal import GateWire
 internal import HTTPTypes
 
-/// The endpoints, all below `/oauth2`.
+/// The endpoints, all below ``RuntimeConfiguration/endpoints``.
 package struct Endpoints: Sendable {
     let runtime: RuntimeConfiguration
     /// Called with each new session, before the browser gets its response.
@@ -157,7 +157,7 @@ package struct Endpoints: Sendable {
         case .resume: return try self.resume(request)
         case .auth:
             let detail =
-                "'gateway.forward_auth' is missing, or the path is spelled otherwise than /oauth2/\(EndpointPath.auth.rawValue)"
+                "'gateway.forward_auth' is missing, or the path is spelled otherwise than \(self.runtime.path(.auth))"
             throw Failure(.forwardAuthPeer, detail)
         case .keys: return self.jwks()
         case .account: return try await self.account(request)
@@ -184,10 +184,12 @@ package struct Endpoints: Sendable {
         }
     }
 
-    /// The segments of the path after `/oauth2/`.
+    /// The segments of the path after the prefix of endpoints; none of a path that is not below it.
     func segments(of request: EndpointRequest) -> [String] {
-        let segments = request.path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-        return segments.dropFirst(2).map { String(Substring($0)) }
+        guard let name = self.runtime.endpoints.name(in: request.path) else { return [] }
+        return name.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).map {
+            String(Substring($0))
+        }
     }
 
     /// Rejects the method and lists those of the endpoint.
@@ -276,7 +278,7 @@ package struct Endpoints: Sendable {
 }
 
 extension Profile {
-    /// The profile as `/oauth2/userinfo` shows it; what is not known is left out.
+    /// The profile as the endpoint `userinfo` shows it; what is not known is left out.
     var json: JSON {
         var members: [String: JSON] = [
             "user": .string(self.user), "provider": .string(self.provider), "issuer": .string(self.issuer),

@@ -39,7 +39,7 @@ extension RuntimeConfiguration {
             front: route.front,
             maxAuthenticationAge: route.maxAuthenticationAge(at: request)
         )
-        .path(on: origin.host, by: self.sealer)
+        .path(on: origin.host, below: self.endpoints, by: self.sealer)
     }
 
     /// A path to which a sign-in leads back with an authentication that is recent enough for a request, even if the path itself asks for
@@ -47,10 +47,10 @@ extension RuntimeConfiguration {
     func path(_ path: ReturnPath, recentEnoughFor request: RequestHead, on route: RuntimeRoute) -> ReturnPath {
         let host = self.origin(of: request).host
         guard let limit = route.maxAuthenticationAge(at: request) else { return path }
-        let isReference = ReturnReference(path, on: host, by: self.sealer) != nil
+        let isReference = ReturnReference(path, on: host, below: self.endpoints, by: self.sealer) != nil
         guard !isReference, self.maxAuthenticationAge(on: host, path).map({ $0 > limit }) ?? true else { return path }
         return ReturnReference(.path(path), front: route.front, maxAuthenticationAge: limit)
-            .path(on: host, by: self.sealer)
+            .path(on: host, below: self.endpoints, by: self.sealer)
     }
 
     /// How recent the authentication of a user must be for a path of a host, references apart; nil if that does not matter.
@@ -59,7 +59,7 @@ extension RuntimeConfiguration {
     }
 
     private func tooLong(_ route: RuntimeRoute?, on host: String) -> ReturnPath {
-        ReturnReference(.tooLong, front: route?.front ?? .root).path(on: host, by: self.sealer)
+        ReturnReference(.tooLong, front: route?.front ?? .root).path(on: host, below: self.endpoints, by: self.sealer)
     }
 
     /// A path that is short enough for the URLs and the cookies of a sign-in: itself, or a reference to it.
@@ -74,7 +74,7 @@ extension RuntimeConfiguration {
         let limit = isGateway ? RuntimeConfiguration.maxPathOnGatewayHost : RuntimeConfiguration.maxPathOnAppHost
         guard path.value.utf8.count > limit else { return KeptPath(path: path) }
         let id = ReturnCookie.newID(random: self.random)
-        let known = ReturnReference(path, on: origin.host, by: self.sealer)
+        let known = ReturnReference(path, on: origin.host, below: self.endpoints, by: self.sealer)
         let route = self.route(host: origin.host, path: known?.front ?? path)
         let settings = ReturnCookie(at: origin, sealer: self.sealer)
             .settings(path, as: id, replacing: cookies, now: self.clock.now)
@@ -86,7 +86,10 @@ extension RuntimeConfiguration {
             front: known?.front ?? route?.front ?? .root,
             maxAuthenticationAge: known?.maxAuthenticationAge ?? route?.maxAuthenticationAge(at: path)
         )
-        return KeptPath(path: reference.path(on: origin.host, by: self.sealer), cookies: settings)
+        return KeptPath(
+            path: reference.path(on: origin.host, below: self.endpoints, by: self.sealer),
+            cookies: settings
+        )
     }
 
     /// The field `rd` for a path: itself if any site may write it, else a sealed reference.
@@ -96,7 +99,7 @@ extension RuntimeConfiguration {
 
     /// A path as `rd` has it on a host.
     private func stated(_ path: ReturnPath, on host: String) -> ReturnPath {
-        ReturnPath(path.value) ?? ReturnReference(.path(path)).path(on: host, by: self.sealer)
+        ReturnPath(path.value) ?? ReturnReference(.path(path)).path(on: host, below: self.endpoints, by: self.sealer)
     }
 
     /// The place of a path on an origin, for the links of a page.

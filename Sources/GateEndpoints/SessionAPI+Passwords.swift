@@ -73,9 +73,10 @@ extension SessionAPI {
         _ known: inout String
     ) throws -> (body: [String: String], client: ClientSettings, accounts: LocalAccounts) {
         let clients = self.tokens.issuer.clients
-        guard clients.values.contains(where: { $0.passwordProvider != nil }) else { throw SessionAPI.notEnabled }
+        guard clients.values.contains(where: { $0.passwordProvider != nil }) else { throw self.notEnabled }
         guard !request.comesFromPage else {
-            let message = "no page in a browser may send passwords here: send its users to /oauth2/authorize"
+            let message =
+                "no page in a browser may send passwords here: send its users to \(self.steps.runtime.path(.authorize))"
             throw SessionAPIError(403, "page_rejected", message, .correctRequest)
         }
         let body = try self.members(of: request)
@@ -88,12 +89,13 @@ extension SessionAPI {
         known = client.id
         guard let provider = client.passwordProvider,
             let accounts = self.steps.runtime.provider(provider)?.accounts
-        else { throw SessionAPI.notEnabled }
+        else { throw self.notEnabled }
         return (body, client, accounts)
     }
 
-    private static var notEnabled: SessionAPIError {
-        let message = "the client has no 'password_provider': sign in at /oauth2/authorize (RFC 8252)"
+    private var notEnabled: SessionAPIError {
+        let message =
+            "the client has no 'password_provider': sign in at \(self.steps.runtime.path(.authorize)) (RFC 8252)"
         return SessionAPIError(501, "not_enabled", message, .signIn)
     }
 
@@ -230,7 +232,7 @@ extension SessionAPI {
             error.context = context
             return error
         }
-        let passkey = "a rule asks for a passkey: sign in at /oauth2/authorize"
+        let passkey = "a rule asks for a passkey: sign in at \(runtime.path(.authorize))"
         switch runtime.decision(about: profile, at: client, from: request.ruledClient, now: request.now) {
         case .admitted: break
         case .denied(let denial):

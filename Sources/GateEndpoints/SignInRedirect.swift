@@ -125,21 +125,21 @@ package struct SignInRedirect {
         let query = Form([self.runtime.field(path)] + (otherAccount ? [.selectAccount] : [])).encoded
         let accepted = self.runtime.accepted(by: route)
         if accepted.count == 1, let only = accepted.first {
-            return "\(self.runtime.publicOrigin)/oauth2/start/\(only.id)?\(query)"
+            return "\(self.runtime.address(.start))/\(only.id)?\(query)"
         }
-        return "\(self.runtime.publicOrigin)/oauth2/sign_in?\(query)"
+        return "\(self.runtime.address(.signIn))?\(query)"
     }
 
     /// The start of a sign-in that shows no page of the provider.
     func silentAddress(_ path: ReturnPath, provider: String) -> String {
         let query = Form([self.runtime.field(path), .silent]).encoded
-        return "\(self.runtime.publicOrigin)/oauth2/start/\(provider)?\(query)"
+        return "\(self.runtime.address(.start))/\(provider)?\(query)"
     }
 
     /// The page that asks a signed-in user for a passkey.
     func passkeyAddress(_ path: ReturnPath) -> String {
         let query = Form([self.runtime.field(path)]).encoded
-        return "\(self.runtime.publicOrigin)/oauth2/\(EndpointPath.passkey.rawValue)?\(query)"
+        return "\(self.runtime.address(.passkey))?\(query)"
     }
 
     /// Redirects a browser from an app's host to the gateway's; the cookie binds the session transfer to this browser.
@@ -160,7 +160,7 @@ package struct SignInRedirect {
         )
         let sealed = Form.Field("request", request.sealed(by: self.runtime.sealer))
         let query = Form([sealed] + (otherAccount ? [.selectAccount] : [])).encoded
-        var response = Rendering.redirect(to: "\(self.runtime.publicOrigin)/oauth2/handover?\(query)")
+        var response = Rendering.redirect(to: "\(self.runtime.address(.sessionTransfer))?\(query)")
         for old in GatewayCookie.surplusSessionTransfers(in: cookies, at: origin) {
             response.addCookie(old.deletion)
         }
@@ -219,7 +219,7 @@ package struct SignInRedirect {
         guard origin.host == self.runtime.publicOrigin.host else {
             let page = step == .passkey ? EndpointPath.passkey : .signIn
             let query = Form([self.runtime.field(path, on: origin.host)]).encoded
-            return "\(origin)/oauth2/\(page.rawValue)?\(query)"
+            return "\(origin)\(self.runtime.path(page))?\(query)"
         }
         return self.address(path, step: step, route: route, otherAccount: false)
     }

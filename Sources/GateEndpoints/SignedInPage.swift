@@ -20,10 +20,6 @@ struct SignedInPage {
     /// Its path.
     let path: String
 
-    /// The page on which users add and remove passkeys.
-    static let passkeysPath = "/oauth2/passkeys"
-    /// The page on which users connect accounts, and the return path of a sign-in that is to connect one.
-    static let connectedPath = "/oauth2/connected"
     /// The query of a page after a change.
     static let changed = Form.Field("changed", "1")
     /// The query with which a sign-in confirms the session that it begins.
@@ -87,22 +83,21 @@ struct SignedInPage {
     /// Where a user without a passkey confirms the session: a new sign-in with the same provider.
     func confirmation(of session: Session, leadingTo path: ReturnPath? = nil) -> String {
         let query = Form([Form.Field("rd", self.path(leadingTo: path, [SignedInPage.confirm]))]).encoded
-        let start = EndpointPath.start.rawValue
-        return "\(self.runtime.publicOrigin)/oauth2/\(start)/\(session.provider)?\(query)"
+        return "\(self.runtime.address(.start))/\(session.provider)?\(query)"
     }
 
     /// The page that a sign-in with a return path confirms the session for; nil for any other return path.
-    private static func page(confirmedBy path: ReturnPath) -> String? {
+    private static func page(confirmedBy path: ReturnPath, _ runtime: RuntimeConfiguration) -> String? {
         let sides = path.value.split(separator: "?", maxSplits: 1).map(String.init)
-        guard sides.count == 2, [SignedInPage.passkeysPath, SignedInPage.connectedPath].contains(sides[0]),
+        guard sides.count == 2, [runtime.path(.passkeys), runtime.path(.connected)].contains(sides[0]),
             Form(encoded: sides[1])?[SignedInPage.confirm.name] == SignedInPage.confirm.value
         else { return nil }
         return sides[0]
     }
 
     /// How recent the authentication of a user must be for a return path on the gateway's host that confirms a session.
-    static func maxAuthenticationAge(at path: ReturnPath) -> Duration? {
-        self.page(confirmedBy: path).map { _ in SignedInPage.maxAge }
+    static func maxAuthenticationAge(at path: ReturnPath, _ runtime: RuntimeConfiguration) -> Duration? {
+        self.page(confirmedBy: path, runtime).map { _ in SignedInPage.maxAge }
     }
 
     /// The cookie that a sign-in gets which confirms its session; nil for any other.
@@ -121,7 +116,9 @@ struct SignedInPage {
         runtime: RuntimeConfiguration,
         now: Instant
     ) -> String? {
-        guard let page = self.page(confirmedBy: path), let demand, demand.maxAge <= self.maxAge else { return nil }
+        guard let page = self.page(confirmedBy: path, runtime), let demand, demand.maxAge <= self.maxAge else {
+            return nil
+        }
         let members: JSON = [
             "page": .string(page), "family": .string(session.signInID), "id": .string(runtime.random.token(16)),
             "expires": .int(now.advanced(by: SignedInPage.lifetime).seconds),

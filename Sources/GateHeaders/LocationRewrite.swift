@@ -15,6 +15,8 @@ struct LocationRewrite: Sendable {
 
     /// The origins under which browsers reach the app.
     private let origins: OriginSet
+    /// Where the hosts have the gateway's endpoints.
+    private let endpoints: EndpointPrefix
     /// The prefix that the app does not see; empty for none.
     private let prefix: String
     /// The authorities by which the app may know itself: its targets and `upstream_host`, in lower case.
@@ -29,10 +31,11 @@ struct LocationRewrite: Sendable {
     let mapsCookies: Bool
 
     /// The mapping for an app; nil if its requests are not forwarded.
-    init?(_ app: AppSettings, gatewayHost: String) {
+    init?(_ app: AppSettings, gatewayHost: String, below endpoints: EndpointPrefix) {
         guard let upstream = app.upstream else { return nil }
         self.origins = app.route.origins
         self.gatewayHost = gatewayHost
+        self.endpoints = endpoints
         self.prefix = app.strippedPrefix
         let targets = upstream.targets.compactMap(\.origin)
         let named = app.traffic.upstreamHost.map { [$0.lowercased()] } ?? []
@@ -103,7 +106,7 @@ struct LocationRewrite: Sendable {
         guard !self.prefix.isEmpty else { return path }
         let end = path.prefix { $0 != "?" && $0 != "#" }
         let isBelow = end == self.prefix || end.hasPrefix("\(self.prefix)/")
-        let isMeant = isBelow || OwnPath.includes(String(end), isGatewayHost: host == self.gatewayHost)
+        let isMeant = isBelow || self.endpoints.owns(String(end), isGatewayHost: host == self.gatewayHost)
         return isMeant ? path : self.prefix + path
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import GateAppConfiguration
-internal import GateCore
+package import GateCore
 internal import GateWire
 internal import NIOCore
 
@@ -35,11 +35,13 @@ package final class ResponseChanges: Sendable {
     ///
     /// - Parameters:
     ///   - app: The app.
+    ///   - endpoints: Where its hosts have the gateway's endpoints.
     ///   - isProtected: Whether its responses are for signed-in users.
     ///   - gatewayHost: The host of `public_url`.
-    package init?(_ app: AppSettings, isProtected: Bool, gatewayHost: String) {
+    package init?(_ app: AppSettings, below endpoints: EndpointPrefix, isProtected: Bool, gatewayHost: String) {
         self.edits = LineEdits(app.traffic.responseHeaders)
-        self.locations = app.traffic.mapsResponses ? LocationRewrite(app, gatewayHost: gatewayHost) : nil
+        self.locations =
+            app.traffic.mapsResponses ? LocationRewrite(app, gatewayHost: gatewayHost, below: endpoints) : nil
         self.protectsHTML = isProtected && app.traffic.caching == .protect
         guard self.edits != nil || self.locations != nil || self.protectsHTML else { return nil }
     }

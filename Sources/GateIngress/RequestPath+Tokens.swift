@@ -133,11 +133,13 @@ extension RequestPath {
         case .signInNeeded, .authenticationNeeded, .openToAll, .openToNetwork, .scopesNeeded:
             return Failure(.tokenRejected, "the user has to sign in again for the client '\(client.id)'")
         case .passkeyNeeded:
-            return Failure(.tokenRejected, "\(session.session.profile.user): \(RequestPath.passkeyHelp)")
+            return Failure(.tokenRejected, "\(session.session.profile.user): \(self.passkeyHelp)")
         }
     }
 
-    private static let passkeyHelp = "a rule asks for a passkey; the user has to open /oauth2/passkey in a browser"
+    private var passkeyHelp: String {
+        "a rule asks for a passkey; the user has to open \(self.runtime.endpoints.path("passkey")) in a browser"
+    }
 
     /// The verdict on a request by its access token; nil if it has none, so that its session decides.
     func tokenVerdict(
@@ -171,7 +173,7 @@ extension RequestPath {
             }
             guard case .signInNeeded(_, let step) = verdict else { return verdict }
             let signIn = "the app needs a sign-in with another provider, or a later one"
-            let help = step == .passkey ? RequestPath.passkeyHelp : signIn
+            let help = step == .passkey ? self.passkeyHelp : signIn
             return .refused(Failure(.tokenRejected, "\(session.session.profile.user): \(help)"))
         }
     }

@@ -276,7 +276,7 @@ extension RequestPath {
     /// Whether the path is one of the gateway's own.
     private func isOwn(_ request: RequestHead) -> Bool {
         request.path.withSpan(of: request.message) { path in
-            OwnPath.includes(path, isGatewayHost: request.authority.host == self.runtime.publicOrigin.host)
+            self.runtime.endpoints.owns(path, isGatewayHost: request.authority.host == self.runtime.publicOrigin.host)
         }
     }
 

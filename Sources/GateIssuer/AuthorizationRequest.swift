@@ -146,7 +146,7 @@ extension Issuer {
         if form["request"] != nil { throw OAuthError(.requestNotSupported, "request objects are not supported") }
         if let uri = form["request_uri"] {
             guard PushedRequest.isURI(uri) else {
-                throw OAuthError(.requestURINotSupported, "'request_uri' is not one of /oauth2/par")
+                throw OAuthError(.requestURINotSupported, "'request_uri' is not one of \(self.endpoints.path("par"))")
             }
             throw OAuthError(.invalidRequestURI, "'request_uri' is not one that this client has pushed")
         }

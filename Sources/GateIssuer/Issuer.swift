@@ -8,6 +8,8 @@ package import GateCore
 package struct Issuer: Sendable {
     /// Signs and verifies tokens.
     package let signer: TokenSigner
+    /// Where its endpoints are.
+    let endpoints: EndpointPrefix
     /// The clients by their ids.
     package let clients: [String: ClientSettings]
     /// Which further clients are accepted.
@@ -26,6 +28,7 @@ package struct Issuer: Sendable {
     /// An issuer of these parts.
     package init(
         signer: TokenSigner,
+        below endpoints: EndpointPrefix = .standard,
         clients: [ClientSettings],
         audiences: [String: String],
         appScopes: [String: [String]] = [:],
@@ -35,6 +38,7 @@ package struct Issuer: Sendable {
         random: RandomBytes = .system
     ) {
         self.signer = signer
+        self.endpoints = endpoints
         self.clients = Dictionary(clients.map { ($0.id, $0) }) { first, _ in first }
         self.audiences = audiences
         self.appScopes = appScopes
@@ -72,7 +76,7 @@ package struct Issuer: Sendable {
     /// The audience of tokens for no app.
     ///
     /// No app can have it, which is not so for the URL of the issuer.
-    package var userinfo: String { "\(self.url)/oauth2/userinfo" }
+    package var userinfo: String { "\(self.url)\(self.endpoints.path("userinfo"))" }
 
     /// The audience that a `resource` of a request names; nil if tokens of the client may not be for that.
     ///

@@ -155,7 +155,7 @@ extension Issuer {
         guard let pushed = self.pushedRequest(in: form) else {
             let parsed = self.authorizationRequest(form)
             guard case .valid(let request) = parsed, request.client.requiresPushedRequests else { return parsed }
-            let help = "the client has 'require_par': push the request to /oauth2/par (RFC 9126)"
+            let help = "the client has 'require_par': push the request to \(self.endpoints.path("par")) (RFC 9126)"
             return .error(OAuthError(.invalidRequest, help), request.target)
         }
         let parsed = self.authorizationRequest(pushed.form)

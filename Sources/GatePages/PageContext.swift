@@ -65,10 +65,14 @@ package struct PageContext: Sendable {
 
 extension PageContext {
     /// The buttons of a page about a failure.
-    package func buttons(for failure: Failure, at publicOrigin: Origin) -> [PageButton] {
+    package func buttons(
+        for failure: Failure,
+        at publicOrigin: Origin,
+        below endpoints: EndpointPrefix = .standard
+    ) -> [PageButton] {
         guard self.others.isEmpty else { return self.others }
         let steps = failure.reason.entry.page.steps.filter { self.permits($0, after: failure.kind) }
-        return steps.map { $0.button(at: publicOrigin, in: self) }
+        return steps.map { $0.button(at: publicOrigin, below: endpoints, in: self) }
     }
 
     /// Whether a step is of use: only signed-in users sign out, and on a foreign host no link leads to the gateway.
@@ -102,11 +106,15 @@ extension Form.Field {
 
 extension Failure.Step {
     /// The button for this step.
-    fileprivate func button(at publicOrigin: Origin, in context: PageContext) -> PageButton {
+    fileprivate func button(
+        at publicOrigin: Origin,
+        below endpoints: EndpointPrefix,
+        in context: PageContext
+    ) -> PageButton {
         let origin = context.place?.origin ?? publicOrigin
         let query = context.place.map { [Form.Field("rd", $0.reference.value)] } ?? []
         func address(_ name: String, _ fields: [Form.Field]) -> String {
-            "\(origin)/oauth2/\(name)\(fields.isEmpty ? "" : "?\(Form(fields).encoded)")"
+            "\(origin)\(endpoints.path(name))\(fields.isEmpty ? "" : "?\(Form(fields).encoded)")"
         }
         switch self {
         case .signIn: return PageButton(address: address("sign_in", query), label: .text(.signIn))
@@ -115,10 +123,10 @@ extension Failure.Step {
             let fields = query + [.selectAccount]
             return PageButton(address: address("sign_in", fields), label: .text(.otherAccount))
         case .signOut: return PageButton(address: address("sign_out", []), label: .text(.signOut))
-        case .apps: return PageButton(address: "\(publicOrigin)/oauth2/apps", label: .text(.showApps))
+        case .apps: return PageButton(address: "\(publicOrigin)\(endpoints.path("apps"))", label: .text(.showApps))
         case .retry:
             guard let place = context.place else {
-                return Failure.Step.signInAgain.button(at: publicOrigin, in: context)
+                return Failure.Step.signInAgain.button(at: publicOrigin, below: endpoints, in: context)
             }
             return PageButton(address: "\(place.origin)\(place.path)", label: .text(.retry))
         }

@@ -7,6 +7,8 @@ internal import Mustache
 ///
 /// Values are escaped by the templates. Of a request no page has more than what a user has typed into a field of it.
 package struct Pages: Sendable {
+    /// Where the style sheet, the script and the pictures are.
+    package var endpoints = EndpointPrefix.standard
     /// The languages, the default first.
     package let languages: [PageLanguage]
     /// The style sheet.
@@ -61,7 +63,7 @@ package struct Pages: Sendable {
 
     /// The path of the URL of a file's picture; nil if the configuration does not have it.
     package func address(ofPicture path: String?) -> String? {
-        path.flatMap { self.picturesByPath[$0] }.map { "/oauth2/pictures/\($0.name)" }
+        path.flatMap { self.picturesByPath[$0] }.map { self.endpoints.path("pictures/\($0.name)") }
     }
 
     /// The language for a browser that sent this `Accept-Language`.
@@ -91,9 +93,9 @@ package struct Pages: Sendable {
         all["language"] = language.tag
         all["direction"] = language.isRightToLeft ? "rtl" : "ltr"
         all["isWide"] = isWide
-        all["style"] = "/oauth2/style.css?v=\(self.styleVersion)"
-        all["script"] = "/oauth2/passkey.js?v=\(Pages.scriptVersion)"
-        all["icon"] = "/oauth2/icon.svg"
+        all["style"] = self.endpoints.path("style.css?v=\(self.styleVersion)")
+        all["script"] = self.endpoints.path("passkey.js?v=\(Pages.scriptVersion)")
+        all["icon"] = self.endpoints.path("icon.svg")
         all["organization"] = self.settings.organization ?? ""
         all["hasOrganization"] = self.settings.organization != nil
         let logo = self.address(ofPicture: self.settings.logo)

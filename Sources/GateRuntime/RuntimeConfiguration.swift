@@ -20,6 +20,10 @@ internal import NIOCore
 package final class RuntimeConfiguration: Sendable {
     /// The origin of the sign-in pages and callbacks.
     package let publicOrigin: Origin
+    /// Where each host has the gateway's endpoints.
+    package let endpoints: EndpointPrefix
+    /// Where proxies ask for decisions.
+    package let forwardAuthPath: String
     /// The routes, in the order of the file.
     package let routes: [RuntimeRoute]
     /// Finds the route of a host and a canonical path.
@@ -116,6 +120,8 @@ package final class RuntimeConfiguration: Sendable {
     /// A configuration of these parts.
     package init(_ parts: RuntimeParts, routes: [RuntimeRoute], providers: [RuntimeProvider]) {
         self.publicOrigin = parts.publicOrigin
+        self.endpoints = parts.endpoints
+        self.forwardAuthPath = parts.endpoints.path("auth")
         self.loopMarker = LoopMarker(parts.publicOrigin)
         self.routes = routes
         self.takesWebSockets = routes.contains { $0.webSocket != nil }
@@ -161,6 +167,7 @@ package final class RuntimeConfiguration: Sendable {
         self.rendering = Rendering(
             log: parts.log,
             publicOrigin: parts.publicOrigin,
+            below: parts.endpoints,
             random: parts.random,
             pages: parts.pages
         )
@@ -176,6 +183,7 @@ package final class RuntimeConfiguration: Sendable {
         self.wellKnown = WellKnownDocuments(
             of: parts.issuer,
             at: parts.publicOrigin,
+            below: parts.endpoints,
             hosts: origins.keys,
             routes: routes
         )
@@ -313,7 +321,7 @@ package final class RuntimeConfiguration: Sendable {
     package func route(host: String, path: ReturnPath) -> RuntimeRoute? {
         let bytes = Array(path.value.utf8.prefix { $0 != UInt8(ascii: "?") })
         let matched = CanonicalPath.matched(ofReference: bytes) ?? bytes
-        guard !OwnPath.includes(matched.span, isGatewayHost: host == self.publicOrigin.host) else { return nil }
+        guard !self.endpoints.owns(matched.span, isGatewayHost: host == self.publicOrigin.host) else { return nil }
         return self.table.entry(host: host, path: matched.span).map { self.routes[$0] }
     }
 }
@@ -477,6 +485,8 @@ package struct RuntimeParts {
     package var serviceTokens: [ServiceTokenSettings] = []
     /// The gateway as the OpenID provider of clients; nil without clients.
     package var issuer: Issuer?
+    /// Where each host has the gateway's endpoints.
+    package var endpoints = EndpointPrefix.standard
     /// The gateway's own pages.
     package var pages = Pages()
     /// The passkeys of the users; nil if they are off.

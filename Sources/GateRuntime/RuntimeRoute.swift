@@ -81,8 +81,14 @@ package final class RuntimeRoute: Sendable {
     ///   - app: The app.
     ///   - index: Its place among the apps.
     ///   - gatewayHost: The host of `public_url`.
+    ///   - endpoints: Where its hosts have the gateway's endpoints.
     /// - Throws: A `Failure` naming a file for TLS with the app that cannot be read.
-    package init(_ app: AppSettings, index: Int, gatewayHost: String) throws(Failure) {
+    package init(
+        _ app: AppSettings,
+        index: Int,
+        gatewayHost: String,
+        below endpoints: EndpointPrefix = .standard
+    ) throws(Failure) {
         self.index = index
         self.route = app.route
         self.display = app.display
@@ -110,8 +116,8 @@ package final class RuntimeRoute: Sendable {
         self.webSocket = WebSocketRule(app)
         self.speaksHTTP2 = self.upstream.settings.targets.contains(where: \.isHTTP2)
         self.requestChanges = RequestChanges(app)
-        self.openChanges = ResponseChanges(app, isProtected: false, gatewayHost: gatewayHost)
-        self.protectedChanges = ResponseChanges(app, isProtected: true, gatewayHost: gatewayHost)
+        self.openChanges = ResponseChanges(app, below: endpoints, isProtected: false, gatewayHost: gatewayHost)
+        self.protectedChanges = ResponseChanges(app, below: endpoints, isProtected: true, gatewayHost: gatewayHost)
         self.directResponse = DirectResponse(app)
         if case .forwardAuth(let mode) = app.action { self.forwardAuth = mode } else { self.forwardAuth = nil }
         self.maxBody = app.traffic.maxBody ?? .max

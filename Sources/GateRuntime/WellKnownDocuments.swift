@@ -16,13 +16,19 @@ package struct WellKnownDocuments: Sendable {
     private let documents: [String: [UInt8]]
 
     /// Those of an issuer, its clients and the apps that accept its tokens; none without one.
-    init(of issuer: Issuer?, at publicOrigin: Origin, hosts: some Sequence<String>, routes: [RuntimeRoute]) {
+    init(
+        of issuer: Issuer?,
+        at publicOrigin: Origin,
+        below endpoints: EndpointPrefix,
+        hosts: some Sequence<String>,
+        routes: [RuntimeRoute]
+    ) {
         guard let issuer else {
             self.documents = [:]
             return
         }
         var documents: [String: [UInt8]] = [:]
-        let metadata = issuer.metadata { "\(publicOrigin)/oauth2/\($0)" }.encoded
+        let metadata = issuer.metadata { "\(publicOrigin)\(endpoints.path($0))" }.encoded
         for name in ["openid-configuration", "oauth-authorization-server"] {
             documents["\(publicOrigin.host)\(WellKnownDocuments.prefix)\(name)"] = metadata
         }

@@ -2,7 +2,8 @@
 
 package import GateCore
 
-/// A return path as it travels through a sign-in where it cannot travel as it is: `/oauth2/return?to=…` on the same host.
+/// A return path as it travels through a sign-in where it cannot travel as it is: `return?to=…` below the prefix of endpoints
+/// on the same host.
 ///
 /// An `rd` that any site may write is read strictly (``ReturnPath/init(_:)``). What the gateway has taken from a request that
 /// routing accepted is not; sealed for its host, it is known again. A path that is too long for a URL is in a cookie
@@ -20,9 +21,7 @@ package struct ReturnReference: Sendable, Hashable {
         case tooLong
     }
 
-    /// The path of the endpoint that redirects to the return path.
-    package static let endpoint = "/oauth2/return"
-    private static let start = "\(endpoint)?to="
+    private static func start(_ endpoints: EndpointPrefix) -> String { "\(endpoints.path("return"))?to=" }
 
     /// What it leads to.
     package let content: Content
@@ -38,10 +37,11 @@ package struct ReturnReference: Sendable, Hashable {
         self.maxAuthenticationAge = maxAuthenticationAge
     }
 
-    /// Opens a path that ``path(on:by:)`` returned for the same host; nil for any other path.
-    package init?(_ path: ReturnPath, on host: String, by sealer: Sealer) {
-        guard path.value.hasPrefix(ReturnReference.start) else { return nil }
-        self.init(sealed: String(path.value.dropFirst(ReturnReference.start.count)), on: host, by: sealer)
+    /// Opens a path that ``path(on:below:by:)`` returned for the same host; nil for any other path.
+    package init?(_ path: ReturnPath, on host: String, below endpoints: EndpointPrefix, by sealer: Sealer) {
+        let start = ReturnReference.start(endpoints)
+        guard path.value.hasPrefix(start) else { return nil }
+        self.init(sealed: String(path.value.dropFirst(start.count)), on: host, by: sealer)
     }
 
     /// Opens the value of `to`.
@@ -61,7 +61,7 @@ package struct ReturnReference: Sendable, Hashable {
     }
 
     /// The short path on the host that has it.
-    package func path(on host: String, by sealer: Sealer) -> ReturnPath {
+    package func path(on host: String, below endpoints: EndpointPrefix, by sealer: Sealer) -> ReturnPath {
         var members: [String: JSON] = [:]
         if self.front != .root { members["f"] = .string(self.front.value) }
         members["a"] = self.maxAuthenticationAge.map { .int($0.wholeSeconds) }
@@ -72,7 +72,7 @@ package struct ReturnReference: Sendable, Hashable {
         case .tooLong: break
         }
         let sealed = sealer.sealText(members, for: ReturnReference.purpose(host))
-        return ReturnPath("\(ReturnReference.start)\(sealed)") ?? .root
+        return ReturnPath("\(ReturnReference.start(endpoints))\(sealed)") ?? .root
     }
 
     /// Of another host it opens nothing.

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import GateCore
+package import GateRuntime
 package import GateWire
 
-/// The endpoints, by the name after `/oauth2/`.
+/// The endpoints, by the name after the prefix of endpoints.
 package enum EndpointPath: String, CaseIterable {
     /// The page that offers the accepted providers.
     case signIn = "sign_in"
@@ -76,11 +78,11 @@ package enum EndpointPath: String, CaseIterable {
     case pictures
 
     /// The path of the endpoint that a path names, without what follows it; nil for a path of an app.
-    package static func pattern(of path: String) -> String? {
-        let parts = path.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false).dropFirst()
-        guard parts.first == "oauth2" else { return nil }
-        let endpoint = parts.dropFirst().first.flatMap { EndpointPath(rawValue: String($0)) }
-        return endpoint.map { "/oauth2/\($0.rawValue)" } ?? "/oauth2"
+    package static func pattern(of path: String, below endpoints: EndpointPrefix) -> String? {
+        guard endpoints.includes(path) else { return nil }
+        let name = endpoints.name(in: path)?.prefix { $0 != "/" }
+        return name.flatMap { EndpointPath(rawValue: String($0)) }.map { endpoints.path($0.rawValue) }
+            ?? endpoints.description
     }
 
     /// The methods it takes; where it takes `GET`, it takes `HEAD` with the same effect, RFC 9110 §9.1.
@@ -134,4 +136,12 @@ package enum EndpointPath: String, CaseIterable {
 
     /// Whether a name may follow.
     package var takesName: Bool { self.takesProvider || self == .pictures }
+}
+
+extension RuntimeConfiguration {
+    /// The path of an endpoint, on the hosts that have it.
+    package func path(_ endpoint: EndpointPath) -> String { self.endpoints.path(endpoint.rawValue) }
+
+    /// The URL of an endpoint on the host of `public_url`.
+    package func address(_ endpoint: EndpointPath) -> String { "\(self.publicOrigin)\(self.path(endpoint))" }
 }

@@ -101,9 +101,13 @@ package struct EndpointRequest: Sendable {
     }
 
     /// The request that a browser would send if it were redirected to the start of a sign-in.
-    package func redirected(toStartOf provider: String, returningTo path: ReturnPath) -> EndpointRequest {
+    package func redirected(
+        toStartOf provider: String,
+        returningTo path: ReturnPath,
+        at runtime: RuntimeConfiguration
+    ) -> EndpointRequest {
         var next = self
-        next.path = "/oauth2/\(EndpointPath.start.rawValue)/\(provider)"
+        next.path = "\(runtime.path(.start))/\(provider)"
         next.query = Form()
         next.statedPath = path
         next.refusedPath = nil
@@ -179,7 +183,8 @@ extension RuntimeConfiguration {
 
     /// A path as it was requested: what a reference leads to, else the path itself, or a reference that has more than the path.
     package func requested(_ path: ReturnPath, on host: String) -> ReturnPath {
-        guard let reference = ReturnReference(path, on: host, by: self.sealer), reference.maxAuthenticationAge == nil,
+        guard let reference = ReturnReference(path, on: host, below: self.endpoints, by: self.sealer),
+            reference.maxAuthenticationAge == nil,
             case .path(let requested) = reference.content
         else { return path }
         return requested

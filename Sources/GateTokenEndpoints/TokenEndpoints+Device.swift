@@ -43,7 +43,7 @@ extension TokenEndpoints {
             audiences: asked.audiences,
             now: own.now
         )
-        let page = "\(self.runtime.publicOrigin)/oauth2/device"
+        let page = self.runtime.address(.device)
         let query = Form([Form.Field(Pages.deviceField, device.userCode.text)]).encoded
         return TokenEndpoints.json(
             200,

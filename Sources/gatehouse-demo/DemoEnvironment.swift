@@ -61,7 +61,7 @@ struct DemoEnvironment {
         let operations = options.operationsPort == 0 ? try await Self.freePort(reserved) : options.operationsPort
         let gatewayPort = options.gatewayPort
         let app = SampleApp(issuer: publicURL, audience: publicURL) {
-            try await LoopbackClient.body(port: gatewayPort, path: "/oauth2/jwks.json")
+            try await LoopbackClient.body(port: gatewayPort, path: EndpointPrefix.standard.path("jwks.json"))
         }
         self.app.serve { await app.response(to: $0) }
         self.configurationText = """
@@ -97,7 +97,7 @@ struct DemoEnvironment {
         var started: [RunningSimulator] = []
         do {
             for (name, port) in zip(options.providers, options.pagePorts) {
-                let callback = "\(publicURL)/oauth2/callback/\(name)"
+                let callback = "\(publicURL)\(EndpointPrefix.standard.path("callback"))/\(name)"
                 var simulator = SimulatorOptions(type: name, quirks: options.quirks, redirectURI: callback)
                 simulator.pagesPort = port
                 simulator.pagesOption = "--provider-port"

@@ -70,7 +70,7 @@ struct SimulateCommand: AsyncParsableCommand {
         var options = SimulatorOptions(
             type: type,
             quirks: try DemoCatalogue.quirks(named: self.quirk, of: type),
-            redirectURI: self.redirectURI ?? "http://localhost:8080/oauth2/callback/\(type)",
+            redirectURI: self.redirectURI ?? "http://localhost:8080\(EndpointPrefix.standard.path("callback"))/\(type)",
         )
         options.port = self.port
         options.pagesPort = self.pagesPort

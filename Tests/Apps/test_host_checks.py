@@ -151,5 +151,5 @@ def test_n_10_cups_knows_no_other_host(behind, started):
 
 
 def test_n_10_cups_on_this_machine_has_no_other_name(behind, started):
-    """Over loopback it accepts `localhost` alone, whatever `ServerAlias` says."""
+    """Over loopback it accepts `localhost` alone, whatever `ServerAlias` has."""
     assert printers(behind("cups-alias", started(cups, HOST))) == (400, None)

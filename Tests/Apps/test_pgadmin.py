@@ -22,7 +22,7 @@ def user(url, session, **headers):
 
 
 def test_n_10_pgadmin_takes_the_user_from_the_gateway(fronts, started):
-    """It trusts the header of whoever reaches it from this address: through the gateway it gets the user only."""
+    """It trusts the header of each client at this address: through the gateway it gets the user only."""
     app = started(pgadmin, HEADER, FROM_HEADER, PROXIES)
     forged = {"X-Forwarded-Email": "bob@example.com"}
     assert user(app.origin, requests.Session(), **forged) == "bob@example.com", "the control: it reads this header"

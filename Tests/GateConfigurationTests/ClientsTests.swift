@@ -395,7 +395,7 @@ import Testing
         ),
         (
             "\(page), password_provider: staff",
-            "'password_provider' is for type native, and the client is of type single_page; remove it: a page sends its users to /oauth2/authorize"
+            "'password_provider' is for type native, and the client is of type single_page; remove it: a page sends its users to the endpoint 'authorize'"
         ),
         (
             "type: native, grants: [device_code], password_provider: staff",

@@ -54,6 +54,7 @@ package struct GatewayFixture {
         sharing other: GatewayFixture? = nil,
         secrets: [UInt8] = [7],
         keepsSessions: Bool = true,
+        endpoints: EndpointPrefix = .standard,
         forwardAuth: ForwardAuthSettings? = nil,
         serviceTokens: [ServiceTokenSettings] = [],
         clients: [ClientSettings] = [],
@@ -96,6 +97,7 @@ package struct GatewayFixture {
             random: random
         )
         parts.signIns = signIns
+        parts.endpoints = endpoints
         parts.forwardAuth = forwardAuth
         parts.healthPath = healthPath
         parts.serviceTokens = serviceTokens
@@ -103,7 +105,7 @@ package struct GatewayFixture {
         let clock = self.clock.clock
         parts.issuers = try issuers.map { try TokenIssuer($0, transport: providers, clock: clock, random: random) }
         let routes = try apps.enumerated().map {
-            try RuntimeRoute($0.element, index: $0.offset, gatewayHost: GatewayFixture.gate)
+            try RuntimeRoute($0.element, index: $0.offset, gatewayHost: GatewayFixture.gate, below: endpoints)
         }
         let parties = try ["staff", "guests"].map {
             try GatewayFixture.provider($0, providers, clock, random, provider)

@@ -52,6 +52,18 @@ import Testing
         #expect(!imported.isPublic("/healthz", method: "POST") && !imported.isPublic("/healthz/x"))
     }
 
+    @Test func `another prefix is carried over, with the callback below it (N-03)`() throws {
+        let imported = try self.imported("proxy_prefix = \"/gate\"\nemail_domains = [\"*\"]\n")
+        #expect(imported.errors == [] && imported.lines.contains("endpoint_prefix: /gate"), "\(imported.lines)")
+        #expect(imported.hasNote("register the callback 'https://gate.example.com/gate/callback/", line: 4))
+    }
+
+    @Test func `a prefix that the gateway cannot have is reported`() throws {
+        let imported = try self.imported("proxy_prefix = \"/gate%20x\"\nemail_domains = [\"*\"]\n")
+        #expect(imported.errors == [] && !imported.lines.contains { $0.contains("endpoint_prefix") })
+        #expect(imported.hasNote("'proxy_prefix' is not a path that 'endpoint_prefix' can have", line: 5))
+    }
+
     @Test func `the ID token in Authorization is carried over, and goes before the access token`() throws {
         let imported = try self.imported(
             """

@@ -26,6 +26,32 @@ import Testing
         #expect(gateway.verdict(try gateway.head(start)) == verdict)
     }
 
+    @Test(arguments: [
+        ("GET /oauth2", "gate.example.com", "sign in for front"),
+        ("GET /oauth2/sign_in", "gate.example.com", "sign in for front"),
+        ("GET /oauth2/userinfo", "shop.example.com", "sign in for shop"),
+        ("GET /gate/in", "gate.example.com", "endpoint"), ("GET /gate/in/x", "gate.example.com", "endpoint"),
+        ("GET /gate/in/userinfo", "shop.example.com", "endpoint"),
+        ("GET /%67ate/x/../in/sign_out", "shop.example.com", "endpoint"),
+        ("GET /gate/in/authorize", "shop.example.com", "sign in for shop"),
+        ("GET /gate/inx/userinfo", "shop.example.com", "sign in for shop"),
+        ("GET /gate", "gate.example.com", "sign in for front"),
+    ])
+    func `N-03 with another prefix the endpoints are below it alone`(
+        start: String,
+        host: String,
+        verdict: String
+    ) throws {
+        let gateway = try GatewayFixture(endpoints: try #require(EndpointPrefix("/gate/in")))
+        #expect(gateway.verdict(try gateway.head(start, host)) == verdict)
+    }
+
+    @Test func `N-03 with another prefix a place there belongs to no app`() throws {
+        let runtime = try GatewayFixture(endpoints: try #require(EndpointPrefix("/gate/in"))).runtime
+        let places = ["/gate/in/userinfo", "/oauth2/userinfo"].compactMap { ReturnPath($0) }
+        #expect(places.map { runtime.route(host: "shop.example.com", path: $0)?.name } == [nil, "shop"])
+    }
+
     @Test(arguments: ["GET /", "GET /oauth2/sign_in", "GET /wiki/healthz"])
     func `an unknown host has no app, whatever the path`(start: String) throws {
         let gateway = try GatewayFixture()

@@ -103,19 +103,22 @@ import Testing
     func `G-01: a requested path is known again on its host, and rejected in an rd`(text: String) throws {
         let path = try #require(ReturnPath(requested: text))
         #expect(ReturnPath(text) == nil)
-        let reference = ReturnReference(.path(path)).path(on: "gate.example.com", by: self.sealer)
+        let reference = ReturnReference(.path(path)).path(on: "gate.example.com", below: .standard, by: self.sealer)
         #expect(ReturnPath(reference.value) == reference)
-        #expect(ReturnReference(reference, on: "gate.example.com", by: self.sealer)?.content == .path(path))
-        #expect(ReturnReference(reference, on: "shop.example.com", by: self.sealer) == nil)
+        #expect(
+            ReturnReference(reference, on: "gate.example.com", below: .standard, by: self.sealer)?.content
+                == .path(path)
+        )
+        #expect(ReturnReference(reference, on: "shop.example.com", below: .standard, by: self.sealer) == nil)
         let other = Sealer([Secret(text: "another-secret-of-at-least-32-bytes!")])
-        #expect(ReturnReference(reference, on: "gate.example.com", by: other) == nil)
+        #expect(ReturnReference(reference, on: "gate.example.com", below: .standard, by: other) == nil)
     }
 
     @Test func `B-01: a reference has what a sign-in has to know of a path in a cookie`() throws {
         let front = try #require(ReturnPath(requested: "/wiki"))
         let kept = ReturnReference(.cookie(id: "AAAAAAAAAAA"), front: front, maxAuthenticationAge: .seconds(90))
-        let path = kept.path(on: "gate.example.com", by: self.sealer)
+        let path = kept.path(on: "gate.example.com", below: .standard, by: self.sealer)
         #expect(path.value.utf8.count < 160)
-        #expect(ReturnReference(path, on: "gate.example.com", by: self.sealer) == kept)
+        #expect(ReturnReference(path, on: "gate.example.com", below: .standard, by: self.sealer) == kept)
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import GateCore
 import GateTokenEndpoints
 import GateWire
 import Testing
@@ -7,7 +8,7 @@ import Testing
 /// Which endpoints the hosts of apps have (N-03).
 @Suite struct EndpointPathTests {
     @Test func `each name that is taken on the host of an app is an endpoint`() {
-        for name in OwnPath.names { #expect(EndpointPath(rawValue: name) != nil, "\(name)") }
+        for name in EndpointPrefix.names { #expect(EndpointPath(rawValue: name) != nil, "\(name)") }
     }
 
     @Test(arguments: [
@@ -15,6 +16,6 @@ import Testing
         .backChannelLogout, .credentials, .passkey, .connected, .accountLink, .tokenKeys,
     ])
     func `endpoints of sign-ins and clients are on the host of public_url alone`(endpoint: EndpointPath) {
-        #expect(!OwnPath.names.contains(endpoint.rawValue))
+        #expect(!EndpointPrefix.names.contains(endpoint.rawValue))
     }
 }

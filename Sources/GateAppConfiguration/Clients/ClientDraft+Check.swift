@@ -23,7 +23,7 @@ extension ClientDraft {
         guard let mark = self.passwordProvider?.mark else { return }
         if type != .native {
             let reason = "'password_provider' is for type native, and the client is of type \(type.rawValue)"
-            reading.error("\(reason); remove it: a page sends its users to /oauth2/authorize", at: mark)
+            reading.error("\(reason); remove it: a page sends its users to the endpoint 'authorize'", at: mark)
         }
         if !self.grantTypes.contains(.refreshToken) {
             let reason =

@@ -51,13 +51,15 @@ struct LoopCheck {
 /// Finds redirects that lead back to the app that sends them.
 struct RedirectCheck {
     private let publicURL: Origin
+    private let endpoints: EndpointPrefix
     private let apps: [Named<AppDraft>]
     private let names: [String: String]
     /// The hosts that are not part of a wildcard, since apps name them.
     private let hosts: Set<String>
 
-    init(apps: [Named<AppDraft>], publicURL: Origin) {
+    init(apps: [Named<AppDraft>], publicURL: Origin, endpoints: EndpointPrefix) {
         self.publicURL = publicURL
+        self.endpoints = endpoints
         self.apps = apps
         var names: [String: String] = [:]
         var hosts: Set<String> = [publicURL.host]
@@ -98,7 +100,7 @@ struct RedirectCheck {
 
     /// The app with the longest path that the destination is below, by whole segments; nil for the gateway's own.
     private func app(on host: String, at destination: String) -> String? {
-        guard !OwnPath.includes(destination, isGatewayHost: host == self.publicURL.host) else { return nil }
+        guard !self.endpoints.owns(destination, isGatewayHost: host == self.publicURL.host) else { return nil }
         let host = self.hosts.contains(host) ? host : HostPattern.domain(of: host).map { "*.\($0)" } ?? host
         var path = destination[...]
         while let slash = path.lastIndex(of: "/") {

@@ -24,6 +24,8 @@ package struct GatewaySettings: Sendable, Hashable {
     package var trustedProxies: [CIDRRange]
     /// The proxies that may ask for decisions; nil if none may.
     package var forwardAuth: ForwardAuthSettings?
+    /// Where each host has the gateway's endpoints.
+    package var endpoints = EndpointPrefix.standard
     /// The path below which native apps sign in and out by JSON; nil if they cannot.
     package var sessionAPI: String?
     /// The path of health checks on the listeners for requests; nil for none.
@@ -97,6 +99,7 @@ struct GatewayDraft: Sendable {
     var state: String?
     var trustedProxies: [Located<CIDRRange>]?
     var forwardAuth: Located<ForwardAuthDraft>?
+    var endpoints: Located<EndpointPrefix>?
     var sessionAPI: Located<String>?
     var healthPath: Located<String>?
     var clientRegistration: Located<ClientRegistrationDraft>?
@@ -229,6 +232,16 @@ extension Mapping<GatewayDraft> {
                 Mapping<ClientRegistrationDraft>.clientRegistration.shape,
                 .init(default: .words("none: clients have an entry in `clients`")),
                 "Which clients are accepted without an entry in `clients`."
+            ),
+            Key(
+                "endpoint_prefix",
+                located: \.endpoints,
+                .endpointPrefix,
+                .init(default: .value(.string("\(EndpointPrefix.standard)")), example: "/gatehouse"),
+                "The path below which every host has the gateway's endpoints: pages, callbacks, those of clients, the one for "
+                    + "`forward_auth`. For apps that have paths of these names themselves. One or more segments of letters, digits, "
+                    + "`-`, `.`, `_` and `~`, at most \(EndpointPrefix.maxLength) bytes. A change moves all of them at once. See "
+                    + "[hosts.md](hosts.md#other-paths-for-the-endpoints)."
             ),
             Key(
                 "session_api",
@@ -409,6 +422,19 @@ extension Shape<OperationsSocketChoice> {
     /// `off`, or a path.
     static let operationsSocket = Shape<String>.socketPath.map { text -> OperationsSocketChoice in
         text == "off" ? .off : .path(text)
+    }
+}
+
+extension Shape<EndpointPrefix> {
+    /// A path without escapes, dot segments and a slash at its end.
+    static let endpointPrefix = single("a path", pattern: "^(/[A-Za-z0-9._~-]+)+$") { text throws(InvalidValue) in
+        guard let prefix = EndpointPrefix(text) else {
+            throw InvalidValue(
+                "is not a prefix of endpoints: write a path such as '/gatehouse', of letters, digits, '-', '.', '_' and '~', "
+                    + "without a slash at its end, of at most \(EndpointPrefix.maxLength) bytes and not below /.well-known"
+            )
+        }
+        return prefix
     }
 }
 

@@ -1653,7 +1653,8 @@ extension Failure.Reason {
                 .noSuchRoute,
                 .request,
                 page: .endpointNotFound,
-                documentation: "The gateway has no such endpoint below `/oauth2`, or not for this method."
+                documentation:
+                    "The gateway has no such endpoint below `gateway.endpoint_prefix`, or not for this method."
             )
         case .endpointMethod:
             Entry("endpoint.method", .methodNotAllowed, .request)
@@ -1764,7 +1765,7 @@ extension Failure.Reason {
                 .request,
                 documentation: """
                     The proxy would forward a path in another spelling than the one decided about, such as `/a//b`; or a path \
-                    below `/oauth2/`, which belongs to the gateway.
+                    below `gateway.endpoint_prefix`, which belongs to the gateway.
                     """
             )
         case .forwardAuthHeader:

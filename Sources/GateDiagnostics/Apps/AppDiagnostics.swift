@@ -29,10 +29,12 @@ package struct AppDiagnostics: Sendable {
     private let settled: [ProviderFinding]
     private let questions: [Question]
     private let gateway: Origin
+    private let endpoints: EndpointPrefix
 
     /// Diagnostics of all apps of a configuration.
     package init(of configuration: Configuration) {
         self.gateway = configuration.gateway.publicURL
+        self.endpoints = configuration.gateway.endpoints
         var settled: [ProviderFinding] = []
         var questions: [Question] = []
         for app in configuration.apps {
@@ -128,7 +130,7 @@ package struct AppDiagnostics: Sendable {
             let location = response.header("location") ?? ""
             let path =
                 location.hasPrefix("\(self.gateway)/") ? location.dropFirst("\(self.gateway)".count) : location[...]
-            guard !path.hasPrefix("/oauth2/") else {
+            guard !path.hasPrefix("\(self.endpoints)/") else {
                 return ProviderFinding(question.app, .app, .good, "\(url) needs a sign-in (\(response.status))")
             }
             guard let target = WebURL(location), target.origin.host != url.origin.host else {

@@ -169,9 +169,9 @@ extension BypassReport {
         case .header:
             "let only the gateway reach the app, or let the app verify X-Gatehouse-Assertion, or 'identity: { signature: headers }'"
         case .assertion:
-            "the app has to verify the signature with the keys of /oauth2/jwks.json, 'alg' ES256 only, and 'iss', 'aud' and 'exp'"
+            "the app has to verify the signature with the gateway's keys (jwks.json), 'alg' ES256 only, and 'iss', 'aud' and 'exp'"
         case .signature:
-            "the app has to verify the signature labeled gatehouse with the keys of /oauth2/jwks.json, its 'expires', and that it "
+            "the app has to verify the signature labeled gatehouse with the gateway's keys (jwks.json), its 'expires', and that it "
                 + "covers each identity header that it reads"
         }
     }

@@ -32,7 +32,7 @@ struct IncidentAdvice: Sendable {
             "hosted_domains": "'hosted_domains'", "workspaces": "'workspaces'",
         ]
         if let settings = configuration?.providers.first(where: { $0.id == provider }), let configuration {
-            values = settings.adviceValues(callback: configuration.gateway.publicURL.callback(of: settings.id))
+            values = settings.adviceValues(callback: configuration.gateway.callback(of: settings.id))
         }
         self.meaning = reason.documentation
         self.steps = entry.advice(values) ?? reason.steps ?? entry.kind.steps

@@ -21,7 +21,7 @@ package struct ProviderDiagnostics: Sendable {
     private let providers: [ProviderSettings]
     private let mail: MailServer?
     private let redis: RedisSettings?
-    private let publicURL: Origin
+    private let gateway: GatewaySettings
     private let clock: WallClock
     private let transports = ProviderTransports()
 
@@ -45,7 +45,7 @@ package struct ProviderDiagnostics: Sendable {
         } else {
             self.redis = nil
         }
-        self.publicURL = configuration.gateway.publicURL
+        self.gateway = configuration.gateway
         self.clock = clock
         for settings in providers {
             self.transports.connect(settings.id, over: try CurlTransport(to: settings.id, trust: try settings.trust()))
@@ -109,7 +109,7 @@ package struct ProviderDiagnostics: Sendable {
 
     private func checks(of settings: ProviderSettings) async throws(Failure) -> ProviderChecks {
         let definition = try ProviderDefinition(settings)
-        let redirectURI = self.publicURL.callback(of: settings.id)
+        let redirectURI = self.gateway.callback(of: settings.id)
         let transport = DiagnosticTransport(
             self.transports,
             clock: self.clock,

@@ -59,7 +59,7 @@ extension Configuration {
                     _ = try RelyingParty(
                         definition: try ProviderDefinition(settings),
                         settings: settings,
-                        redirectURI: self.gateway.publicURL.callback(of: settings.id),
+                        redirectURI: self.gateway.callback(of: settings.id),
                         transport: NoTransport(),
                         clock: .system,
                         random: .system

@@ -78,7 +78,7 @@ package final class TestSignIn: Sendable {
         let party = try RelyingParty(
             definition: try ProviderDefinition(settings),
             settings: settings,
-            redirectURI: "\(base)/oauth2/callback/\(settings.id)",
+            redirectURI: "\(base)\(TestSignIn.callback(of: settings.id))",
             transport: transports,
             clock: .system,
             random: .system
@@ -95,6 +95,9 @@ package final class TestSignIn: Sendable {
         }
         return test
     }
+
+    /// The path of the callback of a provider: the usual one, whatever the gateway has, since it is registered for tests alone.
+    private static func callback(of provider: String) -> String { EndpointPrefix.standard.path("callback/\(provider)") }
 
     /// A provider that rejects such a callback shows the operator its own error page.
     private static func check(_ settings: ProviderSettings, redirectingTo base: String) throws(Failure) {
@@ -161,9 +164,9 @@ extension TestSignIn {
     private func response(to request: RequestHead, body: [UInt8]) async -> Response {
         switch (request.method, request.path.text(in: request.message)) {
         case (.get, self.start): await self.begin()
-        case (.get, "/oauth2/callback/\(self.party.definition.id)"):
+        case (.get, TestSignIn.callback(of: self.party.definition.id)):
             await self.finish(Form(encoded: request.queryText ?? ""))
-        case (.post, "/oauth2/callback/\(self.party.definition.id)"):
+        case (.post, TestSignIn.callback(of: self.party.definition.id)):
             await self.finish(String(validating: body, as: UTF8.self).flatMap { Form(encoded: $0) })
         default: .text(404, "Only the callback of the test sign-in is served here.\n")
         }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateCore
+
 /// What becomes of a directive of mod_auth_openidc; docs/migration/mod_auth_openidc.md has the same table.
 enum ApacheDirective {
     /// The directives that are carried over.
@@ -155,7 +157,10 @@ enum ApacheDirective {
             ("oidcuserinfoencrypted", "encrypted userinfo is not read"),
             ("oidcdiscoverurl", "the gateway has its own page for the choice of a provider"),
             ("oidcdefaulturl", "a failed sign-in ends on a page of the gateway"),
-            ("oidcinfohook", "the session of the user is at /oauth2/userinfo and in the assertion"),
+            (
+                "oidcinfohook",
+                "the session of the user is at \(EndpointPrefix.standard.path("userinfo")) and in the assertion"
+            ),
             ("oidcpreservepost", "a form that is sent after the session has ended is not kept"),
             ("oidcpasscookies", "providers get no cookies"),
             ("oidcrediscachedatabase", "write it in the URL of 'sessions.store'"),

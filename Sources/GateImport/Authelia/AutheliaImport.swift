@@ -73,7 +73,7 @@ struct AutheliaImport: ProductImport {
             entry.add("scopes", .list(["openid", "profile", "email", "groups"].map { .word($0) }))
             notes.warning(
                 "register the client '\(client)' in 'identity_providers.oidc.clients' with 'authorization_policy: \(policy)', the callback "
-                    + "<public_url>/oauth2/callback/\(name) and a secret for the environment variable \(variable)",
+                    + "<public_url>\(EndpointPrefix.standard.path("callback"))/\(name) and a secret for the environment variable \(variable)",
                 at: place
             )
             return ImportedProvider(name: name, settings: entry)

@@ -249,7 +249,7 @@ extension OAuth2ProxyOption {
         Self("force_json_errors", .flag, .needless("scripts get errors as JSON")),
         Self("htpasswd_file", .text, .lost(OAuth2ProxyOption.localUsers)),
         Self("htpasswd_user_group", .list, .lost(OAuth2ProxyOption.localUsers)),
-        Self("proxy_prefix", .text, .needless("the endpoints are always below /oauth2")),
+        Self("proxy_prefix", .text, .carried),
         Self(
             "real_client_ip_header",
             .text,

@@ -9,6 +9,7 @@ struct OAuth2ProxyServer {
 
     func add(to configuration: inout ImportedConfiguration, _ notes: inout ImportNotes) {
         configuration.publicURL = self.publicURL(&notes)
+        self.addPrefix(to: &configuration.gateway, &notes)
         self.addListeners(to: &configuration.gateway, &notes)
         self.addProxies(to: &configuration.gateway, &notes)
         self.addSessions(to: &configuration.sessions, &notes)
@@ -30,9 +31,21 @@ struct OAuth2ProxyServer {
             notes.warning("plain http is accepted on loopback only; 'public_url' has https", at: setting.place)
             origin = secure
         }
-        let callback = "\(origin)/oauth2/callback/\(OAuth2ProxyProvider(settings: self.settings).name)"
+        let callback = self.settings.endpoints.callback(
+            of: OAuth2ProxyProvider(settings: self.settings).name,
+            at: origin
+        )
         notes.note("register the callback '\(callback)' at the provider beside this one", at: setting.place)
         return origin
+    }
+
+    /// Both have it on every host.
+    private func addPrefix(to gateway: inout YAMLMapping, _ notes: inout ImportNotes) {
+        guard let setting = self.settings["proxy_prefix"], let text = setting.texts.last else { return }
+        guard let prefix = EndpointPrefix(text) else {
+            return notes.warning("'proxy_prefix' is not a path that 'endpoint_prefix' can have", at: setting.place)
+        }
+        if prefix != .standard { gateway.add("endpoint_prefix", ConfigText("\(prefix)")) }
     }
 
     private func addListeners(to gateway: inout YAMLMapping, _ notes: inout ImportNotes) {
@@ -191,4 +204,9 @@ struct OAuth2ProxyStore {
         guard let master = self.settings.text("redis_sentinel_master_name") else { return nil }
         return "\(scheme)+sentinel://\(list)/\(master)/0"
     }
+}
+
+extension OptionSettings {
+    /// Where the gateway has its endpoints after the import.
+    var endpoints: EndpointPrefix { self.text("proxy_prefix").flatMap { EndpointPrefix($0) } ?? .standard }
 }

@@ -64,9 +64,9 @@ struct OAuth2ProxyUpstreams {
 
     private func app(_ draft: UpstreamDraft, _ access: AccessDraft, _ notes: inout ImportNotes) -> ImportedApp {
         var place = UpstreamPath(draft.path, rewrite: draft.rewrite)
-        if place.path == "/oauth2" || place.path.hasPrefix("/oauth2/") {
+        if self.settings.endpoints.includes(place.path) {
             place.path = "/"
-            place.difference = "/oauth2 belongs to the gateway"
+            place.difference = "\(self.settings.endpoints) belongs to the gateway"
         }
         var app = ImportedApp(
             path: place.path,

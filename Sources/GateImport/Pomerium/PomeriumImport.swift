@@ -179,7 +179,7 @@ struct PomeriumImport: ProductImport {
                 at: root.place
             )
         } else {
-            let callback = "<public_url>/oauth2/callback/\(type)"
+            let callback = "<public_url>\(EndpointPrefix.standard.path("callback"))/\(type)"
             notes.note(
                 "register the callback \(callback) at the provider beside the one of Pomerium",
                 at: root["idp_provider"]?.owner

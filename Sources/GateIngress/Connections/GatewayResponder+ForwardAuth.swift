@@ -51,7 +51,7 @@ extension GatewayResponder {
             let message = try CheckRequest(body: body)
             self.check = .decoded
             let names = self.runtime.fieldNames
-            self.beginForwardAuth(try message.head(below: ForwardAuthRequest.path, names: names), settings)
+            self.beginForwardAuth(try message.head(below: self.runtime.forwardAuthPath, names: names), settings)
         } catch {
             self.refuseQuestion(error)
         }
@@ -62,9 +62,9 @@ extension GatewayResponder {
         guard self.isListed(settings) else { return self.refusePeer() }
         let asked: ForwardAuthRequest
         do throws(Failure) {
-            asked = try ForwardAuthRequest(of: request, in: settings.dialect, names: self.runtime.fieldNames)
+            asked = try ForwardAuthRequest(of: request, in: settings.dialect, for: self.runtime)
         } catch {
-            let host = ForwardAuthRequest.host(of: request, in: settings.dialect, names: self.runtime.fieldNames)
+            let host = ForwardAuthRequest.host(of: request, in: settings.dialect, for: self.runtime)
             if let route = host.flatMap(self.runtime.shadowedRoute(on:)) {
                 return self.pass(
                     request,
@@ -72,7 +72,10 @@ extension GatewayResponder {
                     ShadowComparison(error, other: self.otherStatus(of: request))
                 )
             }
-            return self.refuseQuestion(error, use: ForwardAuthRequest.use(request, settings.dialect))
+            return self.refuseQuestion(
+                error,
+                use: ForwardAuthRequest.use(request, settings.dialect, at: self.runtime.forwardAuthPath)
+            )
         }
         self.request = asked.original
         self.forwardAuth = asked

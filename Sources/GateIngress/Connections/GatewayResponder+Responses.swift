@@ -248,7 +248,11 @@ extension GatewayResponder {
             let provider = SignInRedirect(runtime: self.runtime).onlyProvider(of: request, on: route)
         else { return false }
         let path = self.runtime.returnPath(of: request, on: route)
-        let start = self.endpointRequest(request).redirected(toStartOf: provider.id, returningTo: path)
+        let start = self.endpointRequest(request).redirected(
+            toStartOf: provider.id,
+            returningTo: path,
+            at: self.runtime
+        )
         self.count(Response.Rejection(.signInRequired), status: 303)
         self.respond(from: start)
         return true

@@ -104,7 +104,8 @@ extension GatewayResponder {
         guard self.loop.inFlight <= self.loop.maxInFlight else { return self.refuseForLoad() }
         if let settings = self.runtime.forwardAuth {
             if self.isCheck(request) { return self.beginCheck(settings) }
-            if settings.dialect != .envoyGRPC, ForwardAuthRequest.isAsked(by: request) {
+            if settings.dialect != .envoyGRPC, ForwardAuthRequest.isAsked(by: request, at: self.runtime.forwardAuthPath)
+            {
                 return self.beginForwardAuth(request, settings)
             }
         }
@@ -357,9 +358,10 @@ extension GatewayResponder {
     /// A rejection in the form that the client, or the proxy that asks, takes for one.
     func rejection(_ response: Response, to request: RequestHead) -> Response {
         // A gRPC call fails with status 200, which means to a proxy that the request may pass.
-        guard !ForwardAuthRequest.isAsked(by: request) else {
+        let path = self.runtime.forwardAuthPath
+        guard !ForwardAuthRequest.isAsked(by: request, at: path) else {
             guard let dialect = self.runtime.forwardAuth?.dialect else { return response }
-            return ForwardAuthRequest.rendered(response, for: ForwardAuthRequest.use(request, dialect))
+            return ForwardAuthRequest.rendered(response, for: ForwardAuthRequest.use(request, dialect, at: path))
         }
         // Once its message is decoded, Envoy gets every decision as a message.
         guard self.check != .decoded else { return response }
@@ -421,11 +423,11 @@ extension GatewayResponder {
         guard let request else { return }
         self.exchange?.endTrace()
         guard trace.context.isSampled else { return }
-        // The documents, the session API and paths below /oauth2/ are those of an app on another host.
+        // The documents, the session API and paths below the prefix of endpoints are those of an app on another host.
         let path = request.path.text(in: request.message)
         let isGatewayHost = request.authority.host == self.runtime.publicOrigin.host
-        let isOwn = OwnPath.includes(path, isGatewayHost: isGatewayHost)
-        let endpoint = isOwn ? EndpointPath.pattern(of: path) : nil
+        let isOwn = self.runtime.endpoints.owns(path, isGatewayHost: isGatewayHost)
+        let endpoint = isOwn ? EndpointPath.pattern(of: path, below: self.runtime.endpoints) : nil
         let verdicts = RequestPath(runtime: self.runtime, loop: self.loop)
         let route = endpoint == nil && !self.isForEndpoint ? verdicts.route(of: request) : nil
         trace.end(

@@ -14,11 +14,6 @@ internal import NIOCore
 /// What it asks about becomes a head of its own, parsed as one from a client, so that ``RequestPath`` decides about it as
 /// about any other. Only the fields of the configured dialect are read: those of another one may be the client's own.
 struct ForwardAuthRequest {
-    /// The path at which proxies ask.
-    static let path = "/oauth2/auth"
-    /// Where nginx, which shows clients nothing of the response to `auth_request`, gets the response for the client.
-    private static let responsePath = "\(path)/response"
-
     /// The request that the proxy asks about.
     let original: RequestHead
     /// Whether it asks for a WebSocket.
@@ -28,6 +23,8 @@ struct ForwardAuthRequest {
     /// The request of the proxy.
     let asking: RequestHead
     private let dialect: ForwardAuthDialect
+    /// Where endpoints are.
+    private let endpoints: EndpointPrefix
 
     /// What a proxy does with the response.
     enum Use {
@@ -39,12 +36,12 @@ struct ForwardAuthRequest {
         case rejection
     }
 
-    /// Whether a request is one of a proxy that asks.
+    /// Whether a request is one of a proxy that asks at a path.
     ///
     /// The target counts as it was received: Envoy appends the path of its client, whose dots must not lead elsewhere.
-    static func isAsked(by request: RequestHead) -> Bool {
+    static func isAsked(by request: RequestHead, at path: String) -> Bool {
         let target = request.receivedTarget
-        let path = ForwardAuthRequest.path.utf8
+        let path = path.utf8
         guard target.starts(with: path) else { return false }
         return target.count == path.count || [0x2F, 0x3F].contains(target[path.count])
     }
@@ -52,18 +49,20 @@ struct ForwardAuthRequest {
     /// What a proxy of a dialect asks in a request.
     ///
     /// - Throws: A failure that names what is missing or malformed.
-    init(of request: RequestHead, in dialect: ForwardAuthDialect, names: FieldNames) throws(Failure) {
+    init(of request: RequestHead, in dialect: ForwardAuthDialect, for runtime: RuntimeConfiguration) throws(Failure) {
+        let path = runtime.forwardAuthPath
         guard !request.isExtendedConnect else { throw Failure(.forwardAuthRequest, "a CONNECT") }
-        let asked = try OriginalLine(of: request, in: dialect)
-        self.use = ForwardAuthRequest.use(request, dialect)
-        // Below it a client may have chosen the path, which another proxy took for one of `/oauth2/`.
+        let asked = try OriginalLine(of: request, in: dialect, below: path)
+        self.use = ForwardAuthRequest.use(request, dialect, at: path)
+        // Below it a client may have chosen the path, which another proxy took for one of ours.
         // Caddy keeps the query of its client.
-        let isExact = request.receivedTarget.prefix { $0 != 0x3F }.elementsEqual(ForwardAuthRequest.path.utf8)
+        let isExact = request.receivedTarget.prefix { $0 != 0x3F }.elementsEqual(path.utf8)
         guard isExact || [.envoy, .envoyGRPC].contains(dialect) || self.use == .rejection else {
-            throw Failure(.forwardAuthRequest, "the path is not \(ForwardAuthRequest.path)")
+            throw Failure(.forwardAuthRequest, "the path is not \(path)")
         }
         self.asking = request
         self.dialect = dialect
+        self.endpoints = runtime.endpoints
         self.opensWebSocket =
             WebSocketHandshake.isRequested(by: request)
             || request.message.fields.contains { field in
@@ -75,7 +74,7 @@ struct ForwardAuthRequest {
                 method: asked.method,
                 target: asked.target,
                 host: asked.host,
-                names: names
+                names: runtime.fieldNames
             )
         } catch {
             throw Failure(error.reason, "of the request that the proxy asks about")
@@ -89,15 +88,23 @@ struct ForwardAuthRequest {
     }
 
     /// What a proxy of a dialect does with the response to a request.
-    static func use(_ request: RequestHead, _ dialect: ForwardAuthDialect) -> Use {
+    ///
+    /// nginx shows clients nothing of the response to `auth_request`, and gets the response for the client below its path.
+    static func use(_ request: RequestHead, _ dialect: ForwardAuthDialect, at path: String) -> Use {
         guard dialect == .nginx else { return .response }
-        return request.receivedTarget.elementsEqual(self.responsePath.utf8) ? .rejection : .status
+        return request.receivedTarget.elementsEqual("\(path)/response".utf8) ? .rejection : .status
     }
 
     /// The host of the request that a proxy asks about, whatever the rest of it is; nil if it has none.
-    static func host(of request: RequestHead, in dialect: ForwardAuthDialect, names: FieldNames) -> String? {
-        guard let asked = try? OriginalLine(of: request, in: dialect) else { return nil }
-        let front = try? request.original(method: Array("GET".utf8), target: [0x2F], host: asked.host, names: names)
+    static func host(
+        of request: RequestHead,
+        in dialect: ForwardAuthDialect,
+        for runtime: RuntimeConfiguration
+    ) -> String? {
+        let path = runtime.forwardAuthPath
+        guard let asked = try? OriginalLine(of: request, in: dialect, below: path) else { return nil }
+        let get = Array("GET".utf8)
+        let front = try? request.original(method: get, target: [0x2F], host: asked.host, names: runtime.fieldNames)
         return front?.authority.host
     }
 
@@ -108,7 +115,7 @@ struct ForwardAuthRequest {
         case .endpoint, .respond:
             return Failure(
                 .forwardAuthURL,
-                "the path belongs to the gateway, to which the proxy has to forward /oauth2/"
+                "the path belongs to the gateway, to which the proxy has to forward \(self.endpoints)/"
             )
         case .wrongMethod(let route):
             return Failure(
@@ -179,7 +186,8 @@ private struct OriginalLine {
     static let nginxNames = ["x-original-method", "x-original-url"]
     static let forwardedNames = ["x-forwarded-method", "x-forwarded-uri"]
 
-    init(of request: RequestHead, in dialect: ForwardAuthDialect) throws(Failure) {
+    /// The path at which a proxy asks comes before the client's where Envoy appends that.
+    init(of request: RequestHead, in dialect: ForwardAuthDialect, below path: String) throws(Failure) {
         switch dialect {
         case .nginx:
             self.method = try OriginalLine.value("x-original-method", of: request)
@@ -202,7 +210,7 @@ private struct OriginalLine {
         case .envoy, .envoyGRPC:
             self.method = Array(request.method.rawValue.utf8)
             self.host = Array(request.authority.text.utf8)
-            self.target = Array(request.receivedTarget.dropFirst(ForwardAuthRequest.path.utf8.count))
+            self.target = Array(request.receivedTarget.dropFirst(path.utf8.count))
         }
     }
 

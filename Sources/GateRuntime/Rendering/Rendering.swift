@@ -21,8 +21,10 @@ package struct Rendering: Sendable {
     /// The operator's pictures by their names.
     private let pictures: [String: StaticAsset]
 
-    /// Renders with these pages.
-    init(log: RequestLog, publicOrigin: Origin, random: RandomBytes, pages: Pages) {
+    /// Renders with these pages, whose links lead below a prefix.
+    init(log: RequestLog, publicOrigin: Origin, below endpoints: EndpointPrefix, random: RandomBytes, pages: Pages) {
+        var pages = pages
+        pages.endpoints = endpoints
         (self.log, self.publicOrigin, self.random, self.pages) = (log, publicOrigin, random, pages)
         self.sheet = StaticAsset("text/css; charset=utf-8", Array(pages.style.utf8))
         let pictures = pages.pictures.compactMap { picture in
@@ -114,7 +116,9 @@ package struct Rendering: Sendable {
         ]
         if let address {
             members["sign_in"] = .string(address)
-            let worker = isInBrowser ? "; a service worker must leave navigations to /oauth2/ to the network" : ""
+            let worker =
+                isInBrowser
+                ? "; a service worker must leave navigations to \(self.pages.endpoints)/ to the network" : ""
             members["help"] = .string("sign in with a browser at 'sign_in'; \(script)\(worker)")
         }
         if let resource {
@@ -174,17 +178,17 @@ package struct Rendering: Sendable {
         return response
     }
 
-    /// A response with a page; with the origin of `public_url` it runs the script of pages with passkeys, and no other.
+    /// A response with a page; with the URL of the script of pages with passkeys it runs that, and no other.
     package static func page(
         _ status: Int,
         _ html: String,
         formTargets: String = "'self'",
-        script origin: Origin? = nil
+        script address: String? = nil
     ) -> Response {
         var fields: HTTPFields = [.contentType: "text/html; charset=utf-8"]
         fields[.contentSecurityPolicy] =
             "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'; "
-            + "form-action \(formTargets)\(origin.map { "; script-src \($0)/oauth2/passkey.js" } ?? "")"
+            + "form-action \(formTargets)\(address.map { "; script-src \($0)" } ?? "")"
         for (name, value) in Rendering.protections {
             fields[name] = value
         }
@@ -255,7 +259,7 @@ package struct Rendering: Sendable {
             code: failure.code,
             incident: incident,
             user: page.namesUser ? context.user : nil,
-            buttons: context.buttons(for: failure, at: self.publicOrigin)
+            buttons: context.buttons(for: failure, at: self.publicOrigin, below: self.pages.endpoints)
         )
         return Rendering.page(failure.reason.entry.status, self.pages.error(view, in: language))
     }

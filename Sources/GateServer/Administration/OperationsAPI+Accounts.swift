@@ -189,8 +189,8 @@ extension OperationsAPI {
     ) -> JSON {
         var members: [String: JSON] = ["account": OperationsAPI.json(account, accounts)]
         guard let token else { return .object(members) }
-        let origin = self.environment.configuration().gateway.publicURL
-        let link = "\(origin)/oauth2/link/\(accounts.provider)?token=\(token)"
+        let gateway = self.environment.configuration().gateway
+        let link = "\(gateway.publicURL)\(gateway.endpoints.path("link"))/\(accounts.provider)?token=\(token)"
         members["link"] = .string(link)
         guard let mailer, let language = self.environment.language(),
             let address = account.email.flatMap({ EmailAddress($0) })

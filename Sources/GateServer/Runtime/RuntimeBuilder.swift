@@ -111,7 +111,8 @@ actor RuntimeBuilder {
         ) { first, _ in first }
         var routes: [RuntimeRoute] = []
         for app in configuration.apps {
-            routes.append(try RuntimeRoute(app, index: routes.count, gatewayHost: configuration.gateway.publicURL.host))
+            let (host, endpoints) = (configuration.gateway.publicURL.host, configuration.gateway.endpoints)
+            routes.append(try RuntimeRoute(app, index: routes.count, gatewayHost: host, below: endpoints))
         }
         let issuer = self.issuer(of: configuration, material.tokens, sealer, routes)
         let sessions = SessionManager(
@@ -154,6 +155,7 @@ actor RuntimeBuilder {
         parts.transfers = self.transfers
         parts.devices = self.devices
         parts.proofs = self.proofs
+        parts.endpoints = configuration.gateway.endpoints
         parts.sessionAPI = configuration.gateway.sessionAPI
         parts.healthPath = configuration.gateway.healthPath
         parts.rechecks = self.rechecks
@@ -208,6 +210,7 @@ actor RuntimeBuilder {
         let open = configuration.gateway.clientRegistration.clients
         return Issuer(
             signer: TokenSigner(keys: keys, issuer: "\(configuration.gateway.publicURL)"),
+            below: configuration.gateway.endpoints,
             clients: configuration.clients,
             audiences: Dictionary(audiences) { first, _ in first },
             appScopes: Dictionary(scopes) { first, _ in first },
@@ -415,7 +418,7 @@ actor RuntimeBuilder {
                 made.append((settings, try self.accounts(settings, host: host, store, sealer)))
                 continue
             }
-            let redirect = configuration.gateway.publicURL.callback(of: settings.id)
+            let redirect = configuration.gateway.callback(of: settings.id)
             let isSameLine = lines[settings.id]?.line === self.lines[settings.id]?.line
             if isSameLine, let old = self.providers[settings], old.relyingParty?.redirectURI == redirect {
                 made.append((settings, old))

@@ -76,7 +76,7 @@ extension SampleApp {
             <p class="note">The sample app behind the gateway. You asked for <code>\(request.target)</code>.</p>
             \(part.message)
             \(Self.links)
-            <form class="inline" method="post" action="/oauth2/sign_out"><button type="submit">Sign out</button></form>
+            <form class="inline" method="post" action="\(EndpointPrefix.standard.path("sign_out"))"><button type="submit">Sign out</button></form>
             \(Self.table("Identity headers", Self.rows(Self.identityFields, of: request)))
             \(part.claims)
             \(Self.table("Where the request came from", Self.rows(Self.otherFields, of: request)))
@@ -123,7 +123,7 @@ extension SampleApp {
         """
         <nav aria-label="Pages">
         <a href="/">Start</a> <a href="/reports/2026?month=11">A report</a> <a href="/public/about">A public page</a>
-        <a href="/oauth2/userinfo">Your profile as JSON</a> <a href="/oauth2/jwks.json">The gateway's keys</a>
+        <a href="\(EndpointPrefix.standard.path("userinfo"))">Your profile as JSON</a> <a href="\(EndpointPrefix.standard.path("jwks.json"))">The gateway's keys</a>
         </nav>
         """
     }

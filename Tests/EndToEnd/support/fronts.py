@@ -39,7 +39,8 @@ class Front(Service):
     page, hook = "https://page.example.com", "https://hook.example.com"
     gate, wiki = "gate.localhost", "wiki.localhost"
 
-    def __init__(self, dialect, folder, issuer, certificate, sessions=None):
+    def __init__(self, dialect, folder, issuer, certificate, sessions=None, prefix=None):
+        self.prefix = prefix
         self.dialect, self.folder, self.certificate = dialect, folder, certificate
         self.app = Upstream()
         self.port = free_port()
@@ -56,6 +57,8 @@ class Front(Service):
             self.gate = self.wiki
             apps = {name: app for name, app in apps.items() if app["host"] == self.wiki}
         settings = {"trusted_proxies": ["127.0.0.1"], "forward_auth": {"dialect": dialect, "from": ["127.0.0.1"]}}
+        if prefix:
+            settings["endpoint_prefix"] = prefix
         # Calls of gRPC need HTTP/2, and so TLS.
         self.grpc_port = free_port()
         pem, key = certificate
@@ -86,6 +89,7 @@ class Front(Service):
         return {
             "gate.example.com": self.unused if self.gate == self.wiki else self.gate, "wiki.example.com": self.wiki, "127.0.0.1:8080": f"127.0.0.1:{self.gateway.port}",
             "/etc/ssl/gatehouse/fullchain.pem": pem, "/etc/ssl/gatehouse/privkey.pem": key,
+            **({"/oauth2/": f"{self.prefix}/"} if self.prefix else {}),
         }
 
     def nginx(self):

@@ -86,7 +86,7 @@ private let sessionCookie = "__Host-gatehouse"
         )
         let path = try #require(ReturnPath("/wiki/a?x=1"))
         let response = await Endpoints(runtime: gateway.runtime).response(
-            to: own.redirected(toStartOf: "staff", returningTo: path)
+            to: own.redirected(toStartOf: "staff", returningTo: path, at: gateway.runtime)
         )
         browser.keep(response, host: GatewayFixture.gate)
         let callback = try browser.callback(to: try #require(response.location), provider: "staff")
