@@ -167,9 +167,10 @@ let moduleGraph: [(target: String, imports: [String])] = [
         "GateFixtures",
         [
             "GateEndpoints", "GateTokenEndpoints", "GateRuntime", "GateOperations", "GateHeaders", "GateConfiguration",
-            "GateAppConfiguration", "GateIssuer", "GateClients", "GateOpenID", "GateSessionStores", "GateSessions",
-            "GateAssertion", "GateHTTP", "GateProviderHTTP", "GateProxy", "GateProviders", "GatePolicy", "GateWire",
-            "GateCore", "GateTestSupport", "HTTPTypes", "Logging", "NIOCore",
+            "GateAppConfiguration", "GateIssuer", "GateClients", "GateAccounts", "GatePasskeys", "GateOpenID", "GateMail",
+            "GateSessionStores", "GateSessions", "GateAssertion", "GateHTTP", "GateProviderHTTP", "GateProxy",
+            "GateProviders", "GatePolicy", "GateWire", "GateCore", "GateTestSupport", "Crypto", "HTTPTypes", "Logging",
+            "NIOCore",
         ]
     ),
     (
@@ -283,7 +284,7 @@ let testImports: [String: [String]] = [
     "GateProviderHTTP": ["GateTestSupport"],
     "GateMail": ["GateTestSupport"],
     "GateProxy": ["NIOEmbedded", "NIOPosix"],
-    "GateTokenEndpoints": ["GateFixtures", "GateTestSupport"],
+    "GateTokenEndpoints": ["GateAppConfiguration", "GateFixtures", "GateProviders", "GateTestSupport"],
     "GateEndpoints": ["GateFixtures", "GateTestSupport"],
     "GateIngress": [
         "Crypto", "GateAppConfiguration", "GateFixtures", "GateProviderHTTP", "GateSessionStores", "GateTestSupport",

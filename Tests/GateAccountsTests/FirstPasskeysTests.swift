@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Crypto
 import GateCore
 import GateFixtures
 import GatePasskeys
@@ -23,32 +22,6 @@ import Testing
         self.passkeys = Passkeys(party, in: fixture.entries, clock: fixture.clock.clock, random: .system)
     }
 
-    /// What an authenticator returns for a new passkey with a key of its own.
-    private func response(_ number: UInt8) -> JSON {
-        let id = [UInt8](repeating: number, count: 16)
-        let point = Array(P256.Signing.PrivateKey().publicKey.rawRepresentation)
-        // COSE: kty 2, alg -7, crv 1, x, y.
-        let key = [0xA5, 1, 2, 3, 0x26, 0x20, 1, 0x21, 0x58, 32] + point[..<32] + [0x22, 0x58, 32] + point[32...]
-        // The user is present and verified, and there is a credential.
-        let head = Array(SHA256.hash(data: Array("example.com".utf8))) + [0x45, 0, 0, 0, 1]
-        let data = head + [UInt8](repeating: 0, count: 16) + [0, 16] + id + key
-        let object =
-            [0xA3, 0x63] + Array("fmt".utf8) + [0x64] + Array("none".utf8) + [0x67] + Array("attStmt".utf8)
-            + [0xA0, 0x68] + Array("authData".utf8) + [0x58, UInt8(data.count)] + data
-        let clientData: JSON = [
-            "type": "webauthn.create", "challenge": .string(self.challenge.text), "origin": "https://gate.example.com",
-            "crossOrigin": false,
-        ]
-        let name = JSON.string(Base64URL.encode(id))
-        return [
-            "id": name, "rawId": name, "type": "public-key",
-            "response": [
-                "attestationObject": .string(Base64URL.encode(object)),
-                "clientDataJSON": .string(Base64URL.encode(clientData.encoded)),
-            ],
-        ]
-    }
-
     @discardableResult
     private func add(_ number: UInt8, handle: [UInt8]) async throws(Failure) -> UserPasskeys {
         guard let user = try? PasskeyRegistration.User(id: handle, name: "ada", displayName: "Ada") else {
@@ -56,7 +29,7 @@ import Testing
         }
         let registration = PasskeyRegistration(self.passkeys.relyingParty, user: user, challenge: self.challenge)
         return try await self.passkeys.add(
-            self.response(number),
+            SoftAuthenticator(number).registration(self.challenge.text),
             to: registration,
             name: "Passkey \(number)",
             user: Self.user,

@@ -19,6 +19,8 @@ package final class Browser {
     private let gateway: GatewayFixture
     /// The cookies by host and name.
     package var jar: [String: [String: String]] = [:]
+    /// The IP of the client; nil if it is not known, so that no limit on networks counts it.
+    package var client: IPAddress?
     private let noted = NotedSessions()
 
     /// The sessions that were passed to the gateway's loop as they began.
@@ -43,7 +45,12 @@ package final class Browser {
         if !cookies.isEmpty { fields += "Cookie: \(cookies.joined(separator: "; "))\r\n" }
         if method == "POST" { fields += "Content-Length: \(body.utf8.count)\r\n" }
         let head = try self.gateway.head("\(method) \(place.target)", place.origin.host, fields)
-        let downstream = ForwardedHead.Downstream(peer: nil, peerText: "192.0.2.1", isSecure: true, isTrusted: false)
+        let downstream = ForwardedHead.Downstream(
+            peer: self.client,
+            peerText: "192.0.2.1",
+            isSecure: true,
+            isTrusted: false
+        )
         let own = EndpointRequest(
             head,
             body: Array(body.utf8),
@@ -56,6 +63,24 @@ package final class Browser {
         let response = await endpoints.response(to: own)
         self.keep(response, host: place.origin.host)
         return response
+    }
+
+    /// The response to a form that is posted to a URL.
+    @discardableResult
+    package func post(_ address: String, _ fields: [String: String], _ lines: String = "") async throws -> Response {
+        let form = Form(fields.sorted { $0.key < $1.key }.map { Form.Field($0.key, $0.value) })
+        let all = "Accept: text/html\r\nContent-Type: application/x-www-form-urlencoded\r\n\(lines)"
+        return try await self.open(address, method: "POST", body: form.encoded, all)
+    }
+
+    /// The response to a form of a page, with what the user has typed.
+    @discardableResult
+    package func submit(
+        _ form: PageForm,
+        _ typed: [String: String] = [:],
+        _ lines: String = ""
+    ) async throws -> Response {
+        try await self.post(form.action, form.hidden.merging(typed) { $1 }, lines)
     }
 
     /// Keeps the cookies of a response.
@@ -121,6 +146,56 @@ package func links(_ page: Response) -> [String: String] {
         links[String(match.2)] = String(match.1).replacing("&amp;", with: "&")
     }
     return links
+}
+
+/// A form of a page.
+package struct PageForm {
+    /// Where it leads.
+    package let action: String
+    /// The hidden fields.
+    package let hidden: [String: String]
+    /// The names and values of its buttons.
+    package let buttons: [String: String]
+    /// What the script asks the browser's authenticator for; nil for a form without a passkey.
+    package let options: JSON?
+
+    /// The challenge for a passkey.
+    package var challenge: String { get throws { try #require(self.options?["challenge"]?.string) } }
+}
+
+extension Response {
+    /// The forms of the page.
+    package var forms: [PageForm] {
+        self.text.matches(of: /(?s)<form ([^>]*)>(.*?)<\/form>/).map { match in
+            let attributes = Response.attributes(match.1)
+            var (hidden, buttons): ([String: String], [String: String]) = ([:], [:])
+            for input in match.2.matches(of: /<input type="hidden"([^>]*)>/) {
+                let field = Response.attributes(input.1)
+                hidden[field["name"] ?? ""] = field["value"]
+            }
+            for button in match.2.matches(of: /<button([^>]*)>/) {
+                let field = Response.attributes(button.1)
+                if let name = field["name"] { buttons[name] = field["value"] }
+            }
+            let options = attributes["data-options"].flatMap { try? JSON(parsing: Array($0.utf8)) }
+            return PageForm(action: attributes["action"] ?? "", hidden: hidden, buttons: buttons, options: options)
+        }
+    }
+
+    /// The only form of the page with a field of this name.
+    package func form(with field: String) throws -> PageForm {
+        try #require(self.forms.first { $0.hidden[field] != nil || $0.buttons[field] != nil })
+    }
+
+    private static func attributes(_ text: Substring) -> [String: String] {
+        let escapes = ["&quot;": "\"", "&#39;": "'", "&lt;": "<", "&gt;": ">", "&amp;": "&"]
+        return text.matches(of: /([a-z-]+)="([^"]*)"/).reduce(into: [:]) { found, match in
+            let plain = ["&quot;", "&#39;", "&lt;", "&gt;", "&amp;"].reduce(String(match.2)) {
+                $0.replacing($1, with: escapes[$1] ?? "")
+            }
+            found[String(match.1)] = plain
+        }
+    }
 }
 
 /// Sessions in the order in which they began.

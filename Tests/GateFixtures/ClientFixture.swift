@@ -5,9 +5,10 @@ package import GateClients
 package import GateCore
 package import GateHTTP
 internal import GateIssuer
+package import GateOperations
 internal import GatePolicy
 package import GateProviders
-internal import GateRuntime
+package import GateRuntime
 internal import GateSessions
 internal import GateTestSupport
 internal import HTTPTypes
@@ -43,18 +44,37 @@ package struct ClientFixture {
     package init(
         without gone: Set<String> = [],
         sharing other: ClientFixture? = nil,
+        open: OpenClients = OpenClients(),
+        issuers: [IssuerSettings] = [],
+        log: RequestLog? = nil,
+        signIns: SignInLimiter = SignInLimiter(),
+        features: GatewayFeatures = [],
+        parts: (inout RuntimeParts) throws -> Void = { _ in },
         client: (inout ClientSettings) -> Void = { _ in },
         provider: (inout ProviderSettings) -> Void = { _ in },
         app: (inout AppSettings) -> Void = { _ in }
     ) throws {
         var clients = try ["notes", "relay", "store"].filter { !gone.contains($0) }.map(ClientFixture.client)
-        for index in clients.indices { client(&clients[index]) }
+        for index in clients.indices {
+            if features.contains(.accounts) { clients[index].route.providers.insert("local") }
+            if features.contains([.accounts, .sessionAPI]), clients[index].id == "notes" {
+                clients[index].passwordProvider = "local"
+            }
+            client(&clients[index])
+        }
         self.gateway = try GatewayFixture(
+            log: log,
             sharing: other?.gateway,
             clients: clients,
+            issuers: issuers,
+            open: open,
+            signIns: signIns,
+            features: features,
+            parts: parts,
             provider: provider,
             app: { settings in
                 settings.accepts = [.session, .token]
+                if features.contains(.accounts) { settings.route.providers.insert("local") }
                 app(&settings)
             }
         )

@@ -43,6 +43,8 @@ package struct GatewayFixture {
     package let runtime: RuntimeConfiguration
     /// What the tests of modules above build over it.
     package let companions = Companions()
+    /// The messages to users.
+    package let mailbox = TestMailbox()
 
     /// A gateway with changes; `sharing` another one has the same store, providers and clock.
     package init(
@@ -60,8 +62,13 @@ package struct GatewayFixture {
         clients: [ClientSettings] = [],
         issuers: [IssuerSettings] = [],
         more: [AppSettings] = [],
+        open: OpenClients = OpenClients(),
         signIns: SignInLimiter = SignInLimiter(),
         healthPath: String? = nil,
+        features: GatewayFeatures = [],
+        domains: [String: Set<String>] = [:],
+        failing: Set<String> = [],
+        parts change: (inout RuntimeParts) throws -> Void = { _ in },
         provider: (inout ProviderSettings) -> Void = { _ in },
         app: (inout AppSettings) -> Void = { _ in }
     ) throws {
@@ -101,22 +108,36 @@ package struct GatewayFixture {
         parts.forwardAuth = forwardAuth
         parts.healthPath = healthPath
         parts.serviceTokens = serviceTokens
-        if !clients.isEmpty { parts.issuer = try GatewayFixture.issuer(of: clients, at: origin, apps, sealer, random) }
+        if !clients.isEmpty {
+            parts.issuer = try GatewayFixture.issuer(of: clients, open, at: origin, apps, sealer, random)
+        }
+        try features.add(to: &parts, in: self.store, self.mailbox)
+        try change(&parts)
         let clock = self.clock.clock
         parts.issuers = try issuers.map { try TokenIssuer($0, transport: providers, clock: clock, random: random) }
         let routes = try apps.enumerated().map {
             try RuntimeRoute($0.element, index: $0.offset, gatewayHost: GatewayFixture.gate, below: endpoints)
         }
-        let parties = try ["staff", "guests"].map {
-            try GatewayFixture.provider($0, providers, clock, random, provider)
+        var parties = try ["staff", "guests"].map {
+            try GatewayFixture.provider(
+                $0,
+                providers,
+                clock,
+                random,
+                domains: domains[$0] ?? [],
+                isFailing: failing.contains($0),
+                provider
+            )
         }
+        if let local = features.provider(parts, in: self.store) { parties.append(local) }
         self.providers = providers
         self.runtime = RuntimeConfiguration(parts, routes: routes, providers: parties)
     }
 
-    /// The issuer of some clients, with the same key in each fixture.
+    /// The issuer of some clients, with the same key in each fixture; open clients may have tokens for the apps of the first one.
     private static func issuer(
         of clients: [ClientSettings],
+        _ open: OpenClients,
         at origin: Origin,
         _ apps: [AppSettings],
         _ sealer: Sealer,
@@ -124,11 +145,17 @@ package struct GatewayFixture {
     ) throws -> Issuer {
         let key = try AssertionKey(from: RandomBytes { [UInt8](repeating: 5, count: $0) })
         let accepting = apps.filter { $0.accepts.contains(.token) }.map(\.route)
+        var route = Route(app: "client", origin: origin, path: "/")
+        (route.providers, route.access) = (["staff", "guests"], .signedIn)
+        var template = ClientSettings(id: "", kind: .native, route: route)
+        (template.audiences, template.asksConsent, template.isOpen) = (clients.first?.audiences ?? [], true, true)
         return Issuer(
             signer: TokenSigner(keys: AssertionKeys(signing: key), issuer: "\(origin)"),
             clients: clients,
             audiences: Dictionary(uniqueKeysWithValues: accepting.map { ($0.app, $0.audience) }),
             appScopes: Dictionary(uniqueKeysWithValues: accepting.map { ($0.audience, $0.scopes.map(\.name)) }),
+            open: open,
+            openClient: template,
             sealer: sealer,
             random: random
         )
@@ -139,6 +166,8 @@ package struct GatewayFixture {
         _ transport: FakeProviders,
         _ clock: WallClock,
         _ random: RandomBytes,
+        domains: Set<String>,
+        isFailing: Bool,
         _ change: (inout ProviderSettings) -> Void
     ) throws -> RuntimeProvider {
         let party = try RelyingParty.fake(
@@ -154,7 +183,14 @@ package struct GatewayFixture {
             clock: clock
         )
         let reach = ProviderReachability(of: id, watch: watch, transports: ProviderTransports())
-        return RuntimeProvider(id: id, buttonText: party.definition.buttonText, relyingParty: party, reach: reach)
+        return RuntimeProvider(
+            id: id,
+            buttonText: party.definition.buttonText,
+            relyingParty: party,
+            reach: reach,
+            domains: domains,
+            isFailing: { isFailing }
+        )
     }
 
     private static func apps() throws -> [AppSettings] {

@@ -11,11 +11,17 @@ package final class SwitchedStore: SessionStore {
     package let keepsSessions: Bool
     private let memory: any SessionStore
     private let state = Mutex<(isDown: Bool, calls: [String])>((false, []))
+    private let failures = Mutex<[String: Int]>([:])
     private let interruptions = Mutex<[String: @Sendable () async -> Void]>([:])
 
     /// Has something else happen before the next call of that name reaches the store.
     package func interrupt(_ call: String, with work: @escaping @Sendable () async -> Void) {
         self.interruptions.withLock { $0[call] = work }
+    }
+
+    /// Has a call of that name fail once, after some that do not.
+    package func fail(_ call: String, after count: Int = 0) {
+        self.failures.withLock { $0[call] = count }
     }
 
     private func interruption(of call: String) async {
@@ -41,7 +47,12 @@ package final class SwitchedStore: SessionStore {
             state.calls.append(call)
             return state.isDown
         }
-        guard !isDown else { throw Failure(.sessionStoreUnavailable, "the test simulates it") }
+        let fails = self.failures.withLock { failures in
+            guard let left = failures[call] else { return false }
+            failures[call] = left > 0 ? left - 1 : nil
+            return left == 0
+        }
+        guard !isDown, !fails else { throw Failure(.sessionStoreUnavailable, "the test simulates it") }
     }
 
     package func record(for key: [UInt8]) async throws(Failure) -> SessionRecord? {
