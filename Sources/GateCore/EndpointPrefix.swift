@@ -15,6 +15,9 @@ package struct EndpointPrefix: Sendable, Hashable, CustomStringConvertible {
     /// The same as requests are compared with it.
     package let bytes: [UInt8]
 
+    /// The byte after the first slash, by which most paths differ.
+    package var initial: UInt8 { self.bytes[1] }
+
     private init(segments: [String]) {
         self.description = segments.map { "/\($0)" }.joined()
         self.bytes = Array(self.description.utf8)

@@ -276,7 +276,11 @@ extension RequestPath {
     /// Whether the path is one of the gateway's own.
     private func isOwn(_ request: RequestHead) -> Bool {
         request.path.withSpan(of: request.message) { path in
-            self.runtime.endpoints.owns(path, isGatewayHost: request.authority.host == self.runtime.publicOrigin.host)
+            guard path.count > 1, path[1] == self.runtime.endpointInitial else { return false }
+            return self.runtime.endpoints.owns(
+                path,
+                isGatewayHost: request.authority.host == self.runtime.publicOrigin.host
+            )
         }
     }
 
@@ -334,6 +338,9 @@ extension RequestPath {
     ///
     /// A cached one that the route does not accept any more is looked up again first: the browser may have a newer one from
     /// another connection.
+    ///
+    /// Inlined, since the call costs more than the look-up in the cache.
+    @inline(__always)
     private func session(of request: RequestHead, on route: RuntimeRoute? = nil, lookup: SessionLookup?) -> Found {
         guard let key = self.runtime.cookieKey(of: request) else { return .none }
         let cached = self.loop.sessions.session(key, host: request.authority.host, now: self.loop.tick)

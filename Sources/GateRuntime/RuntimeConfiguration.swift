@@ -22,6 +22,8 @@ package final class RuntimeConfiguration: Sendable {
     package let publicOrigin: Origin
     /// Where each host has the gateway's endpoints.
     package let endpoints: EndpointPrefix
+    /// The first letter of that path: to read it costs two reference counts less than to read the path.
+    package let endpointInitial: UInt8
     /// Where proxies ask for decisions.
     package let forwardAuthPath: String
     /// The routes, in the order of the file.
@@ -121,6 +123,7 @@ package final class RuntimeConfiguration: Sendable {
     package init(_ parts: RuntimeParts, routes: [RuntimeRoute], providers: [RuntimeProvider]) {
         self.publicOrigin = parts.publicOrigin
         self.endpoints = parts.endpoints
+        self.endpointInitial = parts.endpoints.initial
         self.forwardAuthPath = parts.endpoints.path("auth")
         self.loopMarker = LoopMarker(parts.publicOrigin)
         self.routes = routes

@@ -189,7 +189,7 @@ package struct ResponseParser: Sendable {
 struct StatusLine {
     let status: Int
     let minorVersion: Int
-    /// Where the reason phrase is; empty if it is absent or has over 255 bytes.
+    /// Where the reason phrase is; empty if it is absent, `OK` of 200, or has over 255 bytes.
     let reason: Range<Int>
     let lineEnd: LineEnd
 
@@ -223,7 +223,10 @@ struct StatusLine {
             status = status * 10 + Int(bytes[index] - UInt8(ascii: "0"))
         }
         guard (100...999).contains(status) else { throw WireRejection(.upstreamStatus) }
-        let reason = end > self.reasonStart && end - self.reasonStart <= self.maxReason ? self.reasonStart..<end : 0..<0
+        let isKept = end > self.reasonStart && end - self.reasonStart <= self.maxReason
+        // The usual line is written in one piece.
+        let isUsual = status == 200 && end == 15 && bytes[13] == UInt8(ascii: "O") && bytes[14] == UInt8(ascii: "K")
+        let reason = isKept && !isUsual ? self.reasonStart..<end : 0..<0
         let minorVersion = Int(bytes[7] - UInt8(ascii: "0"))
         let line = StatusLine(status: status, minorVersion: minorVersion, reason: reason, lineEnd: lineEnd)
         return (line, end + lineEnd.count)
