@@ -505,6 +505,14 @@ private let navigation = "Sec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: document\r
         #expect(try await self.saved().count == 1)
     }
 
+    @Test func `a form with which a passkey is added adds one`() async throws {
+        let key = try await self.withPasskey()
+        let form = try self.addForm(try await self.confirmed(with: key))
+        #expect(try await self.submitAdded(form, 2).status == 303)
+        #expect(self.late(try await self.submitAdded(form, 3)))
+        #expect(try await self.saved().map(\.passkey.name) == ["Phone", "Key 2"])
+    }
+
     @Test func `a passkey of a connected account proves the user as well, with its own record`() async throws {
         let key = try await self.withPasskey()
         let connections = try #require(self.gateway.runtime.connections)

@@ -235,6 +235,18 @@ extension Browser {
         #expect(browser.begun.count == 1)
     }
 
+    @Test func `a provider that is down at confirmations is left alone for a while`() async throws {
+        let gateway = try GatewayFixture()
+        let browser = Browser(gateway)
+        _ = try await gateway.signIn(browser)
+        gateway.providers.stub("/.well-known/openid-configuration", 503)
+        for _ in 0..<RecheckBreaker.maxFailures {
+            #expect(gateway.runtime.rechecks.pause(of: "staff") == nil)
+            #expect(try await browser.open(Self.silent, script).status == 502)
+        }
+        #expect(gateway.runtime.rechecks.pause(of: "staff") != nil)
+    }
+
     // MARK: Several gateways
 
     @Test(arguments: [true, false])

@@ -264,6 +264,23 @@ extension ClientFixture {
         #expect(try await fixture.refresh(all).status == 200, "a refresh that was rejected uses up no token")
     }
 
+    @Test func `a refresh that is rejected uses up no token, also when the grace for a lost response is over`()
+        async throws
+    {
+        let fixture = try ClientFixture()
+        let (key, now) = (ProofKey(), fixture.gateway.clock.now)
+        let code = try await fixture.code(bound: key.thumbprint).code
+        let tokens = try await fixture.redeem(code, [], try key.line("POST", tokenURL, at: now)).json
+        let other = try ProofKey().line("POST", tokenURL, at: now)
+        #expect(try await self.error(fixture.refresh(tokens, [], other)) == "invalid_grant")
+        let own = try key.line("POST", tokenURL, at: now)
+        #expect(try await self.error(fixture.refresh(tokens, [("scope", "groups")], own)) == "invalid_scope")
+        let grace = SessionManager.rotationGrace.wholeSeconds
+        fixture.gateway.clock.advance(by: grace + 1)
+        let later = try key.line("POST", tokenURL, at: fixture.gateway.clock.now)
+        #expect(try await fixture.refresh(tokens, [], later).status == 200)
+    }
+
     @Test func `RFC 9700 §4.14.2: a token that was used before ends the sign-in of the client`() async throws {
         let lines = LogLines()
         let fixture = try ClientFixture(log: RequestLog(logger: lines.logger))
@@ -484,6 +501,18 @@ extension ClientFixture {
         #expect(try await self.begin(later)["user_code"] != nil)
     }
 
+    @Test func `a gateway counts the devices of a network that begin by its own clock as well`() async throws {
+        let fixture = try ClientFixture()
+        fixture.browser.client = IPAddress("192.0.2.1")
+        // More than the limit, since a slow machine earns some; the count of all gateways begins again with each minute.
+        var admitted = 0
+        while try await self.begin(fixture)["user_code"] != nil, admitted < 10 * DeviceLimiter.beginsPerClient {
+            admitted += 1
+            fixture.gateway.clock.advance(by: 60)
+        }
+        #expect((DeviceLimiter.beginsPerClient..<(10 * DeviceLimiter.beginsPerClient)).contains(admitted))
+    }
+
     // MARK: Pushed requests and registrations
 
     @Test func `RFC 9126 §2.2: a pushed request gets a reference, a wrong one the error that it would get`()
@@ -562,5 +591,17 @@ extension ClientFixture {
         }
         later.browser.client = IPAddress("198.51.100.1")
         #expect(try await self.register(later, Self.metadata).status == 201)
+    }
+
+    @Test func `a gateway counts the registrations of a network by its own clock as well`() async throws {
+        let fixture = try self.open()
+        fixture.browser.client = IPAddress("192.0.2.1")
+        let limit = fixture.gateway.runtime.limits.signIns.perMinute
+        var admitted = 0
+        while try await self.register(fixture, Self.metadata).status == 201, admitted < 10 * limit {
+            admitted += 1
+            fixture.gateway.clock.advance(by: 60)
+        }
+        #expect((limit..<(10 * limit)).contains(admitted))
     }
 }
