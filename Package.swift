@@ -117,8 +117,8 @@ let moduleGraph: [(target: String, imports: [String])] = [
     (
         "GateDiagnostics",
         [
-            "GateOperations", "GateConfiguration", "GateAppConfiguration", "GateAssertion", "GateRedis", "GateProxy",
-            "GateProviderHTTP", "GateAccounts", "GateMail",
+            "GateOperations", "GateConfiguration", "GateAppConfiguration", "GateProviderConfiguration", "GateAssertion",
+            "GateRedis", "GateProxy", "GateProviderHTTP", "GateAccounts", "GateMail",
             "GateOpenID", "GateHTTP", "GateClients", "GateProviders", "GatePages", "GatePolicy", "GateYAML", "GateWire",
             "GateNet", "GateCore", "Crypto", "HTTPTypes", "NIOCore",
         ]

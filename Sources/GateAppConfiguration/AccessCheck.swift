@@ -27,6 +27,7 @@ struct AccessCheck {
         let accepted = self.accepted(&reading)
         self.callers = accepted.union(self.machines(&reading))
         self.checkAuthorization(accepted, &reading)
+        self.checkClaims(accepted, &reading)
         guard let allow = self.app.value.allow else { return (accepted, .entries([])) }
         switch allow.value {
         case .signedIn:
@@ -128,6 +129,22 @@ struct AccessCheck {
         reading.warning("\(written) is not sent for users of \(list), which issues no ID tokens", at: token.mark)
     }
 
+    /// Claims for the app that no provider defines whose users it accepts.
+    private func checkClaims(_ accepted: Set<String>, _ reading: inout DecodingContext) {
+        let providers = self.named(accepted)
+        guard !providers.isEmpty, !self.known.isUnreadable else { return }
+        let headers = (self.app.value.headers ?? []).compactMap { header -> Located<String>? in
+            guard case .claim(let name) = header.value else { return nil }
+            return Located(value: name, mark: header.mark)
+        }
+        for claim in headers + (self.app.value.identity?.claims ?? [])
+        where Set(self.known.claims[claim.value] ?? []).isDisjoint(with: accepted) {
+            let list = providers.prefix(5).joined(separator: ", ")
+            let help = self.known.help(forClaim: claim.value, from: providers)
+            reading.error("no claim '\(claim.value)' comes from \(list); \(help)", at: claim.mark)
+        }
+    }
+
     private func isKnown(_ provider: Located<String>, _ reading: inout DecodingContext) -> Bool {
         guard !self.known.all.contains(provider.value), !self.callers.contains(provider.value),
             !self.known.isUnreadable
@@ -173,6 +190,7 @@ struct AccessCheck {
         entry.role = draft.role?.value
         entry.tenant = draft.tenant?.value
         entry.organization = draft.organization?.value
+        entry.claims = (draft.claim ?? []).map { ClaimCondition(name: $0.name, values: Set($0.value)) }
         if entry.role != nil { entry.rolesFrom = self.known.rolesFrom.intersection(accepted) }
         if entry.tenant != nil || entry.organization != nil {
             entry.tenantsFrom = self.known.tenantsFrom.intersection(accepted)
@@ -299,18 +317,23 @@ struct AccessCheck {
             self.checkMembership(.organization, organization, draft, accepted, isAllowing: isAllowing, &reading)
         }
         self.checkAuthority(draft, accepted, isAllowing: isAllowing, &reading)
-        self.checkFields(draft, accepted, &reading)
+        self.checkFields(draft, accepted, isAllowing: isAllowing, &reading)
         guard isAllowing, !isInside else { return }
         let isBare =
             draft.user == nil && draft.email == nil && draft.emailDomain == nil && draft.group == nil
-            && draft.role == nil && draft.tenant == nil && draft.organization == nil && draft.nested.isEmpty
-            && draft.use == nil
+            && draft.role == nil && draft.tenant == nil && draft.organization == nil && draft.claim == nil
+            && draft.nested.isEmpty && draft.use == nil
         guard isBare, let provider = draft.provider, self.known.openProviders.contains(provider.value) else { return }
         self.warnOfOpenProviders([provider.value], "provider: \(provider.value)", at: provider.mark, &reading)
     }
 
     /// Fields that no provider of an entry returns.
-    private func checkFields(_ draft: EntryDraft, _ accepted: Set<String>, _ reading: inout DecodingContext) {
+    private func checkFields(
+        _ draft: EntryDraft,
+        _ accepted: Set<String>,
+        isAllowing: Bool,
+        _ reading: inout DecodingContext
+    ) {
         let user = draft.user.map { String($0.value.prefix { $0 != ":" }) }
         let sources = (draft.provider?.value ?? user).map { [$0] } ?? self.named(accepted)
         guard !sources.isEmpty, sources.allSatisfy({ self.known.all.contains($0) || accepted.contains($0) }),
@@ -324,6 +347,33 @@ struct AccessCheck {
         if let role = draft.role, !sources.contains(where: self.known.rolesFrom.contains) {
             let help = "unless 'profile' maps 'roles'"
             reading.error("this entry can never match; no roles come from \(list), \(help)", at: role.mark)
+        }
+        for claim in draft.claim ?? [] where Set(self.known.claims[claim.name] ?? []).isDisjoint(with: sources) {
+            let help = self.known.help(forClaim: claim.name, from: sources)
+            reading.error(
+                "this entry can never match; no claim '\(claim.name)' comes from \(list); \(help)",
+                at: claim.mark
+            )
+        }
+        self.warnOfUnknownClaims(draft, sources, isAllowing: isAllowing, &reading)
+    }
+
+    /// A `deny` entry that denies every user of a provider, since the provider does not define its claim.
+    private func warnOfUnknownClaims(
+        _ draft: EntryDraft,
+        _ sources: [String],
+        isAllowing: Bool,
+        _ reading: inout DecodingContext
+    ) {
+        guard !isAllowing else { return }
+        for claim in draft.claim ?? [] {
+            let defined = self.known.claims[claim.name] ?? []
+            guard !defined.isEmpty, let other = sources.first(where: { !defined.contains($0) }) else { continue }
+            let help = "define it there, such as with 'const:none', or add 'provider: \(defined[0])' to this entry"
+            reading.warning(
+                "every user of '\(other)' is denied, since it defines no claim '\(claim.name)'; \(help)",
+                at: claim.mark
+            )
         }
     }
 

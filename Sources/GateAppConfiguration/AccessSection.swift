@@ -2,6 +2,7 @@
 
 package import GateCore
 internal import GatePolicy
+internal import GateProviderConfiguration
 package import GateYAML
 
 /// `allow` as the file has it.
@@ -22,6 +23,7 @@ package struct EntryDraft: Sendable {
     var role: Located<String>?
     var tenant: Located<String>?
     var organization: Located<String>?
+    var claim: [Named<[String]>]?
     var authoritative: Located<Bool>?
     var network: [CIDRRange]?
     var method: [String]?
@@ -61,7 +63,7 @@ package struct EntryDraft: Sendable {
     var isUse: Bool {
         self.use != nil && self.provider == nil && self.user == nil && self.email == nil && self.emailDomain == nil
             && self.group == nil && self.role == nil && self.tenant == nil && self.organization == nil
-            && self.network == nil && self.method == nil && self.path == nil && self.time == nil
+            && self.claim == nil && self.network == nil && self.method == nil && self.path == nil && self.time == nil
             && self.authenticated == nil && self.mcpMethod == nil && self.mcpTool == nil && self.scope == nil
             && self.nested.isEmpty
     }
@@ -142,6 +144,14 @@ extension Mapping<EntryDraft> {
                     + "`groups: [organizations]`) or a top-level group of GitLab."
             ),
             Key(
+                "claim",
+                \.claim,
+                .claimConditions,
+                .init(example: ["department": ["engineering", "ops"]]),
+                "Claims of the user, as `claims` of the providers name them, each with a value or a list of values of which it must have "
+                    + "one: a text, the digits of a number, `true` or `false`, or one text of a list."
+            ),
+            Key(
                 "authoritative",
                 located: \.authoritative,
                 .flag,
@@ -203,6 +213,28 @@ extension Shape<[EntryDraft]> {
             reading.error("the list is empty; it needs at least one entry", at: node.mark)
             return nil
         }
+    }
+}
+
+extension Shape<[Named<[String]>]> {
+    /// Names of claims with their values.
+    fileprivate static let claimConditions = entries(
+        of: Shape<[String]>.oneOrMany(of: .claimValue, named: "a value or a list of values"),
+        named: "a mapping of claims to values",
+        rule: .claimName
+    )
+}
+
+extension Shape<String> {
+    /// A value with which a claim is compared.
+    fileprivate static let claimValue = single("a value of a claim", pattern: "^.{1,1024}$") {
+        text throws(InvalidValue) in
+        guard PrintableText.checked(text, limit: ClaimValue.maxTextBytes) != nil else {
+            throw InvalidValue(
+                "cannot be the value of a claim, which has 1 to \(ClaimValue.maxTextBytes) printable bytes"
+            )
+        }
+        return text
     }
 }
 

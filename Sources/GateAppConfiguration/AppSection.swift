@@ -39,7 +39,7 @@ package struct AppDraft: Sendable {
     /// A shorter lifetime of sessions.
     package var lifetime: Located<Duration>?
     var recheck: Duration??
-    var headers: [Named<IdentityField>]?
+    var headers: [Named<IdentityFact>]?
     /// How users see it.
     var display: DisplaySettings?
     var identity: IdentityDraft?
@@ -224,13 +224,14 @@ extension Mapping<AppDraft> {
             "headers",
             \.headers,
             .entries(
-                of: .oneOf("an identity field"),
+                of: .identityFact,
                 named: "a mapping of header names to identity fields",
                 rule: .headerName
             ),
             .init(default: .words("none")),
-            "Additional headers for identity fields, for apps that expect other names: `user`, `email`, `name`, "
-                + "`preferred_username`, `groups`, `provider` or `assertion`."
+            "Additional headers for identity fields, for apps that expect other names or further fields: "
+                + "\(IdentityField.allCases.map { "`\($0.rawValue)`" }.joined(separator: ", ")), or `claims.NAME` for one of the "
+                + "providers' `claims`. What is sent here is in the assertion as well."
         ),
         Key(
             "identity",
@@ -311,12 +312,13 @@ extension AppDraft {
         }
     }
 
-    /// The headers with identity fields beside the standard ones: those of `headers`, and those of the preset that it does not
-    /// name.
+    /// The headers with identity fields beside the standard ones: those of `headers`, then those of `fields` and of the preset
+    /// that it does not name.
     var identityHeaders: [HeaderSetting] {
-        let own = (self.headers ?? []).map { HeaderSetting(name: $0.name, field: $0.value) }
+        let own = (self.headers ?? []).map { HeaderSetting(name: $0.name, fact: $0.value) }
         let names = Set(own.map { $0.name.lowercased() })
-        return own + (self.identity?.preset?.headers ?? []).filter { !names.contains($0.name.lowercased()) }
+        let others = (self.identity?.furtherHeaders ?? []) + (self.identity?.preset?.headers ?? [])
+        return own + others.filter { !names.contains($0.name.lowercased()) }
     }
 
     /// The provider's token that the app gets, as the file names it; nil for none.

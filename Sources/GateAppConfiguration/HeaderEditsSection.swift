@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateCore
+package import GateCore
 internal import GateYAML
 
 /// Changes to the fields of a message; each name occurs once, ignoring letter case.
@@ -198,39 +198,26 @@ extension HeaderEdits {
     }
 }
 
-/// An additional header in which an app receives an identity field.
+/// A header in which an app receives a fact about the user.
 package struct HeaderSetting: Sendable, Hashable {
     /// The name, as written in the file.
     package var name: String
     /// What the header holds.
-    package var field: IdentityField
+    package var fact: IdentityFact
     /// What is before the value.
     package var prefix: String
 
-    /// Pairs a name with a field.
-    package init(name: String, field: IdentityField, prefix: String = "") {
+    /// Pairs a name with a fact.
+    package init(name: String, fact: IdentityFact, prefix: String = "") {
         self.name = name
-        self.field = field
+        self.fact = fact
         self.prefix = prefix
     }
-}
 
-/// An identity field that an app can receive in a header, by its name in the file.
-package enum IdentityField: String, Sendable, CaseIterable {
-    /// The user key, `provider:subject`.
-    case user
-    /// The email address, only if it is verified.
-    case email
-    /// The full name.
-    case name
-    /// The display name.
-    case preferredUsername = "preferred_username"
-    /// The groups as a comma list; a comma or percent sign inside a name is percent-encoded.
-    case groups
-    /// The provider's name in the file.
-    case provider
-    /// The assertion.
-    case assertion
+    /// Pairs a name with a field.
+    package init(name: String, field: IdentityField, prefix: String = "") {
+        self.init(name: name, fact: .field(field), prefix: prefix)
+    }
 }
 
 // Which header names an app may ask for.

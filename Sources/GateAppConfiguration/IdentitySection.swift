@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import GateCore
+internal import GateProviderConfiguration
 internal import GateYAML
 
 /// How an app receives the identity of a user, beside the names of its headers.
 package struct IdentitySettings: Sendable, Hashable {
     /// The fields that are sent in the standard headers, `X-Forwarded-User` and so on.
-    package var fields: Set<IdentityField> = IdentitySettings.allFields
+    package var fields = IdentityField.standard
+    /// The claims that the assertion has beside those that are sent in headers.
+    package var claims: Set<String> = []
     /// How values are written that are not plain ASCII.
     package var encoding = HeaderEncoding.percent
     /// What is between two groups: one visible ASCII character.
@@ -18,13 +21,17 @@ package struct IdentitySettings: Sendable, Hashable {
     /// What the signature over the headers covers; nil for no signature.
     package var signature: SignatureScope?
 
-    /// The fields that have a standard header.
-    package static let allFields = Set(IdentityField.allCases.filter { $0 != .assertion })
     /// As many as the groups of a session can need.
     package static let defaultMaxBytes = 256 << 10
 
     /// What is sent by default: every standard header.
     package init() {}
+
+    /// Whether a fact is sent in its standard header.
+    package func sends(_ fact: IdentityFact) -> Bool {
+        guard case .field(let field) = fact else { return false }
+        return self.fields.contains(field)
+    }
 
     /// The names of the client's header fields that are not forwarded because the gateway sets them.
     package var replacedNames: [String] {
@@ -152,6 +159,7 @@ package enum IdentityPreset: String, Sendable, CaseIterable {
 struct IdentityDraft: Sendable {
     var preset: IdentityPreset?
     var fields: [Located<IdentityField>]?
+    var claims: [Located<String>]?
     var encoding: Located<HeaderEncoding>?
     var groupSeparator: String?
     var maxBytes: Int?
@@ -201,12 +209,23 @@ extension Mapping<IdentityDraft> {
                 "fields",
                 \.fields,
                 .list(
-                    of: Shape<IdentityField>.oneOf("an identity field", among: IdentityField.standard).located,
+                    of: Shape<IdentityField>.identityField.located,
                     named: "a list of identity fields"
                 ),
-                .init(default: .words("all"), example: ["user", "email"]),
+                .init(
+                    default: .value(["user", "email", "name", "preferred_username", "groups", "provider"]),
+                    example: ["user", "email"]
+                ),
                 "Which fields the app gets in the standard headers, `X-Forwarded-User` and so on; `[]` for none. The assertion is "
-                    + "always sent."
+                    + "always sent, with its own claims and with each field of this list. The fields, their headers and claims are "
+                    + "in [headers.md](headers.md#fields)."
+            ),
+            Key(
+                "claims",
+                \.claims,
+                .list(of: Shape<String>.claimName.located, named: "a list of claims"),
+                .init(default: .value([]), example: ["department"]),
+                "Which of the providers' `claims` the assertion has, in its member `claims`. Those that `headers` sends are in it anyway."
             ),
             Key(
                 "encoding",
@@ -296,7 +315,8 @@ extension IdentityDraft {
     /// The settings, and the headers of the preset.
     var settings: IdentitySettings {
         var settings = IdentitySettings()
-        if let fields { settings.fields = Set(fields.map(\.value)) }
+        if let fields { settings.fields = Set(fields.map(\.value)).intersection(IdentityField.standard) }
+        settings.claims = Set((self.claims ?? []).map(\.value))
         settings.encoding = self.effectiveEncoding
         settings.groupSeparator = self.groupSeparator ?? self.preset?.groupSeparator ?? settings.groupSeparator
         settings.maxBytes = self.maxBytes ?? settings.maxBytes
@@ -327,9 +347,47 @@ extension IdentityDraft {
     }
 }
 
-extension IdentityField {
-    /// The fields that have a standard header.
-    static let standard = IdentityField.allCases.filter { $0 != .assertion }
+extension IdentityDraft {
+    /// The headers of the fields that an app gets only if it asks for them.
+    var furtherHeaders: [HeaderSetting] {
+        (self.fields ?? []).map(\.value).filter { !IdentityField.standard.contains($0) }.map {
+            HeaderSetting(name: $0.header, field: $0)
+        }
+    }
+}
+
+extension Shape<IdentityField> {
+    /// A field that has a standard header.
+    static let identityField = Shape.oneOf(
+        "an identity field",
+        among: IdentityField.facts,
+        otherwise: ["username": "preferred_username", "id": "user", "sub": "user", "mail": "email"]
+    )
+}
+
+extension Shape<IdentityFact> {
+    private static let names = IdentityField.allCases.map(\.rawValue)
+
+    /// What a header has: an identity field, or a claim as `claims.NAME`.
+    static let identityFact = single(
+        "an identity field",
+        pattern: "^(\(names.joined(separator: "|"))|username|claims\\.[a-z][a-z0-9_]{0,63})$"
+    ) { text throws(InvalidValue) in
+        if let field = IdentityField(rawValue: text == "username" ? "preferred_username" : text) {
+            return .field(field)
+        }
+        guard text.hasPrefix(Shape.prefix) else {
+            let meant = Hint.nearest(to: text, in: Shape.names).map { "did you mean '\($0)'?" }
+            let help =
+                meant ?? "write one of \(Shape.names.joined(separator: ", ")), or 'claims.' and the name of a claim"
+            throw InvalidValue("is not an identity field; \(help)")
+        }
+        let name = String(text.dropFirst(Shape.prefix.count))
+        if let reason = NameRule.claimName.reason(name) { throw InvalidValue("names no claim; \(reason)") }
+        return .claim(name)
+    }
+
+    private static let prefix = "claims."
 }
 
 extension Shape<IdentityPreset> {

@@ -86,7 +86,8 @@ extension AccessEntry {
         }
         guard self.group == nil || self.group == other.group, self.role == nil || self.role == other.role,
             self.tenant == nil || self.tenant == other.tenant,
-            self.organization == nil || self.organization == other.organization
+            self.organization == nil || self.organization == other.organization,
+            self.claims.allSatisfy({ own in other.claims.contains { own.includes($0) } })
         else { return false }
         return self.request.allSatisfy { own in other.request.contains { own.includes($0) } }
             && self.nested.allSatisfy(other.nested.contains)

@@ -44,6 +44,8 @@ package struct ClientSettings: Sendable, Hashable {
     package var grants: Set<GrantType> = [.authorizationCode, .refreshToken]
     /// Which users may sign in at it; the app of the route is the client, and rules about paths do not apply.
     package var route: Route
+    /// The providers' claims that its ID tokens and userinfo have, whatever scopes it asks for.
+    package var claims: [String] = []
     /// The names of the apps that its access tokens may be for.
     package var audiences: [String] = []
     /// Whether users are asked before they are signed in at it for the first time.

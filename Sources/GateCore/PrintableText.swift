@@ -36,6 +36,12 @@ package enum PrintableText {
         }
     }
 
+    /// The text if it is printable, not empty and at most `limit` bytes long; nil otherwise.
+    package static func checked(_ text: String?, limit: Int = 1024) -> String? {
+        guard let text, (1...limit).contains(text.utf8.count), self.isPrintable(text) else { return nil }
+        return text
+    }
+
     /// A text with everything that is not printable written as an escape, such as `\u{202E}`.
     ///
     /// - Parameters:

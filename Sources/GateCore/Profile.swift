@@ -44,6 +44,12 @@ package struct Profile: Sendable, Hashable {
     package var groupsRequested: Set<String>?
     /// When the user last authenticated at the provider.
     package var authTime: Instant?
+    /// The class of that authentication, as the provider names it: OpenID Connect Core §2.
+    package var acr: String?
+    /// How the user authenticated, by the names of RFC 8176, in the provider's order.
+    package var amr: [String] = []
+    /// The claims of the operator's own, by their names; only those that the configuration uses.
+    package var claims: [String: ClaimValue] = [:]
     /// The user key of another account of the user, by which apps know them; nil for ``user``.
     package var connectedKey: String?
 

@@ -196,12 +196,13 @@ extension Endpoints {
         guard try await self.runtime.sessions.spend(ceremony.once) else { throw PasskeyUse.late }
         let name = Endpoints.passkeyName(request.form?[PasskeyForm.name] ?? "")
         let handle = ceremony.handle
-        _ = try await uncancelled { () throws(Failure) in
+        let added = try await uncancelled { () throws(Failure) in
             try await passkeys.add(response, to: registration, name: name, user: user, handle: handle)
         }
         self.runtime.log.credentialsChanged(user, "passkey added: \(name)")
         // The device has verified the user just now.
-        try await PasskeyUse.note(name, in: request, session, self.runtime)
+        guard let passkey = added.all.last?.passkey else { throw PasskeyUse.late }
+        try await PasskeyUse.note(passkey, in: request, session, self.runtime)
         return ceremony.returnPath.map { self.redirect(to: $0) } ?? self.redirectToPasskeys(nil)
     }
 

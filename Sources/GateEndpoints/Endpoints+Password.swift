@@ -81,7 +81,13 @@ extension Endpoints {
         }
         switch result {
         case .admitted(let account):
-            return try await self.enter(account, accounts, attempt, request)
+            return try await self.enter(
+                account,
+                accounts,
+                attempt,
+                by: proof == nil ? ["pwd"] : ["pwd", "otp"],
+                request
+            )
         case .needsCode(let account):
             return self.codePage(attempt, PasswordProof.text(for: account, attempt: attempt.id, of: accounts), request)
         case .rejected(let detail):
@@ -118,17 +124,20 @@ extension Endpoints {
             )
             return self.noted(error, on: page, attempt, request)
         }
-        return try await self.enter(found.account, accounts, attempt, passkeyUsed: request.now, request)
+        let used = (at: request.now, method: found.passkey.passkey.method)
+        return try await self.enter(found.account, accounts, attempt, by: [], passkeyUsed: used, request)
     }
 
     private func enter(
         _ account: Account,
         _ accounts: LocalAccounts,
         _ attempt: Attempt,
-        passkeyUsed: Instant? = nil,
+        by methods: [String],
+        passkeyUsed: (at: Instant, method: String)? = nil,
         _ request: EndpointRequest
     ) async throws(Failure) -> Response {
         var signIn = SignIn(profile: accounts.profile(of: account))
+        signIn.profile.amr = methods
         signIn.passkeyUsed = passkeyUsed
         var response: Response
         do throws(Failure) {

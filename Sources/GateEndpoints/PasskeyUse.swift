@@ -75,12 +75,12 @@ struct PasskeyUse {
         let used = try await uncancelled { () throws(Failure) in
             try await passkeys.use(response, for: assertion, user: user)
         }
-        try await PasskeyUse.note(used.passkey.name, in: request, self.session, self.runtime)
+        try await PasskeyUse.note(used.passkey, in: request, self.session, self.runtime)
     }
 
     /// Records the use of a passkey in the session of the browser.
     static func note(
-        _ passkey: String,
+        _ passkey: Passkey,
         in request: EndpointRequest,
         _ session: Session,
         _ runtime: RuntimeConfiguration
@@ -88,10 +88,10 @@ struct PasskeyUse {
         let (sessions, ticket, now) = (runtime.sessions, request.ticket, request.now)
         let isNoted = try await uncancelled { () throws(Failure) in
             guard let ticket else { return false }
-            return try await sessions.notePasskey(in: ticket, at: now)
+            return try await sessions.notePasskey(passkey.method, in: ticket, at: now)
         }
         guard isNoted else { throw Failure(.sessionNone, "the session of \(session.profile.user) has ended meanwhile") }
-        runtime.log.passkeyUsed(session.profile.user, passkey: passkey, session: session.id)
+        runtime.log.passkeyUsed(session.profile.user, passkey: passkey.name, session: session.id)
     }
 
     /// The failure of a form that is too old, was sent before, or is of an earlier sign-in.

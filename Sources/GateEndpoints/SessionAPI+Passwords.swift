@@ -126,6 +126,7 @@ extension SessionAPI {
 
         let runtime = self.steps.runtime
         var signIn = SignIn(profile: accounts.profile(of: account))
+        signIn.profile.amr = account.hasSecondFactor ? ["pwd", "otp"] : ["pwd"]
         runtime.keepGroups(of: &signIn.profile)
         signIn = try await self.steps.completed(signIn, request)
         let audiences = try self.admitted(
@@ -150,7 +151,7 @@ extension SessionAPI {
         )
         var members = try await self.tokens.firstMembers(of: session, asked, request, nonce: nil)
         members["id_token"] = nil
-        members["user"] = .object(session.session.profile.claims(for: session.grant.scopes))
+        members["user"] = .object(session.session.profile.claims(for: session.grant.scopes, of: client))
         members["device"] = .string(DeviceMark.renewed(mark, for: account, at: accounts))
         return TokenEndpoints.json(200, .object(members))
     }

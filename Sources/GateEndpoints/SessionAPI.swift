@@ -138,7 +138,7 @@ struct SessionAPI: Sendable {
         let session = try await self.tokens.refreshed(asked, request)
         var members = try self.tokens.members(of: session, asked, request, nonce: nil)
         members["id_token"] = nil
-        members["user"] = .object(session.session.profile.claims(for: session.grant.scopes))
+        members["user"] = .object(session.session.profile.claims(for: session.grant.scopes, of: client))
         return TokenEndpoints.json(200, .object(members))
     }
 
@@ -168,7 +168,8 @@ struct SessionAPI: Sendable {
         known = token.client
         let session = try await self.tokens.session(of: token, request)
         let scopes = session.grant.scopes.filter(token.scopes.contains)
-        return TokenEndpoints.json(200, ["user": .object(session.session.profile.claims(for: scopes))])
+        let client = self.tokens.issuer.client(issuedTo: token.client)
+        return TokenEndpoints.json(200, ["user": .object(session.session.profile.claims(for: scopes, of: client))])
     }
 
     private func accessToken(of request: EndpointRequest) throws -> AccessToken {

@@ -17,6 +17,8 @@ package struct AppIdentity: Sendable {
     /// The provider's token that the app gets; nil for none.
     package let providerToken: ProviderTokenKind?
     fileprivate let headers: [HeaderSetting]
+    /// What the assertion has beside the claims of every assertion.
+    fileprivate let signed: Set<IdentityFact>
     fileprivate let settings: IdentitySettings
     /// What the app sees as `Host`, where that is not the host under which browsers reach it.
     fileprivate let host: String?
@@ -33,18 +35,16 @@ package struct AppIdentity: Sendable {
         } else {
             self.providerToken = nil
         }
-        self.headers = AppIdentity.standard.filter { app.identity.fields.contains($0.field) } + app.headers
+        self.headers = AppIdentity.standard.filter { app.identity.sends($0.fact) } + app.headers
+        // Nothing that the app reads is unsigned.
+        self.signed = Set(app.headers.map(\.fact)).union(app.identity.claims.map(IdentityFact.claim))
         self.host = app.traffic.upstreamHost
         self.prefixLength = app.strippedPrefix.utf8.count
     }
 
-    fileprivate static let standard = [
-        HeaderSetting(name: "X-Forwarded-User", field: .user), HeaderSetting(name: "X-Forwarded-Email", field: .email),
-        HeaderSetting(name: "X-Forwarded-Name", field: .name),
-        HeaderSetting(name: "X-Forwarded-Preferred-Username", field: .preferredUsername),
-        HeaderSetting(name: "X-Forwarded-Groups", field: .groups),
-        HeaderSetting(name: "X-Forwarded-Provider", field: .provider),
-    ]
+    fileprivate static let standard = IdentityField.facts.filter(IdentityField.standard.contains).map {
+        HeaderSetting(name: $0.header, field: $0)
+    }
 
     /// The parts of a request that its signature covers, as the app receives them.
     ///
@@ -100,13 +100,13 @@ package struct IdentityLines: Sendable {
         as identity: AppIdentity,
         now: Instant
     ) throws(Failure) -> ByteBuffer {
-        var profile = session.profile
-        profile.groups = route.sharedGroups(of: profile)
-        let claims = AssertionClaims(about: profile, session: session.id, for: route.audience)
+        var user = AssertedUser(session.profile, methods: session.methods)
+        user.profile.groups = route.sharedGroups(of: session.profile)
+        let claims = AssertionClaims(about: user, session: session.id, for: route.audience, with: identity.signed)
         let assertion = try self.signer.sign(claims, at: now)
         let token = identity.providerToken.flatMap { ProviderToken($0, of: session, at: now).text }
-        return try self.lines(assertion, token, as: identity, about: profile.forwardedKey, now: now) { header in
-            IdentityLines.value(header, of: profile, assertion, identity.settings)
+        return try self.lines(assertion, token, as: identity, about: user.profile.forwardedKey, now: now) { header in
+            IdentityLines.value(header, of: user, assertion, identity.settings)
         }
     }
 
@@ -159,10 +159,10 @@ package struct IdentityLines: Sendable {
     ) throws(Failure) -> ByteBuffer {
         let assertion = try self.signer.sign(AssertionClaims(networkFor: route.audience), at: now)
         return try self.lines(assertion, nil, as: identity, about: NetworkIdentity.user, now: now) { header in
-            switch header.field {
-            case .user: identity.settings.encoding.bytes(of: header.prefix + NetworkIdentity.user)
-            case .assertion: assertion
-            case .email, .name, .preferredUsername, .groups, .provider: nil
+            switch header.fact {
+            case .field(.user): identity.settings.encoding.bytes(of: header.prefix + NetworkIdentity.user)
+            case .field(.assertion): assertion
+            case .field, .claim: nil
             }
         }
     }
@@ -232,21 +232,26 @@ package struct IdentityLines: Sendable {
 
     private static func value(
         _ header: HeaderSetting,
-        of profile: Profile,
+        of user: AssertedUser,
         _ assertion: [UInt8],
         _ settings: IdentitySettings
     ) -> [UInt8]? {
-        func encoded(_ text: String, isName: Bool = false) -> [UInt8]? {
-            text.isEmpty ? nil : settings.encoding.bytes(of: header.prefix + text, isName: isName)
-        }
-        return switch header.field {
-        case .user: encoded(profile.forwardedKey)
-        case .email: profile.verifiedEmail.flatMap { encoded("\($0)") }
-        case .name: profile.name.flatMap { encoded($0, isName: true) }
-        case .preferredUsername: profile.username.flatMap { encoded($0, isName: true) }
-        case .groups: settings.encoding.bytes(of: profile.groups, separatedBy: settings.groupSeparator)
-        case .provider: encoded(profile.provider)
-        case .assertion: assertion
+        if header.fact == .field(.assertion) { return assertion }
+        // An address that is not verified would be taken for the user's.
+        if header.fact == .field(.email), user.profile.verifiedEmail == nil { return nil }
+        let isName = IdentityLines.shownNames.contains(header.fact)
+        switch user.value(of: header.fact) {
+        case .string(let text), .number(let text):
+            return text.isEmpty ? nil : settings.encoding.bytes(of: header.prefix + text, isName: isName)
+        case .bool(let flag): return settings.encoding.bytes(of: header.prefix + (flag ? "true" : "false"))
+        case .array(let elements):
+            return settings.encoding.bytes(of: elements.compactMap(\.string), separatedBy: settings.groupSeparator)
+        case .null, .object, nil: return nil
         }
     }
+
+    /// The facts of which a part may be left out where an encoding lacks characters.
+    private static let shownNames: Set<IdentityFact> = [
+        .field(.name), .field(.preferredUsername), .field(.givenName), .field(.familyName),
+    ]
 }

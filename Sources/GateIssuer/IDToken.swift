@@ -7,11 +7,15 @@ package import GateCore
 package import GateSessions
 
 extension Profile {
-    /// The claims about a user that some scopes give; what is not known is left out.
+    /// The claims about a user that some scopes give, and those of the operator's own that a client has; what is not known is left
+    /// out.
     ///
     /// OpenID Connect Core §5.1 and §5.4. `sub` is the user key, the same for all clients and apps.
-    package func claims(for scopes: [String]) -> [String: JSON] {
-        var claims: [String: JSON] = ["sub": .string(self.forwardedKey)]
+    package func claims(for scopes: [String], of client: ClientSettings?) -> [String: JSON] {
+        var claims: [String: JSON] = [:]
+        // The names that have a meaning in tokens cannot be those of claims.
+        for name in client?.claims ?? [] { claims[name] = self.claims[name]?.json }
+        claims["sub"] = .string(self.forwardedKey)
         if scopes.contains("profile") {
             claims["name"] = self.name.map(JSON.string)
             claims["preferred_username"] = self.username.map(JSON.string)
@@ -52,7 +56,7 @@ extension Issuer {
         beside accessToken: String,
         now: Instant
     ) throws(Failure) -> String {
-        var claims = client.session.profile.claims(for: scopes)
+        var claims = client.session.profile.claims(for: scopes, of: settings)
         claims["aud"] = .string(settings.id)
         claims["iat"] = .int(now.seconds)
         claims["exp"] = .int(now.advanced(by: settings.accessTokenLifetime).seconds)

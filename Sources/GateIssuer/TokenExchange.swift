@@ -229,7 +229,7 @@ extension Issuer {
         var claims: [String: JSON] =
             exchange.requested == .accessToken
             ? ["client_id": .string(client.id), "scope": .string(exchange.scopes.joined(separator: " "))]
-            : profile.claims(for: exchange.scopes)
+            : profile.claims(for: exchange.scopes, of: client)
         switch client.tokenSubject {
         case .user: claims["sub"] = .string(profile.forwardedKey)
         case .email:

@@ -23,6 +23,8 @@ package struct Passkey: Sendable, Hashable {
     package let aaguid: [UInt8]
     /// Whether it may be synchronized to other devices.
     package let isBackupEligible: Bool
+    /// What kind of key it is, `hwk` of one device or `swk` that is copied to others: RFC 8176 §2.
+    package var method: String { self.isBackupEligible ? "swk" : "hwk" }
     /// Whether it was, when it was used last.
     package private(set) var isBackedUp: Bool
     /// Whether the authenticator verified the user at registration.

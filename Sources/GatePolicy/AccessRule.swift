@@ -64,6 +64,8 @@ package struct AccessEntry: Sendable, Hashable {
     package var mayHaveTenant: Set<String> = []
     /// The providers whose groups without a slash are the organizations of the user.
     package var organizationsFrom: Set<String> = []
+    /// The claims of the user, of which each must have one of some values.
+    package var claims: [ClaimCondition] = []
     /// The conditions on the request.
     package var request: [RequestCondition] = []
     /// The conditions that are entries.
@@ -90,6 +92,7 @@ package struct AccessEntry: Sendable, Hashable {
         guard user != .no else { return .no }
         return user.and(self.matchOfEmail(profile)).and(self.matchOfGroup(profile)).and(self.matchOfRole(profile))
             .and(self.matchOfTenant(profile)).and(self.matchOfOrganization(profile))
+            .and(self.claims.reduce(.yes) { $0.and($1.match(profile)) })
     }
 
     /// The key of a connected account, by which apps know the user, is enough to deny, not to admit: a connection gives a user of
@@ -161,7 +164,7 @@ package struct AccessEntry: Sendable, Hashable {
     /// Whether none of its own conditions is about the user.
     var isAboutRequestsOnly: Bool {
         self.provider == nil && self.user == nil && self.email == nil && self.emailDomain == nil && self.group == nil
-            && self.role == nil && self.tenant == nil && self.organization == nil
+            && self.role == nil && self.tenant == nil && self.organization == nil && self.claims.isEmpty
     }
 
     /// What is left of the entry for a user.

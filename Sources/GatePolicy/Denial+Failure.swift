@@ -52,6 +52,7 @@ extension UnknownFact {
         case .message: "a message to an MCP server, and the request has none that the gateway has read"
         case .keptGroups: "a group that no rule named at the sign-in; a new sign-in settles it"
         case .emailAuthority: "an email address that the provider only verified once"
+        case .claim: "a claim that the user does not have; a new sign-in may bring it"
         case .connectedAccount: "another account, with which the user has connected the one of the sign-in"
         }
     }

@@ -65,6 +65,8 @@ package enum UnknownFact: Sendable, Hashable, Comparable, CaseIterable {
     case emailAuthority
     /// The key is that of the account with which the user has connected the one of the sign-in.
     case connectedAccount
+    /// The user has no such claim: the provider does not define or send it, or no rule asked for it at the sign-in.
+    case claim
 }
 
 /// An entry as it is about one user: what depends on the user only is decided already.

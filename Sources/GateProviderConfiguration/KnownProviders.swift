@@ -21,6 +21,8 @@ package struct KnownProviders: Sendable {
     package let rolesFrom: Set<String>
     /// The providers that return the tenant of every user who has one.
     package let tenantsFrom: Set<String>
+    /// The providers that define each claim, in the order of the file.
+    package let claims: [String: [String]]
     /// The providers whose groups without a slash are the organizations of their users.
     package let organizationsFrom: Set<String>
     /// The providers that can return a tenant.
@@ -68,6 +70,10 @@ package struct KnownProviders: Sendable {
             }.map(\.name)
         )
         self.withTenants = names { !$0.mapping.chain(of: .tenant).isEmpty }
+        self.claims = Dictionary(
+            providers.flatMap { one in (one.value.claims ?? []).map { ($0.name, [one.name]) } },
+            uniquingKeysWith: +
+        )
         self.organizationsFrom = Set(providers.filter(\.value.sendsOrganizations).map(\.name))
         self.openProviders = providers.filter { $0.value.acceptsAnyAccount }.map(\.name)
     }
@@ -115,6 +121,14 @@ package struct KnownProviders: Sendable {
     /// Unlike a tenant, an organization among the groups has no slash.
     package func bringsOrganization(_ organization: String, _ name: String) -> Bool {
         self.withTenants.contains(name) || !organization.contains("/") && self.organizationsFrom.contains(name)
+    }
+
+    /// What to do about a claim that none of some providers defines, in words.
+    package func help(forClaim name: String, from providers: [String]) -> String {
+        let defined = self.claims.filter { !$0.value.isEmpty }.keys.sorted()
+        if let others = self.claims[name] { return "it is in 'claims' of \(others.prefix(5).joined(separator: ", "))" }
+        if let nearest = Hint.nearest(to: name, in: defined) { return "did you mean '\(nearest)'?" }
+        return "add it to 'claims' of \(providers.first ?? "a provider")"
     }
 
     /// Whether a user of this provider can have groups.

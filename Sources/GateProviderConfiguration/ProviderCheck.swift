@@ -15,6 +15,7 @@ extension ProviderDraft {
         let before = reading.errors
         self.checkSecret(written, &reading)
         self.checkProfile(&reading)
+        self.checkClaims(&reading)
         self.checkPins(&reading)
         guard let type = self.type else { return }
         self.checkKeys(of: type, written, keys, &reading)
@@ -60,10 +61,64 @@ extension ProviderDraft {
                 at: method.mark
             )
         }
+        let isPublic = self.clientSecret.map { $0.count == 0 } ?? false
+        if let method = self.clientAuthentication, method.value == .none, !isPublic {
+            reading.error(
+                "'client_authentication: none' is for a public client; write 'client_secret: none'",
+                at: method.mark
+            )
+        }
         let needsKey = self.type?.required.contains(.privateKey) ?? false
-        guard written.keys["client_secret"] == nil, written.keys["private_key"] == nil, !needsKey else { return }
-        let example = "such as 'client_secret: ${env:GOOGLE_CLIENT_SECRET}'"
+        if isPublic, let mark = written.keys["client_secret"] {
+            self.checkPublic(needsKey: needsKey, at: mark, &reading)
+        }
+        if let file = self.clientAssertionFile { self.checkAssertion(file, needsKey: needsKey, written, &reading) }
+        guard written.keys["client_secret"] == nil, written.keys["private_key"] == nil,
+            written.keys["client_assertion_file"] == nil, !needsKey
+        else { return }
+        let example =
+            "such as 'client_secret: ${env:GOOGLE_CLIENT_SECRET}', or 'client_secret: none' for a public client"
         reading.error("a provider needs 'client_secret', \(example)", at: written.mark)
+    }
+
+    /// A client without a secret, which only PKCE protects.
+    private func checkPublic(needsKey: Bool, at mark: YAMLMark, _ reading: inout DecodingContext) {
+        if needsKey {
+            return reading.error("this type of provider needs 'private_key' and no 'client_secret'", at: mark)
+        }
+        if self.privateKey != nil || self.clientAssertionFile != nil {
+            reading.error(
+                "'client_secret: none' is for a client without any proof; remove it, or the other one",
+                at: mark
+            )
+        }
+        if self.pkce?.value == .off {
+            reading.error("without a secret only PKCE protects the codes of this client; remove 'pkce: off'", at: mark)
+        }
+        if let method = self.clientAuthentication, method.value != .none {
+            reading.error("a public client cannot use '\(method.value.rawValue)'; remove it", at: method.mark)
+        }
+    }
+
+    private func checkAssertion(
+        _ file: Located<String>,
+        needsKey: Bool,
+        _ written: Mapping<ProviderDraft>.Written,
+        _ reading: inout DecodingContext
+    ) {
+        if needsKey {
+            return reading.error(
+                "this type of provider needs 'private_key' and no 'client_assertion_file'",
+                at: file.mark
+            )
+        }
+        for other in ["client_secret", "private_key"] where written.keys[other] != nil {
+            reading.error("'client_assertion_file' is instead of '\(other)'; remove one of them", at: file.mark)
+        }
+        if let method = self.clientAuthentication {
+            reading.error("with 'client_assertion_file' there is one way only; remove this", at: method.mark)
+        }
+        reading.warnOfSharedSecret(file.value, "a token", at: file.mark)
     }
 
     private func checkProfile(_ reading: inout DecodingContext) {
@@ -72,6 +127,22 @@ extension ProviderDraft {
             for source in field.value where source.value.hasPrefix("callback:") {
                 let reason = "values from a browser are not signed; they may fill name, given_name and family_name only"
                 reading.error("'\(field.name)' cannot come from a callback; \(reason)", at: source.mark)
+            }
+        }
+    }
+
+    /// How many claims a provider may define.
+    private static let maxClaims = 64
+
+    private func checkClaims(_ reading: inout DecodingContext) {
+        let claims = self.claims ?? []
+        if let first = claims.dropFirst(ProviderDraft.maxClaims).first {
+            reading.error("more than \(ProviderDraft.maxClaims) claims", at: first.mark)
+        }
+        for claim in claims {
+            for source in claim.value where source.value.hasPrefix("callback:") {
+                let reason = "values from a browser are not signed"
+                reading.error("'\(claim.name)' cannot come from a callback; \(reason)", at: source.mark)
             }
         }
     }

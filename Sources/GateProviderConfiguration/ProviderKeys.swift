@@ -54,17 +54,28 @@ extension Mapping<ProviderDraft> {
         Key(
             "client_secret",
             \.clientSecret,
-            .secret(atLeast: 1),
-            .init(default: .words("(required without `private_key`)"), example: "${env:GOOGLE_CLIENT_SECRET}"),
-            "The client secret that the provider issued."
+            .clientSecret,
+            .init(
+                default: .words("(required without `private_key` and `client_assertion_file`)"),
+                example: "${env:GOOGLE_CLIENT_SECRET}"
+            ),
+            "The client secret that the provider issued, or `none` for a public client, whose codes PKCE protects (RFC 7636)."
+        ),
+        Key(
+            "client_assertion_file",
+            located: \.clientAssertionFile,
+            .laterFile,
+            .of(.clientAssertionFile, example: "/var/run/secrets/tokens/provider"),
+            "A file with a JWT by which the provider knows the gateway, such as the token of a Kubernetes service account or of a cloud "
+                + "(RFC 7523): instead of `client_secret`. It is read again for each call, so what rotates it needs no reload."
         ),
         Key(
             "client_authentication",
             located: \.clientAuthentication,
-            .oneOf("a client authentication method", among: [.secretBasic, .secretPost, .privateKeyJWT]),
+            .oneOf("a client authentication method", among: [.secretBasic, .secretPost, .privateKeyJWT, .none]),
             .init(default: .words("that of the type, or of the provider's metadata"), example: "private_key_jwt"),
-            "How the gateway authenticates at the provider: the secret in the `Authorization` field, the secret in the body, or "
-                + "a JWT signed with `private_key` (RFC 7523)."
+            "How the gateway authenticates at the provider: the secret in the `Authorization` field, the secret in the body, "
+                + "a JWT signed with `private_key` (RFC 7523), or `none` with `client_secret: none`."
         ),
         Key(
             "private_key",
@@ -281,6 +292,16 @@ extension Mapping<ProviderDraft> {
                 + "`callback:/pointer` (names only) or `const:text`; an array is searched with "
                 + "`api:/user/emails#[primary&&verified]/email`. The fields are "
                 + "\(ProfileField.mapped.map { "`\($0.rawValue)`" }.joined(separator: ", "))."
+        ),
+        Key(
+            "claims",
+            \.claims,
+            .claims,
+            .init(default: .words("none"), example: ["department": "id_token:/department"]),
+            "What the provider reports about its users beyond the profile, by names of your choice (`[a-z][a-z0-9_]*`, at most 64): a source "
+                + "or a list of sources as in `profile`, without `callback:`. Apps get a claim with `headers: { X-Department: "
+                + "claims.department }` or `identity: { claims: [department] }`, rules ask for it with `claim`. Several providers may "
+                + "define the same name. A claim that nothing uses is not read. See [profile.md](profile.md#claims)."
         ),
     ]
 }

@@ -14,6 +14,7 @@ package struct ProviderDraft: Sendable {
     var clientID: String?
     var clientSecret: Secret?
     var clientAuthentication: Located<ProviderDefinition.ClientAuthentication>?
+    var clientAssertionFile: Located<String>?
     var privateKey: Secret?
     var keyID: String?
     var certificate: String?
@@ -54,6 +55,7 @@ package struct ProviderDraft: Sendable {
     var tls: ProviderTLSDraft?
     var proxy: WebURL?
     var profile: [Named<[Located<String>]>]?
+    var claims: [Named<[Located<String>]>]?
     var linkLifetime: Duration?
     var breachedPasswords: String?
     /// Who may register for a local account.
@@ -149,7 +151,8 @@ extension ProviderDraft {
     /// The settings of a complete provider, or nil if a required part is missing.
     package func settings(id: String) -> ProviderSettings? {
         if self.type == .local { return self.settings(id: id, type: .local, clientID: "") }
-        guard let type = self.type, let clientID = self.clientID, self.clientSecret != nil || self.privateKey != nil
+        guard let type = self.type, let clientID = self.clientID,
+            self.clientSecret != nil || self.privateKey != nil || self.clientAssertionFile != nil
         else { return nil }
         return self.settings(id: id, type: type, clientID: clientID)
     }
@@ -163,6 +166,7 @@ extension ProviderDraft {
         settings.domains = (self.domains ?? []).map { $0.lowercased() }
         settings.clientAuthentication = self.clientAuthentication?.value
         settings.privateKey = self.privateKey
+        settings.clientAssertionFile = self.clientAssertionFile?.value
         settings.keyID = self.keyID
         settings.certificate = self.certificate
         settings.teamID = self.teamID
@@ -205,6 +209,7 @@ extension ProviderDraft {
         settings.local.registration = self.registration?.value
         settings.profile = Dictionary((self.profile ?? []).map { ($0.name, $0.value.map(\.value)) }) { first, _ in first
         }
+        settings.claims = Dictionary((self.claims ?? []).map { ($0.name, $0.value.map(\.value)) }) { first, _ in first }
         return settings
     }
 }
@@ -213,7 +218,7 @@ extension Key.Traits {
     /// The traits of a key that only some types of provider have or need, as the catalogue defines.
     static func of(_ setting: ProviderSetting, `default`: KeyDefault? = nil, example: JSON? = nil) -> Self {
         let everyone: Set<ProviderSetting> = [
-            .authorizationEndpoint, .clientSecret, .privateKey, .keyID, .certificate,
+            .authorizationEndpoint, .clientSecret, .clientAssertionFile, .privateKey, .keyID, .certificate,
         ]
         let types = everyone.contains(setting) ? nil : setting.types.map(\.name)
         return Key.Traits(

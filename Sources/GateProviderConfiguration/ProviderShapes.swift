@@ -148,6 +148,12 @@ extension Shape<String> {
 }
 
 extension Shape<Secret> {
+    /// The secret of a client; `none`, as it is written, is the empty one of a public client.
+    static let clientSecret = Shape("a secret or 'none'", schema: Schema.text(pattern: nil)) { node, reading in
+        if case .scalar(let text, _) = node.content, text == "none" { return Secret([]) }
+        return Shape<Secret>.secret(atLeast: 1).read(node, &reading)
+    }
+
     /// A private key: PEM text through a reference, or the PEM file of that path.
     static let privateKey = Shape("a PEM file", schema: Schema.text(pattern: nil)) { node, reading in
         if case .scalar(let text, _) = node.content, text.contains("-----BEGIN ") {
@@ -188,6 +194,16 @@ extension Shape<[Named<[Located<String>]>]> {
         ),
         named: "a mapping of profile fields to sources",
         rule: .profileField
+    )
+
+    /// `providers.<name>.claims`.
+    static let claims = entries(
+        of: Shape<[Located<String>]>.oneOrMany(
+            of: Shape<String>.claimSource.located,
+            named: "a source or a list of sources"
+        ),
+        named: "a mapping of names of claims to sources",
+        rule: .claimName
     )
 }
 

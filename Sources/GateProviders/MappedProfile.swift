@@ -9,9 +9,25 @@ package struct MappedProfile: Sendable, Hashable {
     /// The source of each field; an empty field has none.
     package internal(set) var sources: [ProfileField: String] = [:]
 
-    /// The rows of a table: every field in order, its value as text and its source, nil where they are absent.
+    /// The source of each claim; one that is absent has none.
+    package internal(set) var claimSources: [String: String] = [:]
+
+    /// The rows of a table: every field in order, then every claim by name, its value as text and its source, nil where they are
+    /// absent.
     package var rows: [(field: String, value: String?, source: String?)] {
-        ProfileField.allCases.map { ($0.rawValue, self.profile.text(of: $0), self.sources[$0]) }
+        let fields = ProfileField.allCases.map { ($0.rawValue, self.profile.text(of: $0), self.sources[$0]) }
+        let claims = self.profile.claims.sorted { $0.key < $1.key }.map { name, value in
+            ("claims.\(name)", value.shown, self.claimSources[name])
+        }
+        return fields + claims
+    }
+}
+
+extension ClaimValue {
+    /// The value as a table shows it: a text as it is, all else as JSON.
+    fileprivate var shown: String {
+        guard case .text(let text) = self else { return self.json.text }
+        return text
     }
 }
 

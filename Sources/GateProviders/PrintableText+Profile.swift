@@ -24,10 +24,4 @@ extension PrintableText {
         }
         return plain
     }
-
-    /// The text if it is printable, not empty and at most `limit` bytes long; nil otherwise.
-    static func checked(_ text: String?, limit: Int = 1024) -> String? {
-        guard let text, (1...limit).contains(text.utf8.count), self.isPrintable(text) else { return nil }
-        return text
-    }
 }

@@ -13,6 +13,8 @@ package struct ProfileMapping: Sendable {
     let trust: EmailTrust
     /// The fields whose chains the operator wrote.
     private let overridden: Set<ProfileField>
+    /// The chains of the claims of the operator's own, by name.
+    private let claims: [String: [ClaimSource]]
     /// Every source that some field reads.
     package let sources: Set<ClaimSource>
     /// The chains of the fields that read userinfo, up to that step.
@@ -23,13 +25,15 @@ package struct ProfileMapping: Sendable {
         issuer: IssuerRule,
         chains: [ProfileField: [ProfileStep]],
         trust: EmailTrust,
-        overrides: [ProfileField: [ClaimSource]]
+        overrides: [ProfileField: [ClaimSource]],
+        claims: [String: [ClaimSource]] = [:]
     ) {
         self.provider = provider
         self.issuer = issuer
         let chains = chains.merging(overrides.mapValues { $0.map(ProfileStep.claim) }) { $1 }
         self.chains = chains
-        self.sources = Set(chains.values.joined().flatMap(\.sources))
+        self.claims = claims
+        self.sources = Set(chains.values.joined().flatMap(\.sources)).union(claims.values.joined())
         self.beforeUserinfo = chains.compactMapValues { steps in
             let userinfo = steps.firstIndex(where: \.readsUserinfo)
             return userinfo.map { Array(steps[..<$0]) }
@@ -49,6 +53,20 @@ package struct ProfileMapping: Sendable {
             overrides[field] = sources
         }
         return overrides
+    }
+
+    /// Reads the `claims` setting.
+    static func claims(_ written: [String: [String]]) throws(Failure) -> [String: [ClaimSource]] {
+        var claims: [String: [ClaimSource]] = [:]
+        for (name, texts) in written {
+            let sources = texts.compactMap(ClaimSource.init)
+            // What the browser sends is not signed.
+            guard sources.count == texts.count, !sources.contains(where: { $0.document == .callback }) else {
+                throw Failure(.providerDefinition, "claims: a source of '\(name)' is not known")
+            }
+            claims[name] = sources
+        }
+        return claims
     }
 
     /// The API calls that the subject needs; without one of them the user could get another subject.
@@ -76,6 +94,13 @@ package struct ProfileMapping: Sendable {
                 guard calls.isEmpty, !step.hasValue(for: field, in: payloads) else { break }
             }
         }
+        for sources in self.claims.values {
+            for source in ProfileMapping.usable(sources, payloads) {
+                let call = source.call.flatMap { made.contains($0) ? nil : $0 }
+                if let call { wanted.insert(call) }
+                guard call == nil, payloads.claim(at: source) == nil else { break }
+            }
+        }
         return wanted
     }
 
@@ -89,6 +114,11 @@ package struct ProfileMapping: Sendable {
     ///   - groups: Whether a rule or an app needs groups.
     /// - Returns: Whether userinfo has to be called.
     func readsUserinfo(after payloads: ProviderPayloads, groups: Bool) -> Bool {
+        let claim = self.claims.values.contains { sources in
+            let found = sources.first { $0.document == .userinfo || payloads.claim(at: $0) != nil }
+            return found?.document == .userinfo
+        }
+        guard !claim else { return true }
         let isNamed = !self.readsUserinfo(.name, after: payloads)
         return self.beforeUserinfo.keys.contains { field in
             guard groups || field != .groups else { return false }
@@ -126,6 +156,8 @@ package struct ProfileMapping: Sendable {
         self.addTexts(to: &mapped, from: payloads)
         self.addNames(to: &mapped, from: payloads)
         self.addEmail(to: &mapped, from: payloads)
+        self.addAuthentication(to: &mapped, from: payloads)
+        self.addClaims(to: &mapped, from: payloads)
         return mapped
     }
 }
@@ -141,6 +173,11 @@ extension ProfileMapping {
         let steps = self.steps(field)
         guard payloads.isUserinfoUnavailable else { return steps }
         return Array(steps.prefix { !$0.readsUserinfo })
+    }
+
+    /// The sources of a claim that can be read, as the steps of a field.
+    private static func usable(_ sources: [ClaimSource], _ payloads: ProviderPayloads) -> some Sequence<ClaimSource> {
+        sources.prefix { !payloads.isUserinfoUnavailable || $0.document != .userinfo }
     }
 
     /// Whether a field without a value may have one in the userinfo response that is missing.
@@ -204,6 +241,30 @@ extension ProfileMapping {
         if let time {
             mapped.profile.authTime = time.value
             mapped.sources[.authTime] = time.source
+        }
+    }
+
+    /// How many methods of an authentication are read, and how long each may be.
+    private static let maxMethods = 16
+    private static let maxMethodBytes = 64
+
+    /// What the ID token has about the authentication; OpenID Connect Core §2.
+    private func addAuthentication(to mapped: inout MappedProfile, from payloads: ProviderPayloads) {
+        mapped.profile.acr = PrintableText.checked(payloads.idToken?["acr"]?.profileText, limit: 255)
+        let methods = payloads.idToken?["amr"].map { $0.array ?? [$0] } ?? []
+        mapped.profile.amr = methods.prefix(ProfileMapping.maxMethods).compactMap {
+            PrintableText.checked($0.profileText, limit: ProfileMapping.maxMethodBytes)
+        }
+    }
+
+    private func addClaims(to mapped: inout MappedProfile, from payloads: ProviderPayloads) {
+        for (name, sources) in self.claims {
+            for source in ProfileMapping.usable(sources, payloads) {
+                guard let value = payloads.claim(at: source) else { continue }
+                mapped.profile.claims[name] = value
+                mapped.claimSources[name] = source.description
+                break
+            }
         }
     }
 

@@ -158,6 +158,12 @@ extension ProviderDefinition {
         case privateKeyJWT = "private_key_jwt"
         /// In the body, a JWT signed with our key in the place of the secret; so it is with Apple.
         case signedSecret = "signed_secret"
+        /// A JWT in the body that another party signs and keeps in a file, such as the token of a Kubernetes service account.
+        ///
+        /// RFC 7521 §4.2, RFC 7523 §2.2.
+        case assertionFile = "client_assertion_file"
+        /// The id alone, of a public client: who redeems a code is proved by PKCE. RFC 6749 §2.1, RFC 7636.
+        case none
         /// What the metadata announce, else `secretBasic`. OpenID Connect Discovery §3.
         case advertised
     }

@@ -68,6 +68,13 @@ package struct ProviderPayloads: Sendable, Hashable {
         return NameList(.array(found), isWhole: isWhole && isOnePage)
     }
 
+    /// The value of a claim of the operator's own; of an array that is searched, all elements that are found.
+    func claim(at source: ClaimSource) -> ClaimValue? {
+        guard source.filter != nil else { return self.value(at: source).flatMap(ClaimValue.init) }
+        let found = self.values(at: source)
+        return found.isEmpty ? nil : ClaimValue(.array(found))
+    }
+
     /// Whether the token announces groups that it does not list.
     ///
     /// OpenID Connect Core §5.6.2; the addresses of such sources are never called.

@@ -22,6 +22,8 @@ package enum ProviderSetting: String, Sendable, CaseIterable {
     case clientSecret = "client_secret"
     /// A key that proves who we are; every type has it, and some need it.
     case privateKey = "private_key"
+    /// The file of a token that proves who we are; every type has it but those that need a key.
+    case clientAssertionFile = "client_assertion_file"
     /// The name of that key at the provider.
     case keyID = "key_id"
     /// The certificate of that key.

@@ -23,6 +23,7 @@ extension Session {
         members["sid"] = self.providerSession.map(JSON.string)
         members["client"] = self.client?.json
         members["passkey"] = self.passkeyUsed.map { .int($0.seconds) }
+        members["passkey_method"] = self.passkeyMethod.map(JSON.string)
         if self.keepsOwnProofs { members["own_proofs"] = true }
         members["asked_by"] = self.askedBy.map(JSON.string)
         if self.order > 0 { members["order"] = .int(self.order) }
@@ -58,6 +59,7 @@ extension Session {
         guard json["client"] == nil || host.hasPrefix("client:") else { return nil }
         self.client = json["client"].flatMap(ClientGrant.init(json:))
         self.passkeyUsed = json["passkey"]?.integer.map(Instant.init(seconds:))
+        self.passkeyMethod = json["passkey_method"]?.string
         self.keepsOwnProofs = json["own_proofs"]?.bool ?? false
         self.askedBy = json["asked_by"]?.string
         self.order = max(json["order"]?.integer ?? 0, 0)
@@ -105,6 +107,7 @@ extension Profile {
         members["groups_sought"] = self.groupsRequested.map { .array($0.sorted().map(JSON.string)) }
         members["auth_time"] = self.authTime.map { .int($0.seconds) }
         if !self.rolesComplete { members["roles_complete"] = false }
+        if !self.claims.isEmpty { members["claims"] = .object(self.claims.mapValues(\.json)) }
         return .object(members)
     }
 
@@ -126,13 +129,14 @@ extension Profile {
         self.groupsRequested = json["groups_sought"]?.array.map { Set($0.compactMap(\.string)) }
         self.authTime = json["auth_time"]?.integer.map(Instant.init(seconds:))
         self.rolesComplete = json["roles_complete"]?.bool ?? true
+        self.claims = json["claims"]?.object?.compactMapValues(ClaimValue.init) ?? [:]
     }
 
     private static var texts: [(name: String, field: WritableKeyPath<Profile, String?>)] {
         [
             ("tenant", \.tenant), ("username", \.username), ("name", \.name), ("given_name", \.givenName),
             ("family_name", \.familyName), ("email", \.email), ("picture", \.picture), ("locale", \.locale),
-            ("connected_key", \.connectedKey),
+            ("connected_key", \.connectedKey), ("acr", \.acr),
         ]
     }
 
@@ -144,6 +148,6 @@ extension Profile {
     }
 
     private static var lists: [(name: String, field: WritableKeyPath<Profile, [String]>)] {
-        [("groups", \.groups), ("roles", \.roles)]
+        [("groups", \.groups), ("roles", \.roles), ("amr", \.amr)]
     }
 }

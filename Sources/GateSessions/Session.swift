@@ -43,6 +43,8 @@ package struct Session: Sendable, Hashable {
     package internal(set) var client: ClientGrant?
     /// When the user last used a passkey at the gateway, verified by the device; nil if never in this sign-in.
     package internal(set) var passkeyUsed: Instant?
+    /// What kind of key that passkey is, by the names of RFC 8176; nil with none.
+    var passkeyMethod: String?
     /// Whether uses of passkeys on other hosts do not count in it: those below a wildcard may belong to others.
     var keepsOwnProofs = false
     /// What asked the user to authenticate at this sign-in, by its id: a client's request, or a rule; nil if nothing did.
@@ -66,10 +68,19 @@ package struct Session: Sendable, Hashable {
     /// Takes over what the provider returned at a re-check; the time of the authentication stays where it returned none, and the key
     /// for apps in any case.
     mutating func replaceProfile(by profile: Profile) {
-        let (time, key) = (self.profile.authTime, self.profile.connectedKey)
+        let known = self.profile
         self.profile = profile
-        self.profile.authTime = profile.authTime ?? time
-        self.profile.connectedKey = key
+        self.profile.connectedKey = known.connectedKey
+        // An ID token of a refresh need not have how and when the user authenticated: OpenID Connect Core §12.2.
+        self.profile.authTime = profile.authTime ?? known.authTime
+        self.profile.acr = profile.acr ?? known.acr
+        if profile.amr.isEmpty { self.profile.amr = known.amr }
+    }
+
+    /// How the user authenticated, by the names of RFC 8176: as the provider reports it, and with a passkey at the gateway.
+    package var methods: [String] {
+        guard let method = self.passkeyMethod, !self.profile.amr.contains(method) else { return self.profile.amr }
+        return self.profile.amr + [method]
     }
 
     /// The key of the family in the store and the revocation feed.
@@ -103,8 +114,8 @@ package struct SignIn: Sendable {
     package var providerSession: String?
     /// The summary of the browser that ``DeviceSummary/text(of:)`` returns.
     package var device: String?
-    /// When the user used a passkey; nil for a sign-in without one.
-    package var passkeyUsed: Instant?
+    /// When the user used a passkey, and which kind of key it is; nil for a sign-in without one.
+    package var passkeyUsed: (at: Instant, method: String)?
     /// What asked the user to authenticate, by its id; nil if nothing did.
     package var askedBy: String?
     /// When the callback arrived, by `WallClock.milliseconds`: a sign-out since then ends this sign-in; nil for no check.

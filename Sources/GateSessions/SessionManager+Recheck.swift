@@ -158,15 +158,16 @@ extension SessionManager {
     /// Records in the first session of a family that its user has used a passkey, so that it counts on all hosts.
     ///
     /// - Parameters:
+    ///   - method: What kind of key it is, by the names of RFC 8176.
     ///   - ticket: The ticket of a session of the family.
     ///   - now: The time.
     /// - Returns: Whether it is recorded; false if the session has ended.
     /// - Throws: If the store is unavailable.
-    package func notePasskey(in ticket: Ticket, at now: Instant) async throws(Failure) -> Bool {
+    package func notePasskey(_ method: String, in ticket: Ticket, at now: Instant) async throws(Failure) -> Bool {
         for _ in 0..<SessionManager.maxReplacements {
             guard let stored = try await self.stored(ticket) else { return false }
             var session = stored.session
-            session.passkeyUsed = now
+            (session.passkeyUsed, session.passkeyMethod) = (now, method)
             if try await self.replace(stored, by: session) { return true }
         }
         throw SessionManager.busy

@@ -160,7 +160,8 @@ package struct SessionManager: Sendable {
             subjectClaim: signIn.subjectClaim,
             providerSession: signIn.providerSession,
             device: signIn.device,
-            passkeyUsed: signIn.passkeyUsed,
+            passkeyUsed: signIn.passkeyUsed?.at,
+            passkeyMethod: signIn.passkeyUsed?.method,
             askedBy: signIn.askedBy,
             order: signIn.order
         )
@@ -244,8 +245,12 @@ package struct SessionManager: Sendable {
         session.confirmed = first.confirmed
         session.grant = first.grant
         session.idToken = first.idToken
-        session.passkeyUsed = own == nil ? first.passkeyUsed : own?.passkeyUsed
-        if let own { session.profile.authTime = own.profile.authTime }
+        if let own {
+            session.profile.authTime = own.profile.authTime
+            (session.profile.acr, session.profile.amr) = (own.profile.acr, own.profile.amr)
+        } else {
+            (session.passkeyUsed, session.passkeyMethod) = (first.passkeyUsed, first.passkeyMethod)
+        }
         return true
     }
 
@@ -434,6 +439,7 @@ extension SessionManager {
         }
         // A record under this key has expired, but is not removed yet, the app does not accept it, or it has no proof of a passkey.
         try await self.store.remove(wanted.storeKey)
+        let takesPasskey = !isBelowWildcard || claim.code.isForPasskey
         var session = Session(
             id: self.random.identifier(16),
             family: first.family,
@@ -451,7 +457,8 @@ extension SessionManager {
             subjectClaim: first.subjectClaim,
             providerSession: first.providerSession,
             device: first.device,
-            passkeyUsed: isBelowWildcard && !claim.code.isForPasskey ? nil : first.passkeyUsed,
+            passkeyUsed: takesPasskey ? first.passkeyUsed : nil,
+            passkeyMethod: takesPasskey ? first.passkeyMethod : nil,
             askedBy: first.askedBy,
             order: first.order
         )

@@ -439,7 +439,8 @@ extension TokenEndpoints {
                     "the token is for an app: ask for one without 'resource' and 'audience'"
                 )
             }
-            return TokenEndpoints.json(200, .object(session.session.profile.claims(for: scopes)))
+            let client = self.issuer.client(issuedTo: token.client)
+            return TokenEndpoints.json(200, .object(session.session.profile.claims(for: scopes, of: client)))
         } catch let error as OAuthError {
             return self.challenge(error, usesDPoP: own.proof != nil)
         } catch {

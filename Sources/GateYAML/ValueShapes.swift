@@ -37,6 +37,12 @@ extension Shape<String> {
         return text
     }
 
+    /// A file that is read when it is needed, and not with this one; a relative path is resolved against the folder of the
+    /// configuration file.
+    package static let laterFile = Shape("a file", schema: Schema.text(pattern: nil)) { node, reading in
+        Shape<String>.path.read(node, &reading).map { reading.path($0) }
+    }
+
     /// An existing file; a relative path is resolved against the folder of the configuration file.
     package static let existingFile = Shape("a file", schema: Schema.text(pattern: nil)) { node, reading in
         guard let scalar = reading.scalar(node, kind: "a file"), !scalar.text.isEmpty, !scalar.text.utf8.contains(0)

@@ -33,11 +33,17 @@ import Testing
         profile.email = "ada@example.com"
         profile.emailVerified = true
         profile.groups = ["acme/platform", "staff"]
+        profile.roles = ["editor"]
+        (profile.authTime, profile.acr, profile.amr) = (Instant(seconds: 1_799_999_000), "2", ["pwd", "otp"])
         return profile
     }
 
     private func token(_ profile: Profile) throws -> (head: JSON, claims: JSON, text: [UInt8]) {
-        let claims = AssertionClaims(about: profile, session: "sid-1", for: "https://wiki.example.com/docs")
+        let claims = AssertionClaims(
+            about: AssertedUser(profile, methods: profile.amr),
+            session: "sid-1",
+            for: "https://wiki.example.com/docs"
+        )
         let text = try self.signer.sign(claims, at: self.now)
         let parts = text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         try #require(parts.count == 3)
@@ -54,16 +60,17 @@ import Testing
                 "sub": "google:104729384756102938475", "iat": 1_800_000_000, "nbf": 1_800_000_000,
                 "exp": 1_800_000_120, "jti": "AAAAAAAAAAAAAAAAAAAAAA", "sid": "sid-1", "provider": "google",
                 "email": "ada@example.com", "email_verified": true, "name": "Ada \u{5F20}\u{1F600} \"Countess\"",
-                "preferred_username": "ada", "groups": ["acme/platform", "staff"],
+                "preferred_username": "ada", "groups": ["acme/platform", "staff"], "roles": ["editor"],
+                "auth_time": 1_799_999_000, "acr": "2", "amr": ["pwd", "otp"],
             ]
         )
     }
 
-    @Test func `claims that the provider did not return are omitted, groups never are`() throws {
+    @Test func `claims that the provider did not return are omitted, groups and roles never are`() throws {
         let token = try self.token(Profile(provider: "github", issuer: "https://github.com", subject: "1"))
         let names = try #require(token.claims.object).keys
-        #expect(Set(names) == ["iss", "aud", "sub", "iat", "nbf", "exp", "jti", "sid", "provider", "groups"])
-        #expect(token.claims["groups"] == [])
+        #expect(Set(names) == ["iss", "aud", "sub", "iat", "nbf", "exp", "jti", "sid", "provider", "groups", "roles"])
+        #expect(token.claims["groups"] == [] && token.claims["roles"] == [])
     }
 
     @Test func `an unverified email address is marked`() throws {
@@ -93,7 +100,7 @@ import Testing
 
     @Test func `each assertion has a unique id`() throws {
         let signer = AssertionSigner(keys: self.keys, issuer: "https://gate.example.com", lifetime: .seconds(120))
-        let claims = AssertionClaims(about: self.profile(), session: "s", for: "https://wiki.example.com")
+        let claims = AssertionClaims(about: AssertedUser(self.profile()), session: "s", for: "https://wiki.example.com")
         let ids = try (0..<100).map { _ in
             let text = try signer.sign(claims, at: self.now)
             let part = text.split(separator: UInt8(ascii: "."))[1]

@@ -76,7 +76,7 @@ import Testing
     @Test func `a header of the file replaces that of the preset`() throws {
         let text = Fixture.smallest(app: "    identity: { preset: grafana }\n    headers: { x-webauth-user: email }")
         let app = try #require(try Fixture.configuration(text).apps.first)
-        #expect(app.headers.filter { $0.name.lowercased() == "x-webauth-user" }.map(\.field) == [.email])
+        #expect(app.headers.filter { $0.name.lowercased() == "x-webauth-user" }.map(\.fact) == [.field(.email)])
         #expect(app.headers.count == 4 && app.identity.encoding == .quotedPrintable)
     }
 

@@ -111,12 +111,12 @@ private let script = "Accept: */*\r\n"
         let issued = try await gateway.session(of: .staff())
         browser.jar[GatewayFixture.gate] = ["__Host-gatehouse": issued.ticket.text]
         let sessions = gateway.runtime.sessions
-        _ = try await sessions.notePasskey(in: issued.ticket, at: gateway.clock.now)
+        _ = try await sessions.notePasskey("hwk", in: issued.ticket, at: gateway.clock.now)
         gateway.clock.advance(by: 60)
         let url = try self.knock(gateway, browser, step: .passkey)
         let asked = try await browser.open(url)
         #expect(asked.location?.hasPrefix("\(gate)/oauth2/passkey?rd=%2Foauth2%2Fhandover") == true)
-        _ = try await sessions.notePasskey(in: issued.ticket, at: gateway.clock.now)
+        _ = try await sessions.notePasskey("hwk", in: issued.ticket, at: gateway.clock.now)
         #expect(self.hasCode(try await browser.open(url)))
         #expect(self.hasCode(try await browser.open(try self.knock(gateway, browser))))
     }

@@ -244,6 +244,51 @@ import Testing
         #expect(failure?.reason == .openIDClientAuthentication)
     }
 
+    @Test(arguments: [nil, ["none"], ["client_secret_basic"]] as [JSON?])
+    func `M-03 a public client sends its id and the verifier of PKCE, and no proof`(offered: JSON?) async throws {
+        let fixture = try ProviderFixture(
+            self.settings(nil, nil),
+            metadata: ProviderFixture.metadata.with(["token_endpoint_auth_methods_supported": offered])
+        )
+        let (form, request) = try await self.signIn(fixture)
+        #expect(form["client_id"] == "gate:house" && form["code_verifier"]?.utf8.count == 43)
+        #expect(form.single("client_secret") == .absent && form.single("client_assertion") == .absent)
+        #expect(!request.headers.contains { $0.name == "Authorization" })
+    }
+
+    @Test func `M-03 the token in a file is the proof, as it is in the file at that time`() async throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("assertion-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: file) }
+        var settings = self.settings(nil, nil)
+        settings.clientAssertionFile = file.path
+        let fixture = try ProviderFixture(settings)
+        for text in ["aGVhZA.Y2xhaW1z.c2ln", "aGVhZA.b3RoZXI.c2ln"] {
+            try Data("\(text)\n".utf8).write(to: file)
+            let (form, request) = try await self.signIn(fixture)
+            #expect(form["client_assertion"] == text && form["client_id"] == "gate:house")
+            #expect(form["client_assertion_type"] == "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
+            #expect(form.single("client_secret") == .absent)
+            #expect(!request.headers.contains { $0.name == "Authorization" })
+        }
+    }
+
+    @Test(arguments: [nil, "", "no token", "a.b", "a..c", String(repeating: "a", count: 16_385) + ".b.c"])
+    func `M-03 a file without a token ends the sign-in with its name, and nothing of it is sent`(
+        text: String?
+    ) async throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("assertion-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: file) }
+        if let text { try Data(text.utf8).write(to: file) }
+        var settings = self.settings(nil, nil)
+        settings.clientAssertionFile = file.path
+        let fixture = try ProviderFixture(settings)
+        let (_, attempt) = try await fixture.begin()
+        try fixture.issue(for: attempt)
+        let failure = await fixture.failure(fixture.callback(attempt), attempt)
+        #expect(failure?.reason == .providerPrivateKey && failure?.detail.contains(file.path) == true)
+        #expect(!fixture.transport.requests.contains { $0.address.path.hasSuffix("token") })
+    }
+
     @Test func `a type that wants a secret takes the key of a file that has no secret`() async throws {
         var settings = ProviderFixture.settings(.google, id: "google")
         settings.clientSecret = Secret(text: "")

@@ -304,21 +304,21 @@ import Testing
         let first = try await self.fixture.signedIn()
         let listed = try await self.transfer(first.ticket, to: "wiki.example.com", isBelowWildcard: false, now: noon)
         let other = try await self.transfer(first.ticket, to: "x.apps.example.com", isBelowWildcard: true, now: noon)
-        #expect(try await self.fixture.manager.notePasskey(in: first.ticket, at: noon.plus(5)))
+        #expect(try await self.fixture.manager.notePasskey("hwk", in: first.ticket, at: noon.plus(5)))
         #expect(try await self.passkey(listed, noon.plus(6)) == noon.plus(5))
         #expect(try await self.passkey(other, noon.plus(6)) == nil)
     }
 
     @Test func `F-02: nor does one that was used before the transfer, unless the host has asked for it`() async throws {
         let first = try await self.fixture.signedIn()
-        #expect(try await self.fixture.manager.notePasskey(in: first.ticket, at: noon))
+        #expect(try await self.fixture.manager.notePasskey("hwk", in: first.ticket, at: noon))
         let (one, other) = ("one.apps.example.com", "other.apps.example.com")
         let later = noon.plus(5)
         let foreign = try await self.transfer(first.ticket, to: other, isBelowWildcard: true, now: later)
         #expect(try await self.passkey(foreign, later) == nil)
         // The host that asks has a session already.
         _ = try await self.transfer(first.ticket, to: one, isBelowWildcard: true, now: later)
-        #expect(try await self.fixture.manager.notePasskey(in: first.ticket, at: later))
+        #expect(try await self.fixture.manager.notePasskey("hwk", in: first.ticket, at: later))
         let asked = try await self.transfer(first.ticket, to: one, isBelowWildcard: true, forPasskey: true, now: later)
         #expect(try await self.passkey(asked, later) == later)
         #expect(try await self.passkey(foreign, later) == nil)

@@ -390,7 +390,7 @@ private let tokenURL = "https://gate.example.com/oauth2/token"
         #expect(gateway.runtime.needsPasskey(issued.session, for: audiences, nil, now: now))
         #expect(!gateway.runtime.needsPasskey(issued.session, for: [ClientFixture.shop], nil, now: now))
         #expect(gateway.runtime.needsPasskey(Profile.staff(), for: audiences, nil, now: now))
-        _ = try await gateway.runtime.sessions.notePasskey(in: issued.ticket, at: now)
+        _ = try await gateway.runtime.sessions.notePasskey("hwk", in: issued.ticket, at: now)
         let sessions = gateway.runtime.sessions
         let used = try #require(try await sessions.session(for: issued.ticket, host: GatewayFixture.gate, now: now))
         #expect(!gateway.runtime.needsPasskey(used, for: audiences, nil, now: now))

@@ -40,6 +40,7 @@ extension ClientDraft {
         settings.redirectURIs = (draft.redirectURIs?.value ?? []).map(\.value)
         settings.postLogoutRedirectURIs = (draft.postLogoutRedirectURIs?.value ?? []).map(\.value)
         settings.grants = draft.grantTypes
+        settings.claims = (draft.claims ?? []).map(\.value)
         settings.audiences = (draft.audiences ?? []).map(\.value)
         settings.asksConsent = draft.asksConsent ?? false
         settings.accessTokenLifetime = draft.accessTokenLifetime ?? settings.accessTokenLifetime

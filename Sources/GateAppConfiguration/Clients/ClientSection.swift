@@ -2,6 +2,7 @@
 
 package import GateClients
 internal import GateCore
+internal import GateProviderConfiguration
 package import GateYAML
 
 /// One client as the file has it.
@@ -15,6 +16,7 @@ package struct ClientDraft: Sendable {
     package var postLogoutRedirectURIs: Located<[Located<RedirectURI>]>?
     var grants: [GrantName]?
     /// The names of the apps that its access tokens may be for.
+    var claims: [Located<String>]?
     package var audiences: [Located<String>]?
     var asksConsent: Bool?
     var accessTokenLifetime: Duration?
@@ -177,6 +179,13 @@ extension Mapping<ClientDraft> {
             "The provider of type `local` whose users may type their passwords into this app, of type `native`, for `login` and "
                 + "`register` of `gateway.session_api`. The app sees the passwords, so only write it for an app of your own. See "
                 + "[clients.md](clients.md#passwords-in-an-app)."
+        ),
+        Key(
+            "claims",
+            \.claims,
+            .list(of: Shape<String>.claimName.located, named: "a list of claims"),
+            .init(default: .value([]), example: ["department"]),
+            "Which of the providers' `claims` its ID tokens and userinfo have, whatever scopes it asks for."
         ),
         Key(
             "audiences",

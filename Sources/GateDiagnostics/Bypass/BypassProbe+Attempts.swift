@@ -10,8 +10,8 @@ internal import GateWire
 extension BypassProbe {
     /// The names from which apps behind gateways take a user, those of the app itself first.
     private var names: [String] {
-        let own = ["X-Forwarded-User"] + self.app.headers.filter { $0.field != .assertion }.map(\.name)
-        let others = IdentityPreset.allCases.flatMap(\.headers).filter { [.user, .email].contains($0.field) }.map(
+        let own = ["X-Forwarded-User"] + self.app.headers.filter { $0.fact != .field(.assertion) }.map(\.name)
+        let others = IdentityPreset.allCases.flatMap(\.headers).filter { [.field(.user), .field(.email)].contains($0.fact) }.map(
             \.name
         )
         let known = ManagedFields.all.flatMap(\.users)
@@ -39,7 +39,7 @@ extension BypassProbe {
 
     /// Assertions that no app may accept, under each name under which this app gets one.
     private func assertions(for user: String) -> [Attempt] {
-        let names = ["X-Gatehouse-Assertion"] + self.app.headers.filter { $0.field == .assertion }.map(\.name)
+        let names = ["X-Gatehouse-Assertion"] + self.app.headers.filter { $0.fact == .field(.assertion) }.map(\.name)
         let tokens = self.tokens(about: user)
         var attempts = names.flatMap { name in
             tokens.map { token in
@@ -62,7 +62,7 @@ extension BypassProbe {
         var profile = Profile(provider: "probe", issuer: self.issuer, subject: user)
         profile.name = user
         let now = WallClock.system.now
-        let claims = AssertionClaims(about: profile, session: user, for: self.app.route.audience)
+        let claims = AssertionClaims(about: AssertedUser(profile), session: user, for: self.app.route.audience)
         var tokens = [("without a signature", self.unsigned(about: "probe:\(user)", at: now))]
         func add(_ name: String, _ keys: AssertionKeys, _ claims: AssertionClaims, at time: Instant) {
             let signer = AssertionSigner(keys: keys, issuer: self.issuer, lifetime: .seconds(120))
@@ -74,7 +74,7 @@ extension BypassProbe {
         }
         if let keys {
             add("expired", keys, claims, at: now.advanced(by: .seconds(-86_400)))
-            let elsewhere = AssertionClaims(about: profile, session: user, for: "https://other.invalid")
+            let elsewhere = AssertionClaims(about: AssertedUser(profile), session: user, for: "https://other.invalid")
             add("for another app", keys, elsewhere, at: now)
         }
         return tokens

@@ -11,7 +11,7 @@ extension BypassProbe {
     func signatures(for user: String) -> [Attempt] {
         guard let scope = self.app.identity.signature else { return [] }
         var seen: Set<String> = []
-        let names = ["X-Forwarded-User"] + self.app.headers.filter { $0.field == .user }.map(\.name)
+        let names = ["X-Forwarded-User"] + self.app.headers.filter { $0.fact == .field(.user) }.map(\.name)
         let headers = names.filter { seen.insert($0.lowercased()).inserted }.map { Field(name: $0, value: user) }
         let parts = scope == .request ? self.signedParts : []
         let covered = parts + headers.map { (name: $0.name.lowercased(), value: $0.value) }

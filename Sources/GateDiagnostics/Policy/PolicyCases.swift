@@ -3,6 +3,7 @@
 package import GateConfiguration
 package import GateCore
 internal import GatePolicy
+internal import GateProviderConfiguration
 internal import GateYAML
 
 /// The cases of a file for `gatehouse policy test`: requests of users, each with the expected decision.
@@ -147,6 +148,7 @@ private struct UserDraft: Sendable {
     var groupsComplete = true
     var roles: [String]?
     var tenant: String?
+    var claims: [Named<ClaimValue>]?
 
     func profile(_ reading: inout DecodingContext, at mark: YAMLMark) -> Profile? {
         guard let user, let colon = user.firstIndex(of: ":"), user.index(after: colon) < user.endIndex else {
@@ -162,6 +164,7 @@ private struct UserDraft: Sendable {
         profile.groupsComplete = self.groupsComplete
         profile.roles = self.roles ?? []
         profile.tenant = self.tenant
+        for claim in self.claims ?? [] { profile.claims[claim.name] = claim.value }
         return profile
     }
 }
@@ -212,8 +215,28 @@ extension Mapping<UserDraft> {
             Key("groups_complete", over: \.groupsComplete, .flag, .init(), "Whether these are all groups."),
             Key("roles", \.roles, .list(of: .text, named: "a list of roles"), .init(), "The roles."),
             Key("tenant", \.tenant, .text, .init(), "The tenant."),
+            Key(
+                "claims",
+                \.claims,
+                .entries(of: .claimValue, named: "a mapping of claims to values", rule: .claimName),
+                .init(),
+                "The claims: for each a text or a list of texts."
+            ),
         ]
     )
+}
+
+extension Shape<ClaimValue> {
+    /// The value of a claim as cases have it; rules compare numbers and flags as text.
+    fileprivate static let claimValue: Shape = {
+        let texts = Shape<[String]>.list(of: .text, named: "a text or a list of texts")
+        return Shape(texts.kind, schema: ["anyOf": [["type": ["string", "number", "boolean"]], texts.schema]]) {
+            node,
+            reading in
+            guard case .scalar = node.content else { return texts.read(node, &reading).map(ClaimValue.list) }
+            return reading.scalar(node, kind: texts.kind).map { .text($0.text) }
+        }
+    }()
 }
 
 extension Mapping<CaseDraft> {

@@ -143,5 +143,6 @@ extension Profile {
         self.roles = json["roles"]?.array?.compactMap(\.string) ?? []
         self.rolesComplete = json["roles_complete"]?.bool ?? true
         self.authTime = json["auth_time"]?.integer.map(Instant.init(seconds:))
+        self.claims = json["claims"]?.object?.compactMapValues(ClaimValue.init) ?? [:]
     }
 }

@@ -76,8 +76,13 @@ extension ProviderChecks {
             return self.line(.clientAuthentication, .failure, "\(failure.detail); change \(place), or the client there")
         case nil: return self.unknown(.clientAuthentication, "cannot be asked")
         }
-        // A signed secret travels where a plain one would.
-        let used = (method == .signedSecret ? .secretPost : method).rawValue
+        let used: String
+        switch method {
+        // A signed secret travels where a plain one would, and a file has a JWT.
+        case .signedSecret: used = ProviderDefinition.ClientAuthentication.secretPost.rawValue
+        case .assertionFile: used = ProviderDefinition.ClientAuthentication.privateKeyJWT.rawValue
+        case .secretPost, .secretBasic, .privateKeyJWT, .none, .advertised: used = method.rawValue
+        }
         guard self.findings.document != nil else {
             return self.line(.clientAuthentication, .good, "\(used) is used; what it takes cannot be asked")
         }

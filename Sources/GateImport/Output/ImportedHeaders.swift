@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateAppConfiguration
+internal import GateCore
 
 /// The headers with identity fields that a product sends to an app, as far as the file has the same.
 struct ImportedHeaders: Sendable {
@@ -20,11 +21,10 @@ struct ImportedHeaders: Sendable {
     /// Of `user` the value is another one, the user key.
     static func field(ofClaim claim: String) -> IdentityField? {
         switch claim {
-        case "email": .email
-        case "name": .name
-        case "preferred_username": .preferredUsername
-        case "groups": .groups
-        case "user": .user
+        case "email", "name", "preferred_username", "groups", "user", "roles", "given_name", "family_name", "picture",
+            "locale",
+            "email_verified", "auth_time", "acr", "amr":
+            IdentityField(rawValue: claim)
         default: nil
         }
     }

@@ -164,6 +164,10 @@ struct ClientAdvice: Sendable {
                 "check client_id, key_id, that the provider has the public half of private_key, and this host's clock"
             case .signedSecret:
                 "check client_id, team_id, that key_id is the name of private_key, and this host's clock"
+            case .assertionFile:
+                "check client_id, and that the provider accepts issuer, subject and audience of the JWT in client_assertion_file"
+            case .none:
+                "check client_id, and that it is a public client at the provider, which needs no secret"
             }
     }
 

@@ -12,14 +12,27 @@ struct ClientAuthenticationChoice: Sendable {
     let hasSecret: Bool
     let key: ClientKey?
 
-    init(wanted: ProviderDefinition.ClientAuthentication, hasSecret: Bool = true, key: ClientKey? = nil) {
+    init(
+        wanted: ProviderDefinition.ClientAuthentication,
+        hasSecret: Bool = true,
+        key: ClientKey? = nil,
+        hasAssertion: Bool = false
+    ) {
         self.hasSecret = hasSecret
         self.key = key
+        // A file of assertions, and having nothing, leave one way only, whatever the provider announces.
+        guard !hasAssertion else {
+            self.wanted = .assertionFile
+            return
+        }
         switch wanted {
-        case .secretPost, .secretBasic:
-            // Without a secret, but with a key, there is only one thing that can be meant.
-            self.wanted = !hasSecret && key != nil ? .privateKeyJWT : wanted
-        case .privateKeyJWT, .signedSecret, .advertised:
+        case .secretPost, .secretBasic, .advertised:
+            guard !hasSecret else {
+                self.wanted = wanted
+                return
+            }
+            self.wanted = key == nil ? .none : wanted == .advertised ? wanted : .privateKeyJWT
+        case .privateKeyJWT, .signedSecret, .assertionFile, .none:
             self.wanted = wanted
         }
     }

@@ -20,6 +20,8 @@ struct ClientCredentials: Sendable {
     let clock: WallClock
     let random: RandomBytes
     private let teamID: String?
+    /// The file with the JWT that another party signs.
+    let assertionFile: String?
 
     /// Reads the key, if there is one.
     ///
@@ -33,6 +35,7 @@ struct ClientCredentials: Sendable {
         self.clientID = settings.clientID
         self.secret = settings.clientSecret
         self.teamID = settings.teamID
+        self.assertionFile = settings.clientAssertionFile
         self.clock = clock
         self.random = random
         do throws(Failure) {
@@ -48,7 +51,7 @@ struct ClientCredentials: Sendable {
 
     private func check(_ method: ProviderDefinition.ClientAuthentication) throws(Failure) {
         switch method {
-        case .secretPost, .secretBasic, .advertised: return
+        case .secretPost, .secretBasic, .advertised, .assertionFile, .none: return
         case .privateKeyJWT:
             guard self.key != nil else { throw self.failure("private_key: client_authentication needs it") }
         case .signedSecret:
@@ -84,8 +87,38 @@ struct ClientCredentials: Sendable {
         case .signedSecret(let audience):
             form.append("client_id", self.clientID)
             form.append("client_secret", try self.signedSecret(for: audience))
+        case .assertionFile:
+            form.append("client_id", self.clientID)
+            form.append("client_assertion_type", ClientCredentials.assertionType)
+            form.append("client_assertion", try self.fileAssertion())
+        case .none:
+            form.append("client_id", self.clientID)
         }
         return nil
+    }
+
+    /// How long a JWT in a file may be.
+    private static let maxAssertionBytes = 16_384
+
+    /// The JWT in the file as it is now: what rotates it does so without a word to us.
+    private func fileAssertion() throws(Failure) -> String {
+        guard let path = self.assertionFile else { throw self.failure("client_assertion_file is missing") }
+        guard
+            let data = FileHandle(forReadingAtPath: path).flatMap({ file in
+                defer { try? file.close() }
+                return try? file.read(upToCount: ClientCredentials.maxAssertionBytes + 1)
+            })
+        else {
+            throw self.failure(
+                "client_assertion_file: \(path) cannot be read; is it mounted, and may the gateway read it?"
+            )
+        }
+        let text = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard data.count <= ClientCredentials.maxAssertionBytes, parts.count == 3,
+            parts.allSatisfy({ !$0.isEmpty && Base64URL.decode($0.utf8) != nil })
+        else { throw self.failure("client_assertion_file: there is no JWT in \(path)") }
+        return text
     }
 
     /// Id and secret are form-encoded before they are joined, so that a colon in them does no harm.
@@ -141,4 +174,8 @@ enum ClientProof: Sendable, Equatable {
     case assertion(audience: String, algorithm: String)
     /// A signed JWT in the place of the secret.
     case signedSecret(audience: String)
+    /// The JWT in a file.
+    case assertionFile
+    /// None, of a public client.
+    case none
 }

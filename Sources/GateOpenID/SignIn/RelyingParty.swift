@@ -68,7 +68,12 @@ package final class RelyingParty: Sendable {
         self.redirectURI = redirectURI
         let wanted = definition.clientAuthentication
         let client = try ClientCredentials(settings, method: wanted, clock: clock, random: random)
-        let choice = ClientAuthenticationChoice(wanted: wanted, hasSecret: client.secret.count > 0, key: client.key)
+        let choice = ClientAuthenticationChoice(
+            wanted: wanted,
+            hasSecret: client.secret.count > 0,
+            key: client.key,
+            hasAssertion: client.assertionFile != nil
+        )
         self.client = client
         self.clientAuthentication = choice
         self.report = report
@@ -293,6 +298,8 @@ extension RelyingParty {
         case .secretBasic, .advertised: .basic
         case .privateKeyJWT: .assertion(audience: audience, algorithm: metadata.assertionAlgorithm)
         case .signedSecret: .signedSecret(audience: metadata.issuer)
+        case .assertionFile: .assertionFile
+        case .none: .none
         }
     }
 

@@ -115,6 +115,10 @@ struct UserClasses: Sendable {
         kept.rolesComplete = profile.rolesComplete
         kept.tenant = profile.tenant
         if let tenant = profile.tenant { _ = isNamed(.tenant(ExactText(tenant))) }
+        for (name, value) in profile.claims where isNamed(.hasClaim(ExactText(name))) {
+            kept.claims[name] = value
+            for text in value.texts { _ = isNamed(.claim(ExactText(name), ExactText(text))) }
+        }
         kept.authTime = profile.authTime
         if let time = profile.authTime {
             for (limit, number) in self.limits where self.now.since(time) <= limit { facts.insert(number) }

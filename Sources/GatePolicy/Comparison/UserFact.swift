@@ -16,6 +16,10 @@ enum UserFact: Sendable, Hashable {
     case role(ExactText)
     /// The tenant.
     case tenant(ExactText)
+    /// The user has a claim of this name.
+    case hasClaim(ExactText)
+    /// One of the texts of a claim.
+    case claim(ExactText, ExactText)
     /// The user authenticated at most so long ago.
     case authenticated(within: Duration)
 
@@ -30,6 +34,11 @@ enum UserFact: Sendable, Hashable {
         if let tenant = entry.tenant { facts.append(.tenant(ExactText(tenant))) }
         if let organization = entry.organization {
             facts += [.tenant(ExactText(organization)), .group(ExactText(organization))]
+        }
+        for condition in entry.claims {
+            let name = ExactText(condition.name)
+            facts.append(.hasClaim(name))
+            facts += condition.values.map { .claim(name, ExactText($0)) }
         }
         for case .authenticated(let limit) in entry.request { facts.append(.authenticated(within: limit)) }
         return facts

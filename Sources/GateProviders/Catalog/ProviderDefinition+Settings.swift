@@ -9,7 +9,8 @@ extension ProviderDefinition {
     package init(_ settings: ProviderSettings) throws(Failure) {
         let entry = try settings.type.entry(settings)
         let overrides = try ProfileMapping.overrides(settings.profile)
-        try ProviderDefinition.check(overrides, entry)
+        let claims = try ProfileMapping.claims(settings.claims)
+        try ProviderDefinition.check(overrides, claims, entry)
         self.id = settings.id
         self.buttonText = settings.name ?? entry.buttonText
         if let address = settings.metadataURL, case .openID = entry.signIn {
@@ -49,7 +50,8 @@ extension ProviderDefinition {
             issuer: entry.issuer,
             chains: entry.chains,
             trust: entry.trust,
-            overrides: overrides
+            overrides: overrides,
+            claims: claims
         )
         self.apiHeaders = entry.apiHeaders
         self.apiProof = entry.apiProof
@@ -68,6 +70,7 @@ extension ProviderDefinition {
     /// Rejects settings that leave the subject undefined or constant, or name sources that the provider does not have.
     private static func check(
         _ overrides: [ProfileField: [ClaimSource]],
+        _ claims: [String: [ClaimSource]],
         _ entry: CatalogEntry
     ) throws(Failure) {
         guard overrides[.subject].map({ !$0.isEmpty }) ?? (entry.chains[.subject] != nil) else {
@@ -79,8 +82,9 @@ extension ProviderDefinition {
             throw Failure(.providerDefinition, detail)
         }
         guard case .oauth2 = entry.signIn else { return }
-        guard !overrides.values.joined().contains(where: { [.idToken, .userinfo].contains($0.document) }) else {
-            let detail = "profile: this provider has no ID token and no userinfo, only api: sources"
+        let sources = Array(overrides.values.joined()) + claims.values.joined()
+        guard !sources.contains(where: { [.idToken, .userinfo].contains($0.document) }) else {
+            let detail = "profile, claims: this provider has no ID token and no userinfo, only api: sources"
             throw Failure(.providerDefinition, detail)
         }
     }

@@ -16,12 +16,14 @@ package struct ProviderSettings: Sendable, Hashable {
     package var domains: [String] = []
     /// The id that the provider gave us.
     package var clientID: String
-    /// The secret that the provider gave us; empty if a key proves who we are.
+    /// The secret that the provider gave us; empty if a key or a file proves who we are, or for a public client.
     package var clientSecret: Secret
     /// How we prove who we are; nil for the type's own way.
     package var clientAuthentication: ProviderDefinition.ClientAuthentication?
     /// The PEM text of the private key that proves who we are.
     package var privateKey: Secret?
+    /// The path of the file with the JWT that proves who we are.
+    package var clientAssertionFile: String?
     /// The name of that key at the provider.
     package var keyID: String?
     /// The PEM text of that key's certificate.
@@ -100,6 +102,8 @@ package struct ProviderSettings: Sendable, Hashable {
     package var local = LocalAccountSettings()
     /// Overrides of the profile mapping: a field's name and its chain of sources, as written.
     package var profile: [String: [String]] = [:]
+    /// The claims beyond the profile: a name and its chain of sources, as written.
+    package var claims: [String: [String]] = [:]
 
     /// Whether this is the public service and not an own server.
     func isAt(publicHost: String) -> Bool { self.baseURL.map { $0.origin.host == publicHost } ?? true }
@@ -134,6 +138,10 @@ extension ProviderSettings {
         for field in fields {
             guard let sources = self.profile[field] else { continue }
             terms.append(("profile.\(field)", sources.map { "\($0.utf8.count):\($0)" }.joined()))
+        }
+        // Rules decide by claims, and a session that is older than one lacks it.
+        for (name, sources) in self.claims.sorted(by: { $0.key < $1.key }) {
+            terms.append(("claims.\(name)", sources.map { "\($0.utf8.count):\($0)" }.joined()))
         }
         return terms
     }

@@ -309,6 +309,7 @@ extension OperationsAPI {
         members["groups_requested"] = profile.groupsRequested.map { .array($0.sorted().map(JSON.string)) }
         members["roles_complete"] = .bool(profile.rolesComplete)
         members["auth_time"] = profile.authTime.map { .int($0.seconds) }
+        members["claims"] = profile.claims.isEmpty ? nil : .object(profile.claims.mapValues(\.json))
         return members
     }
 }

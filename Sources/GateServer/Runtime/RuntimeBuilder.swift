@@ -96,7 +96,8 @@ actor RuntimeBuilder {
     /// Nothing of an earlier one is changed, also when this fails.
     ///
     /// - Throws: A `Failure` naming what could not be opened, read or made.
-    func runtime(for configuration: Configuration) async throws(Failure) -> RuntimeConfiguration {
+    func runtime(for whole: Configuration) async throws(Failure) -> RuntimeConfiguration {
+        let configuration = whole.withUsedClaims
         let material = try KeyMaterial.load(for: configuration, now: self.clock.now, random: self.random)
         let sealer = Sealer(material.secrets, random: self.random)
         let store = try await self.store(
