@@ -413,7 +413,7 @@ def test_a_26_an_app_and_our_pages_get_no_token_of_the_provider(way, realm):
     claims = jwt.decode(way.ask("/page", cookie).identity["x-gatehouse-assertion"], options={"verify_signature": False})
     assert set(claims) <= {
         "iss", "aud", "sub", "iat", "nbf", "exp", "jti", "sid", "provider", "email", "email_verified", "name",
-        "preferred_username", "groups",
+        "preferred_username", "groups", "roles", "auth_time", "acr", "amr",
     }
 
 
