@@ -167,7 +167,8 @@ let moduleGraph: [(target: String, imports: [String])] = [
         "GateFixtures",
         [
             "GateEndpoints", "GateTokenEndpoints", "GateRuntime", "GateOperations", "GateHeaders", "GateConfiguration",
-            "GateAppConfiguration", "GateIssuer", "GateClients", "GateAccounts", "GatePasskeys", "GateOpenID", "GateMail",
+            "GateAppConfiguration", "GateIssuer", "GateClients", "GateAccounts", "GatePasskeys", "GateOpenID",
+            "GateMail",
             "GateSessionStores", "GateSessions", "GateAssertion", "GateHTTP", "GateProviderHTTP", "GateProxy",
             "GateProviders", "GatePolicy", "GateWire", "GateCore", "GateTestSupport", "Crypto", "HTTPTypes", "Logging",
             "NIOCore",

@@ -225,19 +225,6 @@ extension Shape<[Named<[String]>]> {
     )
 }
 
-extension Shape<String> {
-    /// A value with which a claim is compared.
-    fileprivate static let claimValue = single("a value of a claim", pattern: "^.{1,1024}$") {
-        text throws(InvalidValue) in
-        guard PrintableText.checked(text, limit: ClaimValue.maxTextBytes) != nil else {
-            throw InvalidValue(
-                "cannot be the value of a claim, which has 1 to \(ClaimValue.maxTextBytes) printable bytes"
-            )
-        }
-        return text
-    }
-}
-
 extension Shape<[Named<[EntryDraft]>]> {
     /// The rule sets, by their names.
     package static let ruleSets = Shape.entries(

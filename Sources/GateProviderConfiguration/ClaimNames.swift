@@ -34,4 +34,20 @@ extension Shape<String> {
         if let reason = NameRule.claimName.reason(text) { throw InvalidValue("is not the name of a claim; \(reason)") }
         return text
     }
+
+    /// The value of a claim as rules compare it: a text, the digits of a number, `true` or `false`, with or without quotes.
+    package static let claimValue: Shape = {
+        let one = single("a value of a claim") { text throws(InvalidValue) in
+            guard PrintableText.checked(text, limit: ClaimValue.maxTextBytes) != nil else {
+                throw InvalidValue(
+                    "cannot be the value of a claim, which has 1 to \(ClaimValue.maxTextBytes) printable bytes"
+                )
+            }
+            return text
+        }
+        return Shape(one.kind, schema: ["type": ["string", "number", "boolean"]]) { node, reading in
+            if case .scalar(let text, true) = node.content, text == "true" || text == "false" { return text }
+            return one.read(node, &reading)
+        }
+    }()
 }

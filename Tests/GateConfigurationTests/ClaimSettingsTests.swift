@@ -94,6 +94,12 @@ import Testing
         #expect(used.usedClaims == ["department"] && used.providers[0].claims.keys.sorted() == ["department"])
     }
 
+    @Test(arguments: [("true", "true"), ("\"true\"", "true"), ("7", "7"), ("[7, false]", "7 false"), ("1.50", "1.50")])
+    func `values of claims need no quotes`(written: String, expected: String) throws {
+        let app = try self.configuration("    allow: [{ claim: { department: \(written) } }]").apps[0]
+        #expect(app.route.access.entries[0].claims[0].values.joined(separator: " ") == expected)
+    }
+
     @Test func `a claim that nothing uses is not read`() throws {
         let configuration = try self.configuration("    allow: signed_in")
         #expect(configuration.usedClaims.isEmpty && configuration.withUsedClaims.providers[0].claims.isEmpty)

@@ -85,7 +85,9 @@ import Testing
         let profile = try await self.session().session.profile
         #expect(profile.claims(for: [], of: nil) == ["sub": "mock:1"])
         #expect(
-            profile.claims(for: ["email"], of: nil) == ["sub": "mock:1", "email": "ada@example.com", "email_verified": false]
+            profile.claims(for: ["email"], of: nil) == [
+                "sub": "mock:1", "email": "ada@example.com", "email_verified": false,
+            ]
         )
         #expect(profile.claims(for: ["groups"], of: nil) == ["sub": "mock:1", "groups": ["staff"]])
         #expect(profile.claims(for: ["profile"], of: nil) == ["sub": "mock:1", "name": "Ada", "provider": "mock"])

@@ -15,8 +15,8 @@ package struct ClientDraft: Sendable {
     /// Where users may be redirected after a sign-out.
     package var postLogoutRedirectURIs: Located<[Located<RedirectURI>]>?
     var grants: [GrantName]?
-    /// The names of the apps that its access tokens may be for.
     var claims: [Located<String>]?
+    /// The names of the apps that its access tokens may be for.
     package var audiences: [Located<String>]?
     var asksConsent: Bool?
     var accessTokenLifetime: Duration?

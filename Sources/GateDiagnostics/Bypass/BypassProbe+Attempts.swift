@@ -11,7 +11,9 @@ extension BypassProbe {
     /// The names from which apps behind gateways take a user, those of the app itself first.
     private var names: [String] {
         let own = ["X-Forwarded-User"] + self.app.headers.filter { $0.fact != .field(.assertion) }.map(\.name)
-        let others = IdentityPreset.allCases.flatMap(\.headers).filter { [.field(.user), .field(.email)].contains($0.fact) }.map(
+        let others = IdentityPreset.allCases.flatMap(\.headers).filter {
+            [.field(.user), .field(.email)].contains($0.fact)
+        }.map(
             \.name
         )
         let known = ManagedFields.all.flatMap(\.users)

@@ -229,12 +229,11 @@ extension Mapping<UserDraft> {
 extension Shape<ClaimValue> {
     /// The value of a claim as cases have it; rules compare numbers and flags as text.
     fileprivate static let claimValue: Shape = {
-        let texts = Shape<[String]>.list(of: .text, named: "a text or a list of texts")
-        return Shape(texts.kind, schema: ["anyOf": [["type": ["string", "number", "boolean"]], texts.schema]]) {
-            node,
-            reading in
+        let one = Shape<String>.claimValue
+        let texts = Shape<[String]>.list(of: one, named: "a value or a list of values")
+        return Shape(texts.kind, schema: ["anyOf": [one.schema, texts.schema]]) { node, reading in
             guard case .scalar = node.content else { return texts.read(node, &reading).map(ClaimValue.list) }
-            return reading.scalar(node, kind: texts.kind).map { .text($0.text) }
+            return one.read(node, &reading).map(ClaimValue.text)
         }
     }()
 }
