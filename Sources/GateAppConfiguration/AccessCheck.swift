@@ -369,7 +369,9 @@ struct AccessCheck {
         for claim in draft.claim ?? [] {
             let defined = self.known.claims[claim.name] ?? []
             guard !defined.isEmpty, let other = sources.first(where: { !defined.contains($0) }) else { continue }
-            let help = "define it there, such as with 'const:none', or add 'provider: \(defined[0])' to this entry"
+            let only = "add 'provider: \(defined[0])' to this entry"
+            let help =
+                self.known.takesClaims(other) ? "define it there, such as with 'const:none', or \(only)" : only
             reading.warning(
                 "every user of '\(other)' is denied, since it defines no claim '\(claim.name)'; \(help)",
                 at: claim.mark

@@ -77,36 +77,43 @@ struct LocationRewrite: Sendable {
         let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
         let path = String(rest.dropFirst(authority.count))
         guard let named = self.host(of: authority, scheme, on: host) else { return nil }
-        let place = path.hasPrefix("/") ? self.prefixed(path, on: named) : self.prefix + path
-        let mapped = self.origins.text(of: named) + place
+        // A URL with the name of a server of the app cannot mean an endpoint of the gateway.
+        let place =
+            path.hasPrefix("/") ? self.prefixed(path, on: named.isServer ? nil : named.host) : self.prefix + path
+        let mapped = self.origins.text(of: named.host) + place
         return mapped == text ? nil : mapped
     }
 
     /// The host of the app that a URL with this authority leads to: the one it names, or that of the request if it names a
     /// server of the app; nil if it leads elsewhere.
-    private func host(of authority: Substring, _ scheme: String, on own: String) -> String? {
+    private func host(
+        of authority: Substring,
+        _ scheme: String,
+        on own: String
+    ) -> (host: String, isServer: Bool)? {
         guard let sides = WebURL.split(authority: String(authority)), let host = Origin.normalHost(sides.host)
         else { return nil }
         let usual = scheme == "https://" ? 443 : 80
         let port = sides.port ?? usual
         if self.origins.contains(host) {
             let isOwnPort = scheme == "//" ? sides.port == nil : self.ports.contains(port)
-            return isOwnPort ? host : nil
+            return isOwnPort ? (host, false) : nil
         }
         let isServer =
             self.authorities.contains(sides.port == nil ? host : "\(host):\(port)")
             || self.authorities.contains("\(host):\(port)")
-        return isServer ? own : nil
+        return isServer ? (own, true) : nil
     }
 
-    /// A path of a host below the prefix that the app does not see.
+    /// A path of a host below the prefix that the app does not see; without a host one that can only be the app's.
     ///
     /// One that is below it already comes from an app that knows its prefix, and one of the gateway's endpoints is meant so.
-    private func prefixed(_ path: String, on host: String) -> String {
+    private func prefixed(_ path: String, on host: String?) -> String {
         guard !self.prefix.isEmpty else { return path }
         let end = path.prefix { $0 != "?" && $0 != "#" }
         let isBelow = end == self.prefix || end.hasPrefix("\(self.prefix)/")
-        let isMeant = isBelow || self.endpoints.owns(String(end), isGatewayHost: host == self.gatewayHost)
+        let isOwn = host.map { self.endpoints.owns(String(end), isGatewayHost: $0 == self.gatewayHost) } ?? false
+        let isMeant = isBelow || isOwn
         return isMeant ? path : self.prefix + path
     }
 
@@ -134,7 +141,7 @@ struct LocationRewrite: Sendable {
         switch sides[0].trimmingOptionalSpace().lowercased() {
         case "path":
             guard value.hasPrefix("/") else { return nil }
-            let mapped = value == "/" && !self.prefix.isEmpty ? self.prefix : self.prefixed(value, on: host)
+            let mapped = value == "/" && !self.prefix.isEmpty ? self.prefix : self.prefixed(value, on: nil)
             return mapped == value ? nil : " Path=\(mapped)"
         case "domain":
             let domain = value.lowercased().drop { $0 == "." }

@@ -123,6 +123,9 @@ package struct KnownProviders: Sendable {
         self.withTenants.contains(name) || !organization.contains("/") && self.organizationsFrom.contains(name)
     }
 
+    /// Whether a provider can define claims: accounts in the gateway have none.
+    package func takesClaims(_ name: String) -> Bool { self.drafts[name]?.type.map { $0 != .local } ?? false }
+
     /// What to do about a claim that none of some providers defines, in words.
     package func help(forClaim name: String, from providers: [String]) -> String {
         let defined = self.claims.filter { !$0.value.isEmpty }.keys.sorted()

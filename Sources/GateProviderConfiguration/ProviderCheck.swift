@@ -95,8 +95,26 @@ extension ProviderDraft {
         if self.pkce?.value == .off {
             reading.error("without a secret only PKCE protects the codes of this client; remove 'pkce: off'", at: mark)
         }
+        self.checkType("'client_secret: none'", at: mark, &reading)
         if let method = self.clientAuthentication, method.value != .none {
             reading.error("a public client cannot use '\(method.value.rawValue)'; remove it", at: method.mark)
+        }
+    }
+
+    /// Types whose codes or API calls need the secret.
+    private func checkType(_ written: String, at mark: YAMLMark, _ reading: inout DecodingContext) {
+        guard let type = self.type, let definition = self.settings(id: "x").flatMap({ try? ProviderDefinition($0) })
+        else { return }
+        if definition.pkce == .off, self.pkce == nil, self.clientSecret != nil {
+            let reason =
+                "this type of provider takes no PKCE, so nothing would protect the codes of a client without a secret"
+            reading.error("\(written) does not go with type \(type.name): \(reason)", at: mark)
+        }
+        if definition.apiProof != .none {
+            reading.error(
+                "\(written) does not go with type \(type.name): each call to its API is proved with the secret",
+                at: mark
+            )
         }
     }
 
@@ -112,6 +130,7 @@ extension ProviderDraft {
                 at: file.mark
             )
         }
+        self.checkType("'client_assertion_file'", at: file.mark, &reading)
         for other in ["client_secret", "private_key"] where written.keys[other] != nil {
             reading.error("'client_assertion_file' is instead of '\(other)'; remove one of them", at: file.mark)
         }
@@ -143,6 +162,10 @@ extension ProviderDraft {
             for source in claim.value where source.value.hasPrefix("callback:") {
                 let reason = "values from a browser are not signed"
                 reading.error("'\(claim.name)' cannot come from a callback; \(reason)", at: source.mark)
+            }
+            for source in claim.value where ClaimSource(source.value)?.searchesAPI ?? false {
+                let reason = "a list of an API may go on on another page, so a rule or an app could miss a value"
+                reading.error("'\(claim.name)' cannot search a list of an API; \(reason)", at: source.mark)
             }
         }
     }

@@ -56,6 +56,9 @@ package struct ClaimSource: Sendable, Hashable, CustomStringConvertible {
         return path
     }
 
+    /// Whether it searches an array of an API's response.
+    package var searchesAPI: Bool { self.call != nil && self.filter != nil }
+
     /// Whether a flag from this source can apply to the email address of the other: in the same response, and of the same
     /// elements if both search one array.
     func speaks(of address: ClaimSource, isOwn: Bool) -> Bool {

@@ -61,7 +61,9 @@ package struct ProfileMapping: Sendable {
         for (name, texts) in written {
             let sources = texts.compactMap(ClaimSource.init)
             // What the browser sends is not signed.
-            guard sources.count == texts.count, !sources.contains(where: { $0.document == .callback }) else {
+            guard sources.count == texts.count,
+                !sources.contains(where: { $0.document == .callback || ($0.call != nil && $0.filter != nil) })
+            else {
                 throw Failure(.providerDefinition, "claims: a source of '\(name)' is not known")
             }
             claims[name] = sources
@@ -95,10 +97,12 @@ package struct ProfileMapping: Sendable {
             }
         }
         for sources in self.claims.values {
-            for source in ProfileMapping.usable(sources, payloads) {
-                let call = source.call.flatMap { made.contains($0) ? nil : $0 }
-                if let call { wanted.insert(call) }
-                guard call == nil, payloads.claim(at: source) == nil else { break }
+            for source in sources {
+                if let call = source.call, !made.contains(call) {
+                    wanted.insert(call)
+                    break
+                }
+                guard payloads.claim(at: source) == .absent else { break }
             }
         }
         return wanted
@@ -115,7 +119,7 @@ package struct ProfileMapping: Sendable {
     /// - Returns: Whether userinfo has to be called.
     func readsUserinfo(after payloads: ProviderPayloads, groups: Bool) -> Bool {
         let claim = self.claims.values.contains { sources in
-            let found = sources.first { $0.document == .userinfo || payloads.claim(at: $0) != nil }
+            let found = sources.first { $0.document == .userinfo || payloads.claim(at: $0) != .absent }
             return found?.document == .userinfo
         }
         guard !claim else { return true }
@@ -173,11 +177,6 @@ extension ProfileMapping {
         let steps = self.steps(field)
         guard payloads.isUserinfoUnavailable else { return steps }
         return Array(steps.prefix { !$0.readsUserinfo })
-    }
-
-    /// The sources of a claim that can be read, as the steps of a field.
-    private static func usable(_ sources: [ClaimSource], _ payloads: ProviderPayloads) -> some Sequence<ClaimSource> {
-        sources.prefix { !payloads.isUserinfoUnavailable || $0.document != .userinfo }
     }
 
     /// Whether a field without a value may have one in the userinfo response that is missing.
@@ -250,8 +249,8 @@ extension ProfileMapping {
 
     /// What the ID token has about the authentication; OpenID Connect Core §2.
     private func addAuthentication(to mapped: inout MappedProfile, from payloads: ProviderPayloads) {
-        mapped.profile.acr = PrintableText.checked(payloads.idToken?["acr"]?.profileText, limit: 255)
-        let methods = payloads.idToken?["amr"].map { $0.array ?? [$0] } ?? []
+        mapped.profile.acr = PrintableText.checked(payloads.signedClaims?["acr"]?.profileText, limit: 255)
+        let methods = payloads.signedClaims?["amr"].map { $0.array ?? [$0] } ?? []
         mapped.profile.amr = methods.prefix(ProfileMapping.maxMethods).compactMap {
             PrintableText.checked($0.profileText, limit: ProfileMapping.maxMethodBytes)
         }
@@ -259,12 +258,10 @@ extension ProfileMapping {
 
     private func addClaims(to mapped: inout MappedProfile, from payloads: ProviderPayloads) {
         for (name, sources) in self.claims {
-            for source in ProfileMapping.usable(sources, payloads) {
-                guard let value = payloads.claim(at: source) else { continue }
-                mapped.profile.claims[name] = value
-                mapped.claimSources[name] = source.description
-                break
-            }
+            let found = sources.lazy.map { ($0, payloads.claim(at: $0)) }.first { $0.1 != .absent }
+            guard case (let source, .value(let value))? = found else { continue }
+            mapped.profile.claims[name] = value
+            mapped.claimSources[name] = source.description
         }
     }
 

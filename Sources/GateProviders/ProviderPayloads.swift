@@ -6,6 +6,8 @@ package import GateCore
 package struct ProviderPayloads: Sendable, Hashable {
     /// The claims of the verified ID token.
     package var idToken: JSON?
+    /// The same where those of userinfo are over them; nil where they are not.
+    package var signed: JSON?
     /// The userinfo response, of the same `sub`.
     package var userinfo: JSON?
     /// Whether userinfo was needed and did not respond: its claims are unknown, not absent.
@@ -68,12 +70,36 @@ package struct ProviderPayloads: Sendable, Hashable {
         return NameList(.array(found), isWhole: isWhole && isOnePage)
     }
 
-    /// The value of a claim of the operator's own; of an array that is searched, all elements that are found.
-    func claim(at source: ClaimSource) -> ClaimValue? {
-        guard source.filter != nil else { return self.value(at: source).flatMap(ClaimValue.init) }
-        let found = self.values(at: source)
-        return found.isEmpty ? nil : ClaimValue(.array(found))
+    /// What a source has for a claim.
+    enum ClaimReading: Sendable, Hashable {
+        /// The provider has sent no value, so the next source counts.
+        case absent
+        /// It may have one: a document did not come, a list may go on elsewhere, or what it sent cannot be used as a whole. Users can
+        /// cause each of these, so no other source replaces it.
+        case unknown
+        /// The value.
+        case value(ClaimValue)
     }
+
+    /// What a source has for a claim of the operator's own; of an array that is searched, all elements that are found.
+    func claim(at source: ClaimSource) -> ClaimReading {
+        guard source.document != .constant else { return .value(.text(source.pointer)) }
+        guard let document = source.document == .idToken ? self.signedClaims : self.document(source.document) else {
+            return .unknown
+        }
+        guard let value = document.value(at: source.pointer), value != .null, value != "" else { return .absent }
+        // A list of an API may go on on another page.
+        if source.call != nil, value.array.map({ !$0.isEmpty }) ?? false { return .unknown }
+        guard let filter = source.filter else { return ClaimValue(value).map(ClaimReading.value) ?? .unknown }
+        let elements = filter.elements(of: value)
+        let found = elements.compactMap { $0.value(at: source.tail) }.filter { $0 != .null }
+        let isWhole = (value.array?.count ?? .max) <= ElementFilter.maxElements && found.count == elements.count
+        guard isWhole, let list = ClaimValue(.array(found)) else { return .unknown }
+        return found.isEmpty ? .absent : .value(list)
+    }
+
+    /// The claims of the ID token alone; nil without one.
+    var signedClaims: JSON? { self.signed ?? self.idToken }
 
     /// Whether the token announces groups that it does not list.
     ///

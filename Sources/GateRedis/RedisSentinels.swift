@@ -20,6 +20,8 @@ final class RedisSentinels: RedisTopology {
     private static let maxHeld = 10_000
     /// How long to wait before a new master that lacks replicas is tried again.
     private static let probePause = TimeAmount.milliseconds(10)
+    /// The same once the time is over for which writes wait.
+    private static let slowProbePause = TimeAmount.milliseconds(500)
     /// How long writes wait after that for the other gateways, which give the new master what they have written: one of them
     /// may have replaced the session that is to be replaced next.
     private static let settleTime = TimeAmount.milliseconds(100)
@@ -260,7 +262,9 @@ extension RedisSentinels {
         // Writes are rejected by the master itself.
         if self.holdTimer == nil { self.release() }
         let bound = NIOLoopBound(WeakSentinels(self), eventLoop: self.loop)
-        self.loop.scheduleTask(in: Self.probePause) { bound.value.sentinels?.probe(target, settling: settling) }
+        // Fast only while writes wait for it.
+        let pause = self.holdTimer == nil ? Self.slowProbePause : Self.probePause
+        self.loop.scheduleTask(in: pause) { bound.value.sentinels?.probe(target, settling: settling) }
     }
 
     /// Sends the writes of the last seconds once more.

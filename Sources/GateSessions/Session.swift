@@ -71,10 +71,13 @@ package struct Session: Sendable, Hashable {
         let known = self.profile
         self.profile = profile
         self.profile.connectedKey = known.connectedKey
-        // An ID token of a refresh need not have how and when the user authenticated: OpenID Connect Core §12.2.
+        // An ID token of a refresh need not have how and when the user authenticated: OpenID Connect Core §12.2. What it has is of one
+        // authentication: nothing of an earlier one is put beside that.
         self.profile.authTime = profile.authTime ?? known.authTime
-        self.profile.acr = profile.acr ?? known.acr
-        if profile.amr.isEmpty { self.profile.amr = known.amr }
+        let isSame = profile.authTime == nil || profile.authTime == known.authTime
+        if isSame, profile.acr == nil, profile.amr.isEmpty {
+            (self.profile.acr, self.profile.amr) = (known.acr, known.amr)
+        }
     }
 
     /// How the user authenticated, by the names of RFC 8176: as the provider reports it, and with a passkey at the gateway.

@@ -132,6 +132,7 @@ final class UserRegister: Sendable {
         profile.rolesComplete = profile.rolesComplete && profile.roles.count <= UserRegister.maxElements
         profile.groups = Array(profile.groups.prefix(UserRegister.maxElements))
         profile.roles = Array(profile.roles.prefix(UserRegister.maxElements))
+        profile.claims = profile.claims.filter { $0.value.texts.count <= UserRegister.maxElements }
         let first = min(known?.firstSignIn ?? waiting.signIn, waiting.signIn)
         let last = max(known?.lastSignIn ?? waiting.signIn, waiting.signIn)
         time = max(known?.lastSeen ?? time, time)

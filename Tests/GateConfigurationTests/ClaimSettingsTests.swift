@@ -161,6 +161,7 @@ import Testing
             ("{ Department: \"id_token:/d\" }", "lower-case"), ("{ 1d: \"id_token:/d\" }", "lower-case"),
             ("{ a-b: \"id_token:/d\" }", "lower-case"), ("{ email: \"id_token:/d\" }", "choose another name"),
             ("{ sub: \"id_token:/d\" }", "choose another name"), ("{ d: \"callback:/d\" }", "not signed"),
+            ("{ d: \"api:/orgs#[*]/login\" }", "cannot search a list of an API"),
             ("{ d: \"idtoken:/d\" }", "did you mean 'id_token:'?"),
         ]
     )

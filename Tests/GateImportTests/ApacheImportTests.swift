@@ -92,7 +92,17 @@ import Testing
         let imported = try self.imported(self.location("/", "Require valid-user"), more: more)
         #expect(imported.errors == [])
         #expect(imported.hasNote("the header '\(header)' is not carried over: ", line: line))
-        #expect(!imported.result.yaml.contains("headers:"))
+        #expect(!imported.lines.contains("headers:"))
+        // An app that takes a user from it would take that of the client.
+        #expect(imported.lines.contains("- \(header)") == (header == "X-User"))
+    }
+
+    // D-01
+    @Test func `the header of the user by default is removed, since its value is another one`() throws {
+        let more = "OIDCPassClaimsAs none\nOIDCAuthNHeader X-App-User"
+        let imported = try self.imported(self.location("/", "Require valid-user"), more: more)
+        #expect(imported.errors == [] && imported.hasNote("the header 'X-App-User' is not carried over: ", line: 2))
+        #expect(imported.lines.contains("request_headers:") && imported.lines.contains("- X-App-User"))
     }
 
     @Test func `one of several rules suffices, and all within RequireAll are needed`() throws {

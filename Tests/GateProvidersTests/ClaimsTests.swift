@@ -68,7 +68,7 @@ import Testing
         #expect(first.profile.claims == ["cc": .text("12")] && first.claimSources == ["cc": "id_token:/cc"])
         let second = try self.mapped(claims, ["cc": ""], userinfo: userinfo)
         #expect(second.profile.claims == ["cc": .text("4711")] && second.claimSources == ["cc": "userinfo:/cc"])
-        let last = try self.mapped(claims)
+        let last = try self.mapped(claims, userinfo: ["sub": "1"])
         #expect(last.profile.claims == ["cc": .text("none")])
         #expect(last.rows.last?.field == "claims.cc" && last.rows.last?.value == "none")
     }
@@ -79,6 +79,52 @@ import Testing
         let claims = ["a": ["id_token:/a", "userinfo:/a", "const:none"], "b": ["id_token:/b", "userinfo:/b"]]
         let mapped = try self.mapped(claims, ["b": "known"], isUserinfoUnavailable: true)
         #expect(mapped.profile.claims == ["b": .text("known")])
+    }
+
+    @Test(
+        arguments: [
+            ["a": "b"], ["a", "\u{202E}b"], "a\nb", .string(String(repeating: "x", count: 1025)),
+            .array([JSON](repeating: ["name": "x"], count: 1001)), [["name": "x"], ["other": "y"]],
+        ] as [JSON]
+    )
+    func `what a user can make unusable is unknown, and no other source replaces it`(sent: JSON) throws {
+        let claims = ["plain": ["id_token:/x", "const:none"], "search": ["id_token:/x[*]/name", "const:none"]]
+        let found = try self.mapped(claims, ["x": sent]).profile.claims
+        #expect(found["plain"] == nil || sent.array?.count == 1001)
+        #expect(found["search"] == nil || sent.array == nil)
+        #expect(!found.values.contains(.text("none")) || sent.array == nil)
+    }
+
+    @Test func `a call that was rejected, or that lists one page, leaves a claim unknown`() throws {
+        var hub = settings(.github)
+        hub.claims = [
+            "plan": ["api:/user/plan#/name", "const:none"], "teams": ["api:/user/plan#/teams", "const:none"],
+        ]
+        let definition = try ProviderDefinition(hub)
+        func claims(_ response: JSON?) throws -> [String: ClaimValue] {
+            var payloads = ProviderPayloads(idToken: nil, userinfo: nil)
+            payloads.api["/user"] = ["id": 1, "login": "ada"]
+            payloads.api["/user/plan"] = response
+            return try definition.profile(from: payloads).profile.claims
+        }
+        #expect(try claims(nil).isEmpty)
+        #expect(try claims(["name": "pro", "teams": ["a"]]) == ["plan": .text("pro")])
+        #expect(try claims(["teams": []]) == ["plan": .text("none"), "teams": .list([])])
+        #expect(try claims([:]) == ["plan": .text("none"), "teams": .text("none")])
+    }
+
+    @Test func `userinfo over an ID token changes neither claims of the token nor how the user authenticated`() throws {
+        var staff = settings(.oidc, id: "staff")
+        staff.claims = ["department": ["id_token:/department"]]
+        let kept = Self.token.with(["department": "sales", "acr": "1", "amr": ["pwd"]])
+        var payloads = ProviderPayloads(
+            idToken: kept.with(["department": "board", "acr": "9", "amr": ["hwk"], "name": "Ada L."]),
+            userinfo: ["sub": "1"]
+        )
+        payloads.signed = kept
+        let profile = try ProviderDefinition(staff).profile(from: payloads).profile
+        #expect(profile.claims == ["department": .text("sales")] && profile.acr == "1" && profile.amr == ["pwd"])
+        #expect(profile.name == "Ada L.")
     }
 
     @Test func `an array that is searched gives all elements that are found`() throws {

@@ -24,7 +24,15 @@ extension ClientDraft {
         _ reading: inout DecodingContext
     ) -> ClientSettings? {
         let draft = client.value
-        var check = AccessCheck(known: known, rules: rules, app: client.asApp, subject: "the client")
+        var asked = client.asApp
+        if let claims = draft.claims {
+            asked = asked.map { app in
+                var app = app
+                app.identity = IdentityDraft(claims: claims)
+                return app
+            }
+        }
+        var check = AccessCheck(known: known, rules: rules, app: asked, subject: "the client")
         let access = check.rule(&reading)
         let denied = check.denied(&reading)
         self.rejectRequestRules(access.rule.entries + denied, of: client.name, &reading)

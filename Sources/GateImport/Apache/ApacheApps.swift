@@ -213,9 +213,9 @@ struct ApacheApps {
     /// The names of header fields have no `_` here; for apps that read them through CGI or WSGI both spellings are the same.
     private func addHeaders(to app: inout ImportedApp, _ sections: [ApacheNode], _ notes: inout ImportNotes) {
         var headers = ImportedHeaders()
-        // It has the value of `REMOTE_USER`.
-        if let header = self.server.text("oidcauthnheader"), let claim = self.server.text("oidcremoteuserclaim"),
-            case .left(let reason) = headers.add(header, claim: claim)
+        // It has the value of `REMOTE_USER`, by default the `sub` with the issuer, which is another one than the user key.
+        if let header = self.server.text("oidcauthnheader"),
+            case .left(let reason) = headers.add(header, claim: self.server.text("oidcremoteuserclaim") ?? "sub")
         {
             let place = self.server.value("oidcauthnheader")?.place
             notes.warning("the header \(Scalar.quoted(header)) is not carried over: \(reason)", at: place)
@@ -249,6 +249,11 @@ struct ApacheApps {
             }
         }
         app.settings.add("headers", headers.mapping)
+        let removed = headers.removed(besides: YAMLMapping())
+        guard !removed.isEmpty else { return }
+        var edits = YAMLMapping()
+        edits.add("remove", .texts(removed))
+        app.settings.add("request_headers", edits)
     }
 
     /// Each `ProxyPass`, in the order of the file; nil, and a warning, if the path of one cannot be expressed.

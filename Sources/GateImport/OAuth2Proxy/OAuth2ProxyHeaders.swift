@@ -30,6 +30,8 @@ struct OAuth2ProxyHeaders {
             for (key, changes) in [("request_headers", requests), ("response_headers", responses)] {
                 var edits = YAMLMapping()
                 edits.add("set", changes)
+                let removed = key == "request_headers" ? fields.removed(besides: changes) : []
+                if !removed.isEmpty { edits.add("remove", .texts(removed)) }
                 apps[index].settings.add(key, edits)
             }
         }
@@ -96,10 +98,16 @@ struct OAuth2ProxyHeaders {
     ) {
         let shown = Scalar.quoted(header.name)
         guard header.values.count == 1, let value = header.values.first else {
+            fields.drop(header.name)
             return notes.warning("the header \(shown) has several values; it is not carried over", at: header.place)
         }
-        guard case .claim(let claim) = value else { return self.convert(fixed: header, to: &fixed, &notes) }
+        guard case .claim(let claim) = value else {
+            // What is not set after all is removed.
+            fields.drop(header.name)
+            return self.convert(fixed: header, to: &fixed, &notes)
+        }
         guard ImportedHeaders.field(ofClaim: claim) != nil else {
+            fields.drop(header.name)
             let reason =
                 claim.hasSuffix("_token")
                 ? "'identity: { authorization: \(claim) }' of an app sends it as a bearer token"

@@ -15,6 +15,25 @@ struct ImportedHeaders: Sendable {
 
     /// For the key `headers` of an app.
     private(set) var mapping = YAMLMapping()
+    /// The headers that the product sets and the gateway cannot: without it an app would take those of the client for them.
+    private var dropped: [String] = []
+
+    /// The names for the key `remove` of `request_headers`.
+    ///
+    /// - Parameter set: What the same app has in `set`.
+    /// - Returns: The names, without those that the gateway or the app sets.
+    func removed(besides set: YAMLMapping) -> [ConfigText] {
+        let written = Set((self.mapping.entries + set.entries).map { $0.key.lowercased() })
+        var seen: Set<String> = []
+        return self.dropped.filter { name in
+            HeaderEdits.reason(against: name, isSet: false) == nil && !written.contains(name.lowercased())
+                && seen.insert(name.lowercased()).inserted
+        }
+        .compactMap { ConfigText($0) }
+    }
+
+    /// Notes a header that is not sent, so that the client's is removed.
+    mutating func drop(_ name: String) { self.dropped.append(name) }
 
     /// The identity field of a claim; nil without one.
     ///
@@ -32,6 +51,7 @@ struct ImportedHeaders: Sendable {
     /// Adds a header with a claim.
     mutating func add(_ name: String, claim: String) -> Outcome {
         guard let field = ImportedHeaders.field(ofClaim: claim) else {
+            self.drop(name)
             return .left("there is no field for the claim")
         }
         return self.add(name, field)

@@ -214,9 +214,11 @@ struct PomeriumRoutes {
         let removed = (route["remove_request_headers"]?.texts ?? []).filter {
             HeaderEdits.reason(against: $0, isSet: false) == nil
         }
+        let passesIdentity = route["pass_identity_headers"]?.flag ?? self.passesIdentity
         var edits = YAMLMapping()
         edits.add("set", requests)
-        edits.add("remove", .texts(removed.compactMap { ConfigText($0) }))
+        let dropped = passesIdentity ? self.headers.removed(besides: requests) : []
+        edits.add("remove", .texts(removed.compactMap { ConfigText($0) } + dropped))
         app.settings.add("request_headers", edits)
         if route["set_response_headers"] != nil {
             notes.warning(
@@ -224,7 +226,7 @@ struct PomeriumRoutes {
                 at: route["set_response_headers"]?.owner
             )
         }
-        guard route["pass_identity_headers"]?.flag ?? self.passesIdentity else { return }
+        guard passesIdentity else { return }
         app.settings.add("headers", self.headers.mapping)
         notes.warning(
             "X-Pomerium-Jwt-Assertion is the assertion of the gateway, with other 'iss', 'aud' and 'sub' and other keys",

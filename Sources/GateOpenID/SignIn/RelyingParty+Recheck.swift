@@ -186,7 +186,10 @@ extension RelyingParty {
         case .notNeeded: break
         case .claims(let claims):
             payloads.userinfo = claims
-            if isProof { payloads.idToken = idToken?.claims.overlaid(by: claims) }
+            if isProof {
+                payloads.signed = idToken?.claims
+                payloads.idToken = idToken?.claims.overlaid(by: claims)
+            }
         case .unavailable(let failure):
             guard recheck.acceptsPartial, recheck.user.grant.refreshToken != nil else { throw failure }
             payloads.isUserinfoUnavailable = true
