@@ -217,6 +217,7 @@ def test_f_09_no_link_of_before_outlives_the_removal_of_an_account(gateway, mail
     assert "hugo@example.com" not in json.dumps(users(gateway, "list", "--local"))
 
 
+@pytest.mark.one_gateway("each has limits of its own")
 def test_neither_a_mailbox_nor_the_gateway_is_flooded(gateway, mail):
     add(gateway, "flooded@example.com")
     for number in range(7):

@@ -259,6 +259,7 @@ def test_errors_go_to_the_client(changes, code, notes, browser):
     assert found["error"] == code and found["state"] == notes.state and found["iss"] == notes.gateway.origin
 
 
+@pytest.mark.one_gateway("each knows its own incidents")
 @pytest.mark.parametrize("by", ["redirect", "token"])
 def test_n_09_the_log_names_the_client_and_what_to_set(gateway, forum, browser, by):
     if by == "redirect":

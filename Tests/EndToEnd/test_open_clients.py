@@ -175,6 +175,7 @@ def test_a_registration_is_of_its_redirect_uris_and_of_this_gateway(gateway, bro
     assert page.status == 200
 
 
+@pytest.mark.one_gateway("each fetches the document of a client itself")
 def test_a_client_named_by_its_url_signs_users_in(gateway, browser, documents):
     url = documents.add("helper.json", client_name="Helper \u202e<x>")
     client = Client(gateway, url, URI)
