@@ -86,46 +86,60 @@ import Testing
     @Test func `B-17: a new master that lacks replicas gets the writes of the last seconds once, when it accepts them`()
         async throws
     {
-        let masters = try await Masters()
-        for number: UInt8 in 1...20 { try await masters.store.insert(record(number, family: number)) }
-        try masters.setReplicas(needed: 1)
-        try masters.failOver()
-        let isProbed: Bool? = await eventually { masters.probes > 5 ? true : nil }
-        #expect(isProbed == true)
-        #expect(masters.adds == 0)
-        let store = masters.store
-        async let late: Void = store.insert(record(21, family: 21))
-        try masters.setReplicas(needed: 0)
-        try await late
-        for number: UInt8 in 1...21 {
-            #expect(try await masters.store.record(for: record(number).key) == record(number, family: number))
+        // What is older than ten seconds is not sent again, so only a run that was quicker shows it.
+        for _ in 0..<20 {
+            let began = ContinuousClock.now
+            let masters = try await Masters()
+            for number: UInt8 in 1...20 { try await masters.store.insert(record(number, family: number)) }
+            try masters.setReplicas(needed: 1)
+            try masters.failOver()
+            let isProbed: Bool? = await eventually { masters.probes > 5 ? true : nil }
+            #expect(isProbed == true)
+            #expect(masters.adds == 0)
+            let store = masters.store
+            async let late: Void = store.insert(record(21, family: 21))
+            try masters.setReplicas(needed: 0)
+            let isWritten = (try? await late) != nil
+            guard began.duration(to: .now) < .seconds(4) else { continue }
+            #expect(isWritten)
+            for number: UInt8 in 1...21 {
+                #expect(try await masters.store.record(for: record(number).key) == record(number, family: number))
+            }
+            #expect(masters.adds == 21)
+            return
         }
-        #expect(masters.adds == 21)
+        Issue.record("no run was quick enough")
     }
 
     @Test func `B-17: a new master gets the writes of the last seconds also after the wait for it is over`()
         async throws
     {
-        let masters = try await Masters()
-        try await masters.store.insert(record(1, family: 1))
-        try masters.setReplicas(needed: 1)
-        try masters.failOver()
-        let isProbed: Bool? = await eventually { masters.probes > 2 ? true : nil }
-        #expect(isProbed == true)
-        try masters.abort()
-        // Writes do not wait any more: the master itself rejects them.
-        let isRejected: Bool? = await eventually {
-            do throws(Failure) {
-                try await masters.store.insert(record(9, family: 9))
-                return nil
-            } catch {
-                return error.detail.contains("NOREPLICAS") ? true : nil
+        for _ in 0..<20 {
+            let began = ContinuousClock.now
+            let masters = try await Masters()
+            try await masters.store.insert(record(1, family: 1))
+            try masters.setReplicas(needed: 1)
+            try masters.failOver()
+            let isProbed: Bool? = await eventually { masters.probes > 2 ? true : nil }
+            #expect(isProbed == true)
+            try masters.abort()
+            // Writes do not wait any more: the master itself rejects them.
+            let isRejected: Bool? = await eventually {
+                do throws(Failure) {
+                    try await masters.store.insert(record(9, family: 9))
+                    return nil
+                } catch {
+                    return error.detail.contains("NOREPLICAS") ? true : nil
+                }
             }
+            #expect(isRejected == true)
+            #expect(try await masters.store.record(for: record(1).key) == nil)
+            try masters.setReplicas(needed: 0)
+            guard began.duration(to: .now) < .seconds(4) else { continue }
+            let found = await eventually { try await masters.store.record(for: record(1).key) }
+            #expect(found == record(1, family: 1))
+            return
         }
-        #expect(isRejected == true)
-        #expect(try await masters.store.record(for: record(1).key) == nil)
-        try masters.setReplicas(needed: 0)
-        let found = await eventually { try await masters.store.record(for: record(1).key) }
-        #expect(found == record(1, family: 1))
+        Issue.record("no run was quick enough")
     }
 }
