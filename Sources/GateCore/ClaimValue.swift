@@ -15,7 +15,7 @@ package enum ClaimValue: Sendable, Hashable {
     package static let maxTextBytes = 1024
     /// The most texts of a list, and the most bytes of all of them.
     package static let maxListCount = 5000
-    private static let maxListBytes = 262_144
+    private static let maxListBytes = 32_768
     private static let maxNumberBytes = 64
 
     /// The value that a provider sent; nil for null, an empty or unprintable text, an object, and what is too large.

@@ -256,10 +256,18 @@ extension ProfileMapping {
         }
     }
 
+    /// How many bytes all claims of a user may have: each session keeps them.
+    static let claimBudget = 32_768
+
+    /// A claim that does not fit any more beside those before it, by name, is unknown.
     private func addClaims(to mapped: inout MappedProfile, from payloads: ProviderPayloads) {
-        for (name, sources) in self.claims {
+        var spent = 0
+        for (name, sources) in self.claims.sorted(by: { $0.key < $1.key }) {
             let found = sources.lazy.map { ($0, payloads.claim(at: $0)) }.first { $0.1 != .absent }
             guard case (let source, .value(let value))? = found else { continue }
+            let size = value.texts.reduce(name.utf8.count) { $0 + $1.utf8.count + 1 }
+            guard spent + size <= ProfileMapping.claimBudget else { continue }
+            spent += size
             mapped.profile.claims[name] = value
             mapped.claimSources[name] = source.description
         }

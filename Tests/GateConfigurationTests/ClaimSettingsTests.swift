@@ -202,6 +202,23 @@ import Testing
         #expect(try Fixture.configuration(text).providers[0].clientAssertionFile == "/etc/gatehouse/token.jwt")
     }
 
+    @Test(arguments: [("linkedin", "takes no PKCE"), ("facebook", "each call to its API is proved with the secret")])
+    func `M-03: a type that needs the secret has no public clients`(type: String, part: String) {
+        let text = Fixture.smallest().replacing("client_secret: ${env:CLIENT_SECRET}", with: "client_secret: none")
+            .replacing("type: oidc\n    issuer: https://id.example.com", with: "type: \(type)")
+        let messages = Fixture.parse(text).diagnostics.map { "\($0.severity.rawValue): \($0.message)" }
+        #expect(messages.contains { $0.hasPrefix("error: ") && $0.contains(part) }, "\(messages)")
+    }
+
+    @Test func `a claim of a client that no provider defines is an error`() {
+        let client = """
+            clients:
+              notes: { type: native, redirect_uris: ["com.example.notes:/cb"], claims: [departmnt], audiences: [wiki], allow: signed_in }
+            """
+        let result = Fixture.parse(Self.text(app: "    allow: signed_in", rest: client))
+        #expect(result.diagnostics.map(\.message).contains { $0.hasSuffix("did you mean 'department'?") })
+    }
+
     @Test(
         arguments: [
             ("    client_secret: none\n    pkce: off\n", "only PKCE protects"),

@@ -66,6 +66,7 @@ private let sessionCookie = "__Host-gatehouse"
         #expect(response.status == 303 && response.location == "\(gate)/wiki/a?b=c")
         let session = try await self.session()
         #expect(session.profile.user == "local:\(account.id)" && session.passkeyUsed == nil)
+        #expect(session.methods == ["pwd"])
         #expect(session.profile.authTime == self.gateway.clock.now && session.profile.emailVerified)
         #expect(response.cookies.contains { $0.hasPrefix("__Host-gatehouse-attempt-") && $0.contains("; Max-Age=0;") })
         let mark = response.cookies.first { $0.hasPrefix("__Host-gatehouse-device=") }
@@ -227,6 +228,7 @@ private let sessionCookie = "__Host-gatehouse"
         let code = self.gateway.code(secret, later: 1)
         let done = try await self.browser.submit(again, ["code": code])
         #expect(done.status == 303 && done.location == "\(gate)/wiki" && self.isSignedIn)
+        #expect(try await self.session().methods == ["pwd", "otp"])
         let second = try await self.browser.submit(try await self.form(), Self.right).form(with: "proof")
         #expect(try await self.browser.submit(second, ["code": code]).status == 403)
     }
@@ -315,6 +317,7 @@ private let sessionCookie = "__Host-gatehouse"
         #expect(response.status == 303 && response.location == "\(gate)/wiki")
         let session = try await self.session()
         #expect(session.profile.user == "local:\(account.id)" && session.passkeyUsed == self.gateway.clock.now)
+        #expect(session.methods == ["hwk"])
         self.browser.jar = attempt
         let again = try await self.browser.submit(form, ["credential": credential])
         #expect(again.status == 403 && !self.isSignedIn)

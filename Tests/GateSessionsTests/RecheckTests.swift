@@ -51,6 +51,27 @@ import Testing
         #expect(self.policy.state(of: session, at: noon.plus(3600)) == .overdue)
     }
 
+    // M-01
+    @Test func `how and when the user authenticated is always of one authentication`() {
+        var known = Profile.ada
+        (known.authTime, known.acr, known.amr) = (noon, "phr", ["hwk", "mfa"])
+        func after(_ change: (inout Profile) -> Void) -> Profile {
+            var session = self.session(confirmed: noon)
+            session.profile = known
+            var profile = Profile.ada
+            profile.authTime = nil
+            change(&profile)
+            session.replaceProfile(by: profile)
+            return session.profile
+        }
+        let same = after { _ in }
+        #expect(same.authTime == noon && same.acr == "phr" && same.amr == ["hwk", "mfa"])
+        let later = after { $0.authTime = noon.plus(60) }
+        #expect(later.authTime == noon.plus(60) && later.acr == nil && later.amr.isEmpty)
+        let other = after { $0.amr = ["pwd"] }
+        #expect(other.authTime == noon && other.acr == nil && other.amr == ["pwd"])
+    }
+
     @Test func `a refresh token is redeemed before the access token expires`() {
         var grant = ProviderGrant()
         (grant.refreshToken, grant.accessExpiry) = (Secret(text: "rt"), noon.plus(400))

@@ -102,6 +102,25 @@ extension RouteTrafficTests {
         #expect(lines.filter { $0.hasPrefix("Location") } == ["Location: \(mapped ?? location)"])
     }
 
+    @Test(arguments: [
+        ("Location: http://wiki.internal/oauth2/authorize", "Location: https://gate.example.com/wiki/oauth2/authorize"),
+        ("Location: //wiki.internal/oauth2", "Location: https://gate.example.com/wiki/oauth2"),
+        ("Set-Cookie: s=1; Path=/oauth2", "Set-Cookie: s=1; Path=/wiki/oauth2"),
+        ("Set-Cookie: s=1; Path=/oauth2/sign_in", "Set-Cookie: s=1; Path=/wiki/oauth2/sign_in"),
+    ])
+    func `a URL of the app's own server and the path of its cookie are never an endpoint of the gateway`(
+        sent: String,
+        mapped: String
+    ) throws {
+        let gateway = try self.gateway {
+            $0.traffic.stripsPrefix = true
+            $0.traffic.upstreamHost = "wiki.internal"
+            $0.route.path = "/wiki"
+        }
+        let lines = try self.respond("\(sent)\r\nContent-Length: 0\r\n", on: gateway)
+        #expect(lines.contains(mapped), "\(lines)")
+    }
+
     @Test func `V-06 a cookie that is not mapped is copied byte by byte`() throws {
         let gateway = try self.gateway {
             $0.traffic.stripsPrefix = true

@@ -15,8 +15,12 @@ import Testing
 @testable import GateRuntime
 
 @Suite struct IdentityLinesTests {
-    private func lines(_ profile: Profile, on app: String = "wiki") async throws -> [String] {
-        let gateway = try GatewayFixture()
+    /// What an app gets for a new session of a user, and the id of that.
+    private func text(
+        about profile: Profile,
+        on app: String = "wiki",
+        _ gateway: GatewayFixture
+    ) async throws -> (lines: String, session: String) {
         let issued = try await gateway.session(of: profile)
         let route = try gateway.route(app)
         let buffer = try gateway.runtime.identity.lines(
@@ -25,7 +29,17 @@ import Testing
             as: route.identity,
             now: gateway.clock.now
         )
-        let text = String(buffer: buffer)
+        return (String(buffer: buffer), issued.session.id)
+    }
+
+    /// The claims of the assertion in lines, of which it is the last.
+    private func claims(in lines: String) throws -> JSON {
+        let token = try #require(lines.split(separator: "Assertion: ").last)
+        return try JSON(parsing: try #require(Base64URL.decode(token.split(separator: ".")[1].utf8)))
+    }
+
+    private func lines(_ profile: Profile, on app: String = "wiki") async throws -> [String] {
+        let text = try await self.text(about: profile, on: app, try GatewayFixture()).lines
         #expect(text.hasSuffix("\r\n") && !text.contains("\r\n\r\n"))
         return text.split(separator: "\r\n").map(String.init)
     }
@@ -72,20 +86,10 @@ import Testing
 
     @Test func `the assertion is for this app and is cached for half its lifetime`() async throws {
         let gateway = try GatewayFixture()
-        let issued = try await gateway.session(of: .staff())
-        let route = try gateway.route("wiki")
-        let buffer = try gateway.runtime.identity.lines(
-            for: issued.session,
-            on: route.route,
-            as: route.identity,
-            now: gateway.clock.now
-        )
-        let token = try #require(String(buffer: buffer).split(separator: "Assertion: ").last)
-        let parts = token.split(separator: ".")
-        let payload = try #require(Base64URL.decode(parts[1].utf8))
-        let claims = try JSON(parsing: payload)
+        let (text, session) = try await self.text(about: .staff(), gateway)
+        let claims = try self.claims(in: text)
         #expect(claims["aud"]?.string == "https://gate.example.com/wiki" && claims["sub"]?.string == "staff:ada")
-        #expect(claims["iss"]?.string == "https://gate.example.com" && claims["sid"]?.string == issued.session.id)
+        #expect(claims["iss"]?.string == "https://gate.example.com" && claims["sid"]?.string == session)
         #expect(gateway.runtime.identity.halfLife == .seconds(60))
     }
 
@@ -97,19 +101,9 @@ import Testing
             app.route.access = .entries([entry])
             app.route.groups = .named
         })
-        let issued = try await gateway.session(of: .staff())
-        let route = try gateway.route("wiki")
-        let buffer = try gateway.runtime.identity.lines(
-            for: issued.session,
-            on: route.route,
-            as: route.identity,
-            now: gateway.clock.now
-        )
-        let text = String(buffer: buffer)
+        let text = try await self.text(about: .staff(), gateway).lines
         #expect(text.contains("X-Forwarded-Groups: ops\r\n"))
-        let token = try #require(text.split(separator: "Assertion: ").last)
-        let claims = try JSON(parsing: try #require(Base64URL.decode(token.split(separator: ".")[1].utf8)))
-        #expect(claims["groups"] == ["ops"])
+        #expect(try self.claims(in: text)["groups"] == ["ops"])
     }
 
     /// A user of whom every field is known.
@@ -134,21 +128,13 @@ import Testing
         let gateway = try GatewayFixture(app: { app in
             if app.route.app == "wiki" { change(&app) }
         })
-        let issued = try await gateway.session(of: profile)
-        let route = try gateway.route("wiki")
-        let buffer = try gateway.runtime.identity.lines(
-            for: issued.session,
-            on: route.route,
-            as: route.identity,
-            now: gateway.clock.now
-        )
+        let text = try await self.text(about: profile, gateway).lines
         var lines: [String: String] = [:]
-        for line in String(buffer: buffer).split(separator: "\r\n") {
+        for line in text.split(separator: "\r\n") {
             let sides = line.split(separator: ": ", maxSplits: 1).map(String.init)
             #expect(lines.updateValue(sides[1], forKey: sides[0]) == nil, "\(sides[0]) is there twice")
         }
-        let token = try #require(lines["X-Gatehouse-Assertion"]).split(separator: ".")
-        return (lines, try JSON(parsing: try #require(Base64URL.decode(token[1].utf8))))
+        return (lines, try self.claims(in: text))
     }
 
     /// The value of each field as a line and in the assertion, as docs/headers.md has them.
