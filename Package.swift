@@ -199,7 +199,7 @@ let moduleGraph: [(target: String, imports: [String])] = [
         ]
     ),
     // What only `gatehouse import` needs.
-    ("GateImport", ["GateAppConfiguration", "GateYAML", "GateCore"]),
+    ("GateImport", ["GateAppConfiguration", "GateProviderConfiguration", "GateYAML", "GateCore"]),
     (
         "GateCommandLine",
         ["GateServer", "GateOperations", "GateConfiguration", "GateYAML", "GateCore", "ArgumentParser", "Logging"]

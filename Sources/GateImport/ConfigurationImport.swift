@@ -53,6 +53,7 @@ package enum ConfigurationImport {
                 at: app.place
             )
         }
+        configuration.addClaims()
         let yaml = configuration.yaml(of: type(of: product).product)
         return ImportResult(
             yaml: yaml,

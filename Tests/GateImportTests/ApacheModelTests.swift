@@ -68,6 +68,13 @@ import Testing
             .one("ip 10.0.0.0/8", \.isInOffice), .one("method GET POST") { ["GET", "POST"].contains($0.method) },
             .one("claim email~^.*@example\\.com$") { $0.user?.email?.hasSuffix("@example.com") == true },
             .one("expr true") { _ in false }, .one("host example.org") { _ in false },
+            .one("claim department:eng") { $0.has("department", .text("eng")) },
+            .one("claim level:7") { $0.has("level", .text("7")) || $0.has("level", .number("7")) },
+            .one("claim level:true") { $0.has("level", .text("true")) || $0.has("level", .flag(true)) },
+            .one("claim org.unit:x department:ops") {
+                $0.has("org_unit", .text("x")) || $0.has("department", .text("ops"))
+            },
+            .one("claim department~.") { $0.user?.claims["department"] != nil },
         ]
         + ImportedAccess.groups.map { group in .one("claim groups:\(group)") { $0.user?.groups.contains(group) == true }
         }

@@ -68,6 +68,28 @@ import Testing
         #expect(!imported.result.yaml.contains("hunter2"))
     }
 
+    // M-02
+    @Test func `custom claims of clients are claims of the provider, with their scopes`() throws {
+        let imported = try Imported(
+            """
+            session: { cookies: [{ domain: example.com, authelia_url: "https://auth.example.com" }] }
+            access_control: { default_policy: deny, rules: [{ domain: app.example.com, policy: one_factor }] }
+            identity_providers:
+              oidc:
+                claims_policies:
+                  staff: { id_token: [hr], custom_claims: { hr: { attribute: department }, x: { name: costCenter, attribute: cc } } }
+                scopes: { company: { claims: [hr] }, other: { claims: [email] } }
+            """
+        )
+        #expect(imported.errors == [])
+        for line in ["- \"id_token:/hr\"", "- \"userinfo:/costCenter\"", "costcenter:", "- company"] {
+            #expect(imported.lines.contains(line), "\(line)")
+        }
+        #expect(!imported.lines.contains("- other"))
+        #expect(imported.hasNote("an app gets one with 'headers: { X-…: claims.costcenter }'", line: 5))
+        #expect(imported.hasNote("with the scopes of the provider and the 'claims_policy' of the claims"))
+    }
+
     @Test func `subjects are alternatives, and a list within them has to match as a whole`() throws {
         let imported = try self.imported(
             """

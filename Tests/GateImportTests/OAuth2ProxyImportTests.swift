@@ -337,6 +337,44 @@ import Testing
         #expect(imported.hasNote("X-Forwarded-User is the user key"))
     }
 
+    // M-02
+    @Test(arguments: [("claim: ", ""), ("claimSource: { claim: ", " }")])
+    func `any claim of the alpha configuration has its header`(before: String, after: String) throws {
+        func value(_ claim: String) -> String { "[{ \(before)\(claim)\(after) }]" }
+        let alpha = """
+            upstreamConfig: { upstreams: [{ id: app, path: /, uri: "http://127.0.0.1:8080" }] }
+            injectRequestHeaders:
+              - { name: X-Department, values: \(value("department")) }
+              - { name: X-Roles, values: \(value("resource_access.app.roles")) }
+              - { name: X-User, values: \(value("user")) }
+              - { name: X-Unlisted, values: \(value("Department")) }
+              - { name: X-Created, values: \(value("created_at")) }
+            providers:
+              - id: main
+                provider: oidc
+                clientID: gateway
+                clientSecret: "${OIDC_SECRET}"
+                additionalClaims: [department, resource_access.app.roles]
+                oidcConfig: { issuerURL: "https://id.example.com" }
+            """
+        let files = [
+            ImportFile(name: "proxy.cfg", bytes: Array("email_domains = [\"*\"]".utf8)),
+            ImportFile(name: "alpha.yaml", kind: .alpha, bytes: Array(alpha.utf8)),
+        ]
+        let imported = try Imported(files)
+        #expect(imported.errors == [])
+        for line in [
+            "X-Department: claims.department", "X-Roles: claims.resource_access_app_roles", "X-User: subject",
+            "X-Unlisted: claims.department_2", "- \"id_token:/department\"", "- \"userinfo:/Department\"",
+            "- \"id_token:/resource_access/app/roles\"",
+        ] { #expect(imported.lines.contains(line), "\(line)") }
+        let reason = "oauth2-proxy does not send it, since 'Department' is not in 'additionalClaims'"
+        #expect(imported.hasNote(reason, line: 6))
+        #expect(imported.hasNote("the header 'X-Created' is not carried over: there is no field for", line: 7))
+        #expect(imported.hasNote("an object is not sent", line: 3))
+        #expect(!imported.hasNote("the user key") && imported.admits(.user("oidc")))
+    }
+
     @Test func `public paths are those of the expression, in each app that serves them`() throws {
         let imported = try self.imported(
             """

@@ -74,6 +74,11 @@ import Testing
             Criterion(text: "{ authenticated_user: true }") { $0.user != nil },
             Criterion(text: "{ source_ip: 10.0.0.0/8 }", holds: \.isInOffice),
             Criterion(text: "{ http_method: { is: GET } }") { $0.method == "GET" },
+            Criterion(text: "{ claim/department: eng }") { $0.has("department", .text("eng")) },
+            Criterion(text: "{ claim/level: 7 }") { $0.has("level", .number("7")) },
+            Criterion(text: "{ claim/level: '7' }") { $0.has("level", .text("7")) },
+            Criterion(text: "{ claim/level: true }") { $0.has("level", .flag(true)) },
+            Criterion(text: "{ claim/org.unit: x }") { $0.has("org_unit", .text("x")) },
         ]
         + ImportedAccess.groups.map { group in
             Criterion(text: "{ groups: { has: \(group) } }") { $0.user?.groups.contains(group) == true }

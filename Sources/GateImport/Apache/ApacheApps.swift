@@ -11,6 +11,10 @@ struct ApacheApps {
     let server: ApacheServer
     let provider: String
     let publicHost: String?
+    /// The claims of all virtual hosts.
+    let claims: ImportedClaims
+
+    private var filter: ApacheClaimFilter { ApacheClaimFilter(self.server) }
 
     /// A section with a plain path.
     private struct Place {
@@ -130,7 +134,8 @@ struct ApacheApps {
         app.providers = [self.provider]
         if let host = self.server.host, host != self.publicHost { app.hosts = [host] }
         self.apply(forward, to: &app, &notes)
-        self.addHeaders(to: &app, rules.places.map(\.node), &notes)
+        ApacheHeaders(server: self.server, claims: self.claims, filter: self.filter)
+            .add(to: &app, rules.places.map(\.node), &notes)
         if outcome.access == .deniedToAll {
             notes.warning(
                 "no rule of this section can be carried over; the app '\(path)' is denied to all users",
@@ -155,6 +160,8 @@ struct ApacheApps {
         let converter = RequireRules(
             provider: self.provider,
             groupsClaim: ApacheProvider(server: self.server).groupsClaim,
+            claims: self.claims,
+            filter: self.filter,
             usersAreEmails: self.server.text("oidcremoteuserclaim") == "email",
             knowsClientIP: !self.server.nodes.contains { HarmlessDirective.clientIP.contains($0.name) }
         )
@@ -206,54 +213,6 @@ struct ApacheApps {
         app.action = .upstream(.text(target))
         let keepsHost = self.server.text("proxypreservehost")?.lowercased() == "on"
         if !keepsHost { app.settings.add("upstream_host", ConfigText(url.origin.authority)) }
-    }
-
-    /// The headers with claims.
-    ///
-    /// The names of header fields have no `_` here; for apps that read them through CGI or WSGI both spellings are the same.
-    private func addHeaders(to app: inout ImportedApp, _ sections: [ApacheNode], _ notes: inout ImportNotes) {
-        var headers = ImportedHeaders()
-        // It has the value of `REMOTE_USER`, by default the `sub` with the issuer, which is another one than the user key.
-        if let header = self.server.text("oidcauthnheader"),
-            case .left(let reason) = headers.add(header, claim: self.server.text("oidcremoteuserclaim") ?? "sub")
-        {
-            let place = self.server.value("oidcauthnheader")?.place
-            notes.warning("the header \(Scalar.quoted(header)) is not carried over: \(reason)", at: place)
-        }
-        let name = "oidcpassclaimsas"
-        let passed = sections.compactMap { $0.all(name).last { !$0.arguments.isEmpty } }.last ?? self.server.value(name)
-        if passed?.arguments.count ?? 0 > 1 {
-            notes.warning(
-                "the encoding of claims is not carried over; see 'identity: { encoding: … }'",
-                at: passed?.place
-            )
-        }
-        if ["headers", "both"].contains(passed?.arguments.first?.lowercased() ?? "both") {
-            let prefix = (self.server.value("oidcclaimprefix")?.arguments.first ?? "OIDC_CLAIM_").map {
-                $0 == "_" ? "-" : $0
-            }
-            let groups = ApacheProvider(server: self.server).groupsClaim ?? "groups"
-            let claims: [(String, IdentityField)] = [
-                ("email", .email), ("name", .name), ("preferred_username", .preferredUsername), (groups, .groups),
-            ]
-            var left: Set<String> = []
-            for (claim, field) in claims {
-                let header = String(prefix + claim.map { $0 == "_" ? "-" : $0 })
-                if case .left(let reason) = headers.add(header, field) { left.insert(reason) }
-            }
-            for reason in left.sorted() {
-                notes.warning(
-                    "headers with claims are not carried over: \(reason)",
-                    at: self.server.value("oidcclaimprefix")?.place ?? app.place
-                )
-            }
-        }
-        app.settings.add("headers", headers.mapping)
-        let removed = headers.removed(besides: YAMLMapping())
-        guard !removed.isEmpty else { return }
-        var edits = YAMLMapping()
-        edits.add("remove", .texts(removed))
-        app.settings.add("request_headers", edits)
     }
 
     /// Each `ProxyPass`, in the order of the file; nil, and a warning, if the path of one cannot be expressed.

@@ -11,13 +11,11 @@ enum ApacheDirective {
         "oidcproviderauthorizationendpoint", "oidcprovidertokenendpointauth", "oidcresponsemode",
         "oidcauthrequestparams", "oidccabundlepath", "oidcoutgoingproxy", "oidcremoteuserclaim", "oidcauthnheader",
         "oidcrediscacheserver", "oidcrediscachepassword", "oidccachetype", "oidccryptopassphrase", "oidcpassclaimsas",
-        "oidcclaimprefix",
+        "oidcclaimprefix", "oidcclaimdelimiter", "oidcwhitelistedclaims", "oidcblacklistedclaims",
     ]
 
     /// Those that narrow which users have which claims, or sign-ins for some paths, and the reason.
     private static let narrowing: [String: String] = [
-        "oidcblacklistedclaims": "rules compare claims that it removes",
-        "oidcwhitelistedclaims": "rules compare claims that it removes",
         "oidcfilterclaimsexpr": "rules compare claims that it changes",
         "oidcuserinfoclaimsexpr": "rules compare claims that it changes",
         "oidcdiscoverissuersallowed": "it limits the providers",
@@ -124,10 +122,6 @@ enum ApacheDirective {
             (
                 "oidcoauth",
                 "for bearer tokens of clients write 'issuers', and 'machines' of the app; see docs/machines.md"
-            ),
-            (
-                "oidcclaimdelimiter",
-                "groups are separated by commas; 'identity.group_separator' of the app changes that"
             ),
             (
                 "oidcpassidtokenas",

@@ -35,6 +35,12 @@ struct ApacheImport: ProductImport {
         let primary = servers[0]
         configuration.publicURL = primary.redirect?.origin
         ApacheSessions(server: primary).add(to: &configuration.sessions, &notes)
+        let compared = servers.flatMap { RequireRules.claims(in: $0.nodes) }
+        let listed = servers.flatMap { ApacheClaimFilter($0).listed ?? [] }
+        configuration.claims = ImportedClaims(
+            compared + listed + servers.compactMap { $0.text("oidcremoteuserclaim") },
+            from: [.idToken, .userinfo]
+        )
         for server in servers {
             let provider = ApacheProvider(server: server)
             let converted = provider.converted(name: self.name(of: provider, among: configuration.providers), &notes)
@@ -43,7 +49,8 @@ struct ApacheImport: ProductImport {
             let apps = ApacheApps(
                 server: server,
                 provider: known?.name ?? converted.name,
-                publicHost: primary.redirect?.origin.host
+                publicHost: primary.redirect?.origin.host,
+                claims: configuration.claims
             )
             .apps(&notes)
             configuration.add(apps, of: server, &notes)
@@ -53,8 +60,9 @@ struct ApacheImport: ProductImport {
             for index in configuration.apps.indices { configuration.apps[index].providers = [] }
         }
         notes.warning(
-            "of the claims that Apache sends to apps, 'headers' has email, name, preferred_username and the groups; "
-                + "sub and all others, and REMOTE_USER, are not sent: apps read X-Forwarded-User or verify X-Gatehouse-Assertion",
+            "of the claims that Apache sends to apps, 'headers' has sub, email, name, preferred_username, the groups and those that the file "
+                + "names; for others write 'claims' of the provider and 'headers' of the app. REMOTE_USER is not sent: apps read "
+                + "X-Forwarded-User or verify X-Gatehouse-Assertion",
             at: nil
         )
         return configuration
@@ -195,7 +203,7 @@ struct ApacheProvider {
         }
         if let claim = self.groupsClaim, claim != "groups" {
             var profile = YAMLMapping()
-            profile.add("groups", ClaimPath(claim)?.sources)
+            profile.add("groups", ClaimPath(claim)?.sources())
             entry.add("profile", profile)
         }
         return ImportedProvider(name: name, settings: entry)

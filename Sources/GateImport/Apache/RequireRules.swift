@@ -14,6 +14,10 @@ struct RequireRules {
     let provider: String
     /// The claim that is the profile's `groups`; nil if no rule has one.
     let groupsClaim: String?
+    /// All claims that rules compare, by the names of the result.
+    let claims: ImportedClaims
+    /// Which of the provider's claims a session has.
+    let filter: ApacheClaimFilter
     /// Whether `Require user` compares email addresses.
     let usersAreEmails: Bool
     /// Whether the client IP is that of the connection, or of proxies as the gateway knows them.
@@ -35,18 +39,35 @@ struct RequireRules {
             && rules.allSatisfy { $0.name == "require" && $0.arguments.map { $0.lowercased() } == ["all", "granted"] }
     }
 
-    /// The claims that `Require claim` compares and that can be groups.
-    static func groupClaims(in nodes: [ApacheNode]) -> [String] {
+    /// The claims that `Require claim` compares with a text, by name or path.
+    static func claims(in nodes: [ApacheNode]) -> [String] {
         nodes.flatMap { node -> [String] in
-            if let children = node.children { return self.groupClaims(in: children) }
+            if let children = node.children { return self.claims(in: children) }
             guard node.name == "require", let start = node.arguments.firstIndex(where: { $0.lowercased() == "claim" })
             else { return [] }
             return node.arguments[(start + 1)...].compactMap { text in
-                let name = String(text.prefix { $0 != ":" })
-                let words = ["group", "role", "member", "entitlement"]
-                return name != text && words.contains { name.lowercased().contains($0) } ? name : nil
+                let parts = self.parts(of: text)
+                return parts.isText ? parts.name : nil
             }
         }
+    }
+
+    /// The claim of `name:value` or `name~expression`, whether it is compared with a text, and with what.
+    ///
+    /// A name that is a URL has a colon itself.
+    private static func parts(of text: String) -> (name: String, isText: Bool, value: String) {
+        let isURL = text.hasPrefix("https://") || text.hasPrefix("http://")
+        let end =
+            isURL && !text.contains("~")
+            ? text.lastIndex(of: ":") : text.firstIndex { $0 == ":" || $0 == "~" }
+        guard let end else { return (text, false, "") }
+        return (String(text[..<end]), text[end] == ":", String(text[text.index(after: end)...]))
+    }
+
+    /// Those of them that can be groups.
+    static func groupClaims(in nodes: [ApacheNode]) -> [String] {
+        let words = ["group", "role", "member", "entitlement"]
+        return self.claims(in: nodes).filter { name in words.contains { name.lowercased().contains($0) } }
     }
 
     /// The rule of a section: one of several rules suffices.
@@ -184,12 +205,15 @@ struct RequireRules {
 
     /// `name:value`, or `name~expression` for a domain of email addresses.
     private func condition(_ text: String) -> AccessCondition? {
-        let name = text.prefix { $0 != ":" && $0 != "~" }
-        let value = String(text[name.endIndex...].dropFirst())
-        guard text[name.endIndex...].first == ":" else { return name == "email" ? self.domain(of: value) : nil }
+        let (name, isText, value) = RequireRules.parts(of: text)
+        guard self.filter.keeps(name) else { return nil }
+        guard isText else { return name == "email" ? self.domain(of: value) : nil }
         if name == "email" { return AccessCondition(email: value) }
         if name == "sub" { return ConfigText("\(self.provider):\(value)").map { AccessCondition(user: $0) } }
-        return String(name) == self.groupsClaim ? AccessCondition(group: value) : nil
+        if name == self.groupsClaim { return AccessCondition(group: value) }
+        // The module compares texts, whole numbers and flags with it; a fraction matches only as a text there.
+        let isFraction = Double(value) != nil && Int64(value) == nil
+        return isFraction ? nil : self.claims.condition(name, is: value)
     }
 
     private func domain(of expression: String) -> AccessCondition? {

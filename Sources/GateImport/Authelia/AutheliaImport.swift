@@ -29,7 +29,21 @@ struct AutheliaImport: ProductImport {
         self.addSessions(root["session"], to: &configuration.sessions, &notes)
         let networks = AutheliaNetworks(root)
         let usesTwoFactors = self.addApps(control, networks, issuer: issuer, to: &configuration, &notes)
-        configuration.providers = self.providers(issuer, usesTwoFactors: usesTwoFactors, at: control.owner, &notes)
+        let claims = AutheliaClaims(root)
+        configuration.providers = self.providers(
+            issuer,
+            claims,
+            usesTwoFactors: usesTwoFactors,
+            at: control.owner,
+            &notes
+        )
+        if let first = claims.names.first {
+            notes.warning(
+                "Authelia sends custom claims to its clients only: the providers have them in 'claims', and an app gets one with "
+                    + "'headers: { X-…: claims.\(first) }'",
+                at: claims.place
+            )
+        }
         for (name, value) in root.entries where !["access_control", "session"].contains(name) {
             notes.note("\(Scalar.quoted(name)) stays with Authelia", at: value.owner)
         }
@@ -50,6 +64,7 @@ struct AutheliaImport: ProductImport {
 
     private func providers(
         _ issuer: WebURL?,
+        _ claims: AutheliaClaims,
         usesTwoFactors: Bool,
         at place: ImportPlace,
         _ notes: inout ImportNotes
@@ -60,6 +75,8 @@ struct AutheliaImport: ProductImport {
         let clients =
             [(Self.provider, "gatehouse", "one_factor")]
             + (usesTwoFactors ? [(Self.strongProvider, "gatehouse-two-factor", "two_factor")] : [])
+        let more =
+            claims.names.isEmpty ? "" : ", with the scopes of the provider and the 'claims_policy' of the claims"
         return clients.map { name, client, policy in
             var entry = YAMLMapping()
             entry.add("type", .word("oidc"))
@@ -70,10 +87,13 @@ struct AutheliaImport: ProductImport {
             entry.add("client_id", ConfigText(client))
             let variable = "\(client.uppercased().map { $0 == "-" ? "_" : String($0) }.joined())_CLIENT_SECRET"
             entry.add("client_secret", ConfigText(environment: variable))
-            entry.add("scopes", .list(["openid", "profile", "email", "groups"].map { .word($0) }))
+            let scopes: [YAMLValue] = ["openid", "profile", "email", "groups"].map { .word($0) }
+            entry.add("scopes", .list(scopes + claims.scopes.map { .text($0) }))
+            entry.add("claims", claims.claims.mapping(of: Set(claims.names)))
             notes.warning(
                 "register the client '\(client)' in 'identity_providers.oidc.clients' with 'authorization_policy: \(policy)', the callback "
-                    + "<public_url>\(EndpointPrefix.standard.path("callback"))/\(name) and a secret for the environment variable \(variable)",
+                    + "<public_url>\(EndpointPrefix.standard.path("callback"))/\(name) and a secret for the environment variable \(variable)"
+                    + more,
                 at: place
             )
             return ImportedProvider(name: name, settings: entry)

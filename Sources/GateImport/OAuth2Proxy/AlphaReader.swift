@@ -42,6 +42,8 @@ struct AlphaReader {
     private(set) var upstreams: [UpstreamDraft] = []
     private(set) var headers: [HeaderInjection] = []
 
+    /// The claims of the provider that a session has beside those that every session has.
+    private(set) var additionalClaims: Set<String> = []
     /// Whether a key was found under which upstreams are listed.
     private(set) var hasUpstreams = false
 
@@ -101,7 +103,7 @@ struct AlphaReader {
         }
     }
 
-    private func read(providers: SourceNode, into reader: inout OptionReader, _ notes: inout ImportNotes) {
+    private mutating func read(providers: SourceNode, into reader: inout OptionReader, _ notes: inout ImportNotes) {
         let list = providers.oneOrMany
         for other in list.dropFirst() {
             notes.warning("oauth2-proxy uses the first provider only; this one is not carried over", at: other.place)
@@ -110,6 +112,7 @@ struct AlphaReader {
         for (name, value) in first.entries {
             switch name {
             case "id": continue
+            case "additionalClaims": self.additionalClaims = Set(value.texts ?? [])
             case "loginURLParameters": self.read(parameters: value, into: &reader, &notes)
             case _ where name.hasSuffix("Config") && value.isMapping:
                 for (inner, content) in value.entries {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateAppConfiguration
+internal import GateCore
 internal import GateYAML
 
 /// Converts the headers that apps receive; those that cannot be sent are in the notes.
@@ -9,9 +10,42 @@ struct OAuth2ProxyHeaders {
     let headers: [HeaderInjection]
     /// Whether headers come from the alpha configuration, where none is sent that is not listed.
     let usesAlpha: Bool
+    /// The claims that sessions have beside those that every session has.
+    let additionalClaims: Set<String>
+
+    /// What every session of oauth2-proxy has and the provider does not report as a claim.
+    private static let ofSession: Set<String> = [
+        "access_token", "id_token", "refresh_token", "created_at", "expires_on",
+    ]
+    /// What every session has as well.
+    private static let ofUser: Set<String> = ["user", "email", "groups", "preferred_username"]
+
+    /// The claims in headers of requests.
+    var claims: ImportedClaims {
+        let names = self.headers.filter(\.isRequest).flatMap(\.values).compactMap { value in
+            if case .claim(let name) = value { name } else { nil }
+        }
+        let documents: [ClaimPath.Document] =
+            self.settings.flag("skip_claims_from_profile_url", else: false) ? [.idToken] : [.idToken, .userinfo]
+        return ImportedClaims(
+            names.filter { !Self.ofSession.contains($0) },
+            from: ImportedProvider.documents(ofType: self.type, documents)
+        )
+    }
+
+    private var type: String { OAuth2ProxyProvider(settings: self.settings).type }
+
+    /// What oauth2-proxy takes for the ID of the user.
+    private var userField: IdentityField {
+        switch self.type {
+        case "github": .preferredUsername
+        case "oidc", "keycloak", "google", "gitlab": .subject
+        default: .user
+        }
+    }
 
     func add(to apps: inout [ImportedApp], _ notes: inout ImportNotes) {
-        var fields = ImportedHeaders()
+        var fields = ImportedHeaders(claims: self.claims, user: self.userField)
         var requests = YAMLMapping()
         var responses = YAMLMapping()
         for header in self.headers {
@@ -27,6 +61,7 @@ struct OAuth2ProxyHeaders {
         for index in apps.indices {
             if case .upstream = apps[index].action { apps[index].settings.add("identity", identity) }
             apps[index].settings.add("headers", fields.mapping)
+            apps[index].claimNames = fields.claimNames
             for (key, changes) in [("request_headers", requests), ("response_headers", responses)] {
                 var edits = YAMLMapping()
                 edits.add("set", changes)
@@ -35,6 +70,7 @@ struct OAuth2ProxyHeaders {
                 apps[index].settings.add(key, edits)
             }
         }
+        fields.warnOfForm(at: self.headers.first(where: \.isRequest)?.place, &notes)
         self.addNotesOfOptions(&notes)
     }
 
@@ -67,7 +103,8 @@ struct OAuth2ProxyHeaders {
         let sendsUser = self.sendsUser
         let place = self.settings["pass_user_headers"]?.place
         let usesUser = self.headers.contains {
-            $0.isRequest && $0.values.contains { if case .claim("user") = $0 { true } else { false } }
+            $0.isRequest && (self.userField == .user || $0.name.lowercased() == "x-forwarded-user")
+                && $0.values.contains { if case .claim("user") = $0 { true } else { false } }
         }
         if self.usesAlpha ? usesUser : sendsUser {
             let before = "oauth2-proxy sends the provider's subject or login name alone"
@@ -106,7 +143,7 @@ struct OAuth2ProxyHeaders {
             fields.drop(header.name)
             return self.convert(fixed: header, to: &fixed, &notes)
         }
-        guard ImportedHeaders.field(ofClaim: claim) != nil else {
+        guard !Self.ofSession.contains(claim) else {
             fields.drop(header.name)
             let reason =
                 claim.hasSuffix("_token")
@@ -114,8 +151,14 @@ struct OAuth2ProxyHeaders {
                 : "there is no field for \(Scalar.quoted(claim))"
             return notes.warning("the header \(shown) is not carried over: \(reason)", at: header.place)
         }
-        guard case .left(let reason) = fields.add(header.name, claim: claim) else { return }
-        notes.warning("the header \(shown) is not carried over: \(reason)", at: header.place)
+        if case .left(let reason) = fields.add(header.name, claim: claim) {
+            notes.warning("the header \(shown) is not carried over: \(reason)", at: header.place)
+        } else if !Self.ofUser.contains(claim), !self.additionalClaims.contains(claim) {
+            notes.warning(
+                "apps get \(shown) here; oauth2-proxy does not send it, since \(Scalar.quoted(claim)) is not in 'additionalClaims'",
+                at: header.place
+            )
+        }
     }
 
     private func convert(response header: HeaderInjection, fixed: inout YAMLMapping, _ notes: inout ImportNotes) {

@@ -34,8 +34,14 @@ struct OAuth2ProxyImport: ProductImport {
         let access = OAuth2ProxyAccess(settings: settings, emails: emails, provider: provider).rule(&notes)
         let upstreams = OAuth2ProxyUpstreams(settings: settings, alpha: alpha)
         configuration.apps = upstreams.apps(access, &notes)
-        OAuth2ProxyHeaders(settings: settings, headers: alpha.headers, usesAlpha: alpha.hasUpstreams)
-            .add(to: &configuration.apps, &notes)
+        let headers = OAuth2ProxyHeaders(
+            settings: settings,
+            headers: alpha.headers,
+            usesAlpha: alpha.hasUpstreams,
+            additionalClaims: alpha.additionalClaims
+        )
+        configuration.claims = headers.claims
+        headers.add(to: &configuration.apps, &notes)
         OAuth2ProxyPublicPaths(settings: settings).add(to: &configuration.apps, &notes)
         return configuration
     }

@@ -117,7 +117,7 @@ extension OAuth2ProxyOption {
         Self(
             "entra_id_federated_token_auth",
             .flag,
-            .lost("federated credentials are not supported yet; write 'private_key'")
+            .lost("write 'client_assertion_file' of the provider instead of 'client_secret'")
         ),
         Self("github_org", .text, .carried, restricts: true),
         Self("github_repo", .text, .carried, restricts: true),

@@ -193,7 +193,7 @@ struct OAuth2ProxyProvider {
         var profile = YAMLMapping()
         for name in ["oidc_email_claim", "user_id_claim"] {
             guard let setting = self.settings[name], let claim = setting.texts.last, claim != "email" else { continue }
-            guard !profile.has("email"), let sources = ClaimPath(claim)?.sources else { continue }
+            guard !profile.has("email"), let sources = ClaimPath(claim)?.sources() else { continue }
             profile.add("email", sources)
             let help =
                 "add 'email_verified' to 'profile' if the provider can be trusted for it; until then no rule on email addresses matches"
@@ -203,7 +203,7 @@ struct OAuth2ProxyProvider {
             )
         }
         if let setting = self.settings["oidc_groups_claim"], let claim = setting.texts.last, claim != "groups" {
-            profile.add("groups", ClaimPath(claim)?.sources)
+            profile.add("groups", ClaimPath(claim)?.sources())
             if ClaimPath(claim) == nil {
                 notes.warning(
                     "the claim \(Scalar.quoted(claim)) cannot be written in 'profile'; write it by hand",

@@ -10,6 +10,8 @@ struct AccessCondition: Sendable, Hashable {
     var domain: String?
     var group: ConfigText?
     var role: ConfigText?
+    /// A claim by its name in the result, and the value that it must have.
+    private(set) var claim: ClaimValue?
     /// Paths below which the request has to be, in the form of our rules; empty for all.
     private(set) var paths: [ConfigText] = []
     /// The networks of which one has the client IP; empty for all.
@@ -20,6 +22,12 @@ struct AccessCondition: Sendable, Hashable {
     private(set) var all: [AccessCondition] = []
     /// Conditions that must not match; none of them has `none`.
     private(set) var none: [AccessCondition] = []
+
+    /// The value of a claim.
+    struct ClaimValue: Sendable, Hashable {
+        let name: String
+        let value: ConfigText
+    }
 
     /// No condition at all.
     init() {}
@@ -56,6 +64,12 @@ struct AccessCondition: Sendable, Hashable {
     init?(role text: String) {
         guard let role = ConfigText(text) else { return nil }
         self.role = role
+    }
+
+    /// The condition that a claim has a value, or a list of values with it; nil if the value cannot be written.
+    init?(claim name: String, is value: String) {
+        guard let text = ConfigText(value), value.utf8.count <= 1024 else { return nil }
+        self.claim = ClaimValue(name: name, value: text)
     }
 
     /// The condition that the path starts with a text, which may end within a segment; nil if it cannot be written.
@@ -110,6 +124,11 @@ struct AccessCondition: Sendable, Hashable {
     /// Whether a group is compared, also within a negation.
     var usesGroups: Bool { self.group != nil || (self.all + self.none).contains(where: \.usesGroups) }
 
+    /// The names of the claims that are compared, also within a negation.
+    var claimNames: Set<String> {
+        (self.all + self.none).reduce(into: Set([self.claim?.name].compactMap(\.self))) { $0.formUnion($1.claimNames) }
+    }
+
     /// Whether the client IP is compared, also within a negation.
     var usesNetworks: Bool { !self.networks.isEmpty || (self.all + self.none).contains(where: \.usesNetworks) }
 
@@ -132,6 +151,8 @@ struct AccessCondition: Sendable, Hashable {
         if self.group != nil, self.group != other.group { further.group = other.group }
         whole.role = self.role ?? other.role
         if self.role != nil, self.role != other.role { further.role = other.role }
+        whole.claim = self.claim ?? other.claim
+        if self.claim != nil, self.claim != other.claim { further.claim = other.claim }
         whole.paths = self.paths.isEmpty ? other.paths : self.paths
         if !self.paths.isEmpty, self.paths != other.paths { further.paths = other.paths }
         whole.networks = self.networks.isEmpty ? other.networks : self.networks
@@ -151,6 +172,11 @@ struct AccessCondition: Sendable, Hashable {
         entry.add("email_domain", self.domain.flatMap { ConfigText($0) })
         entry.add("group", self.group)
         entry.add("role", self.role)
+        if let claim {
+            var claims = YAMLMapping()
+            claims.add(claim.name, .texts([claim.value]))
+            entry.add("claim", claims)
+        }
         entry.add("path", .texts(self.paths))
         entry.add("network", .texts(self.networks.compactMap { ConfigText($0) }))
         entry.add("method", .texts(self.methods.compactMap { ConfigText($0) }))
@@ -181,6 +207,9 @@ enum AccessDraft: Sendable, Hashable {
 
     /// Whether the client IP is compared.
     var usesNetworks: Bool { self.alternatives.contains(where: \.usesNetworks) }
+
+    /// The names of the claims that are compared.
+    var claimNames: Set<String> { self.alternatives.reduce(into: []) { $0.formUnion($1.claimNames) } }
 
     /// The users who are in this and in the other rule.
     func and(_ other: AccessDraft) -> AccessDraft {

@@ -15,6 +15,15 @@ struct ImportedProvider: Sendable {
         default: nil
         }
     }
+
+    /// What a type reports claims in; none if it has neither an ID token nor userinfo.
+    static func documents(ofType type: String, _ documents: [ClaimPath.Document]) -> [ClaimPath.Document] {
+        switch type {
+        case "github", "facebook": []
+        case "apple": documents.filter { $0 == .idToken }
+        default: documents
+        }
+    }
 }
 
 /// An app of the result.
@@ -39,6 +48,8 @@ struct ImportedApp: Sendable {
     var publicPaths: [PublicPath] = []
     /// Whether the app serves the same paths as in the source, so that paths of it can be made public.
     var servesSamePaths = true
+    /// The names of the claims that it gets in headers.
+    var claimNames: Set<String> = []
     /// Further keys.
     var settings = YAMLMapping()
     /// Where the source has it.
@@ -55,6 +66,8 @@ struct ImportedConfiguration: Sendable {
     var sessions = YAMLMapping()
     var providers: [ImportedProvider] = []
     var apps: [ImportedApp] = []
+    /// The claims of the source; what no app uses of them is not written.
+    var claims = ImportedClaims([], from: [])
 
     /// The URL of the sign-in page, or one that has to be replaced.
     private var publicOrigin: Origin? { self.publicURL ?? Origin(scheme: "https", host: "gate.example.com") }
@@ -70,6 +83,19 @@ struct ImportedConfiguration: Sendable {
                 notes.warning("'\(wildcard)' includes the host of 'public_url' and gets no app; \(help)", at: app.place)
             }
             return includes
+        }
+    }
+
+    /// Adds to each provider the claims that apps use whose users it signs in.
+    mutating func addClaims() {
+        for index in self.providers.indices {
+            let name = self.providers[index].name
+            let apps = self.apps.filter { $0.providers.isEmpty || $0.providers.contains(name) }
+            let used = apps.reduce(into: Set<String>()) { used, app in
+                used.formUnion(app.claimNames.union(app.access.claimNames))
+                for condition in app.denied { used.formUnion(condition.claimNames) }
+            }
+            self.providers[index].settings.add("claims", self.claims.mapping(of: used))
         }
     }
 

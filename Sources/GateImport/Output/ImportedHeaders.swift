@@ -15,8 +15,22 @@ struct ImportedHeaders: Sendable {
 
     /// For the key `headers` of an app.
     private(set) var mapping = YAMLMapping()
+    /// The names of the claims that are sent.
+    private(set) var claimNames: Set<String> = []
     /// The headers that the product sets and the gateway cannot: without it an app would take those of the client for them.
     private var dropped: [String] = []
+    private let claims: ImportedClaims
+    private let user: IdentityField?
+
+    /// No headers yet.
+    ///
+    /// - Parameters:
+    ///   - claims: The claims that headers may have.
+    ///   - user: The field that is what the product takes for the user's ID; nil if none is.
+    init(claims: ImportedClaims = ImportedClaims([], from: []), user: IdentityField? = .subject) {
+        self.claims = claims
+        self.user = user
+    }
 
     /// The names for the key `remove` of `request_headers`.
     ///
@@ -37,37 +51,63 @@ struct ImportedHeaders: Sendable {
 
     /// The identity field of a claim; nil without one.
     ///
-    /// Of `user` the value is another one, the user key.
-    static func field(ofClaim claim: String) -> IdentityField? {
+    /// Fields of which the gateway has checked or completed the value, such as `picture`, may differ from the claim.
+    private func field(ofClaim claim: String) -> IdentityField? {
         switch claim {
-        case "email", "name", "preferred_username", "groups", "user", "roles", "given_name", "family_name", "picture",
-            "locale",
-            "email_verified", "auth_time", "acr", "amr":
+        case "email", "name", "preferred_username", "groups", "given_name", "family_name":
             IdentityField(rawValue: claim)
+        case "user", "sub": self.user
         default: nil
         }
     }
 
     /// Adds a header with a claim.
     mutating func add(_ name: String, claim: String) -> Outcome {
-        guard let field = ImportedHeaders.field(ofClaim: claim) else {
+        if let field = self.field(ofClaim: claim) { return self.add(name, field) }
+        guard let own = self.claims.name(of: claim) else {
             self.drop(name)
             return .left("there is no field for the claim")
         }
-        return self.add(name, field)
+        if let sent = ImportedHeaders.standard[name.lowercased()] {
+            return .left("it always has the field '\(sent.rawValue)', not the claim")
+        }
+        let outcome = self.add(name, word: "claims.\(own)")
+        if outcome == .carried { self.claimNames.insert(own) }
+        return outcome
     }
 
     /// Adds a header with a field; the first one of a name counts.
     mutating func add(_ name: String, _ field: IdentityField) -> Outcome {
-        if let sent = ImportedHeaders.standard[name.lowercased()] {
-            return sent == field
-                ? .carried : .left("it always has the field '\(sent.rawValue)', not '\(field.rawValue)'")
+        guard let sent = ImportedHeaders.standard[name.lowercased()] else {
+            return self.add(name, word: field.rawValue)
         }
+        // The user key has the ID within it.
+        return sent == field || sent == .user && field == self.user
+            ? .carried : .left("it always has the field '\(sent.rawValue)', not '\(field.rawValue)'")
+    }
+
+    private mutating func add(_ name: String, word: String) -> Outcome {
         if let reason = HeaderSetting.reason(against: name) { return .left(reason) }
         if !self.mapping.entries.contains(where: { $0.key.lowercased() == name.lowercased() }) {
-            self.mapping.add(name, .word(field.rawValue))
+            self.mapping.add(name, .word(word))
         }
         return .carried
+    }
+
+    /// A warning about the form of the claims that are sent, if there are any.
+    ///
+    /// - Parameters:
+    ///   - difference: What else is different from the product.
+    ///   - place: Where the headers are.
+    ///   - notes: The notes, to which it is added.
+    func warnOfForm(_ difference: String? = nil, at place: ImportPlace?, _ notes: inout ImportNotes) {
+        guard !self.claimNames.isEmpty else { return }
+        let more = difference.map { "; \($0)" } ?? ""
+        notes.warning(
+            "of headers with claims, all but visible ASCII, '%' and a comma within an element of a list are percent-encoded, and an object "
+                + "is not sent; see 'identity.encoding'\(more)",
+            at: place
+        )
     }
 
     /// The headers that the gateway sends to every app, and their fields.

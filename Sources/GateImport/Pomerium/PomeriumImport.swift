@@ -30,9 +30,13 @@ struct PomeriumImport: ProductImport {
         configuration.providers = [self.provider(root, &notes)]
         let routes = (root["routes"]?.elements ?? []) + (root["policy"]?.elements ?? [])
         guard !routes.isEmpty else { throw ImportFailure("the file has no 'routes'", at: root.place) }
+        let type = configuration.providers[0].name
+        let claims = PomeriumClaims(root, routes: routes, ofType: type, &notes)
+        configuration.claims = claims.claims
         configuration.apps = PomeriumRoutes(
             publicHost: configuration.publicURL?.host,
-            headers: self.identityHeaders(root, &notes),
+            headers: self.identityHeaders(root, claims, &notes),
+            claims: claims,
             passesIdentity: root["pass_identity_headers"]?.flag ?? false
         )
         .apps(routes, &notes)
@@ -136,33 +140,27 @@ struct PomeriumImport: ProductImport {
 
     /// What the routes with `pass_identity_headers` send: the assertion, and the claims of `jwt_claims_headers`, by names of its own or as
     /// `X-Pomerium-Claim-…`.
-    private func identityHeaders(_ root: SourceNode, _ notes: inout ImportNotes) -> ImportedHeaders {
-        var headers = ImportedHeaders()
+    private func identityHeaders(
+        _ root: SourceNode,
+        _ claims: PomeriumClaims,
+        _ notes: inout ImportNotes
+    ) -> ImportedHeaders {
+        var headers = ImportedHeaders(claims: claims.claims, user: claims.hasOwnSubject ? .user : .subject)
         _ = headers.add("X-Pomerium-Jwt-Assertion", .assertion)
         guard let node = root["jwt_claims_headers"] else { return headers }
-        let listed =
-            node.isMapping
-            ? node.entries.map { ($0.name, $0.value.text ?? "") }
-            : (node.texts ?? []).map { (Self.header(ofClaim: $0), $0) }
-        for (name, claim) in listed {
+        for (name, claim) in claims.headers {
             if case .left(let reason) = headers.add(name, claim: claim) {
                 notes.warning("the header \(Scalar.quoted(name)) is not carried over: \(reason)", at: node.owner)
-            } else if claim == "user" {
+            } else if ["user", "sub"].contains(claim), claims.hasOwnSubject || name.lowercased() == "x-forwarded-user" {
                 notes.warning(
                     "\(Scalar.quoted(name)) is the user key, 'provider:subject'; Pomerium sends the subject alone",
                     at: node.owner
                 )
             }
         }
+        let difference = "a claim that a user lacks has no header, with Pomerium an empty one"
+        headers.warnOfForm(difference, at: node.owner, &notes)
         return headers
-    }
-
-    /// `X-Pomerium-Claim-Preferred-Username` for `preferred_username`.
-    private static func header(ofClaim claim: String) -> String {
-        let words = claim.split { $0 == "_" || $0 == "-" }.map {
-            $0.prefix(1).uppercased() + $0.dropFirst().lowercased()
-        }
-        return (["X-Pomerium-Claim"] + words).joined(separator: "-")
     }
 
     private static let types: [String: String] = [

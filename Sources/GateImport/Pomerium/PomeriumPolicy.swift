@@ -10,6 +10,11 @@ struct PomeriumPolicy {
     private(set) var allowsAll = false
     private(set) var denied: [AccessCondition] = []
     private(set) var deniesAll = false
+    private let claims: PomeriumClaims
+
+    init(claims: PomeriumClaims) {
+        self.claims = claims
+    }
 
     /// Whether some users or requests are denied whatever else holds.
     var hasDenial: Bool { self.deniesAll || !self.denied.isEmpty }
@@ -35,10 +40,16 @@ struct PomeriumPolicy {
         if let claims = node["allowed_idp_claims"] {
             self.add(claims["groups"], &notes) { AccessCondition(group: $0) }
             for (name, value) in claims.entries where name != "groups" {
-                notes.warning(
-                    "the claim \(Scalar.quoted(name)) cannot be carried over; users whom only it admits are denied",
-                    at: value.owner
-                )
+                for element in value.oneOrMany {
+                    if let access = self.claims.access(name, element, mayMatchMore: false) {
+                        self.add(access)
+                    } else {
+                        notes.warning(
+                            "the claim \(Scalar.quoted(name)) cannot be carried over; users whom only it admits are denied",
+                            at: element.place
+                        )
+                    }
+                }
             }
         }
         if node["allow_any_authenticated_user"]?.flag == true { self.allowsAll = true }
@@ -81,12 +92,13 @@ struct PomeriumPolicy {
             )
         }
         let rules = list.oneOrMany.map { node in
-            operation.isNegation ? PomeriumCriterion(node).negatable : PomeriumCriterion(node).access
+            let criterion = PomeriumCriterion(node, self.claims)
+            return operation.isNegation ? criterion.negatable(mayMatchMore: true) : criterion.access
         }
         for (rule, node) in zip(rules, list.oneOrMany) where rule == nil {
             let effect = operation == .or ? "users whom only it admits are denied" : "the whole '\(name)' is left out"
             notes.warning(
-                "this criterion cannot be carried over; \(effect)\(PomeriumCriterion(node).help)",
+                "this criterion cannot be carried over; \(effect)\(PomeriumCriterion(node, self.claims).help)",
                 at: node.place
             )
         }
@@ -135,10 +147,11 @@ struct PomeriumPolicy {
         let operators = deny.entries.filter { !$0.value.isNull }
         let operation = operators.count == 1 ? PomeriumOperator(rawValue: operators[0].name) : nil
         let nodes = operators.first?.value.oneOrMany ?? []
-        let rules = nodes.map { PomeriumCriterion($0).negatable }
+        let mayMatchMore = operation?.isNegation == false
+        let rules = nodes.map { PomeriumCriterion($0, self.claims).negatable(mayMatchMore: mayMatchMore) }
         guard let operation, let denied = operation.denied(by: rules) else {
             self.deniesAll = true
-            let help = nodes.map { PomeriumCriterion($0).help }.first { !$0.isEmpty } ?? ""
+            let help = nodes.map { PomeriumCriterion($0, self.claims).help }.first { !$0.isEmpty } ?? ""
             return notes.warning(
                 "this 'deny' cannot be carried over; the app is denied to all users\(help)",
                 at: deny.owner
@@ -180,13 +193,17 @@ enum PomeriumOperator: String {
 /// One criterion of a policy.
 struct PomeriumCriterion {
     private let node: SourceNode
+    private let claims: PomeriumClaims
 
-    init(_ node: SourceNode) {
+    init(_ node: SourceNode, _ claims: PomeriumClaims) {
         self.node = node
+        self.claims = claims
     }
 
     /// The users who match; nil if that cannot be expressed.
-    var access: AccessDraft? {
+    var access: AccessDraft? { self.access(mayMatchMore: false) }
+
+    private func access(mayMatchMore: Bool) -> AccessDraft? {
         guard self.node.entries.count == 1, let (name, value) = self.node.entries.first else {
             // `- accept` without a value.
             return nil
@@ -199,16 +216,23 @@ struct PomeriumCriterion {
             return self.matches(value, ["has", "is"]) { AccessCondition(group: $0) }
         case "source_ip": return self.matches(value, ["is", "in"]) { AccessCondition(networks: [$0]) }
         case "http_method": return self.matches(value, ["is", "in"]) { AccessCondition(methods: [$0]) }
-        default: return nil
+        default:
+            return PomeriumClaims.name(ofCriterion: name).flatMap {
+                self.claims.access($0, value, mayMatchMore: mayMatchMore)
+            }
         }
     }
 
     /// The same for `deny` and negations: nil also for all users, and for networks.
     ///
     /// A gateway whose load balancers are not listed would take their IP for that of each client.
-    var negatable: AccessDraft? {
-        guard case .conditions? = self.access, self.access?.usesNetworks == false else { return nil }
-        return self.access
+    ///
+    /// - Parameter mayMatchMore: Whether users may match who do not match in the source.
+    /// - Returns: The users; nil if they cannot be expressed.
+    func negatable(mayMatchMore: Bool) -> AccessDraft? {
+        let access = self.access(mayMatchMore: mayMatchMore)
+        guard case .conditions? = access, access?.usesNetworks == false else { return nil }
+        return access
     }
 
     /// What expresses a criterion that is not carried over.
@@ -219,6 +243,7 @@ struct PomeriumCriterion {
         case "http_path": "; write 'path' in an entry"
         case "http_method": "; write 'method' in an entry"
         case "user": "; write 'user: PROVIDER:ID' in an entry"
+        case let name? where PomeriumClaims.name(ofCriterion: name) != nil: "; write 'claim' in an entry"
         default: ""
         }
     }

@@ -9,6 +9,8 @@ struct PomeriumRoutes {
     let publicHost: String?
     /// What routes send that pass the identity on.
     let headers: ImportedHeaders
+    /// What routes send in headers and compare in policies.
+    let claims: PomeriumClaims
     /// Whether those do so that do not have the key.
     let passesIdentity: Bool
 
@@ -97,7 +99,7 @@ struct PomeriumRoutes {
         _ path: UpstreamPath,
         _ notes: inout ImportNotes
     ) -> ImportedApp {
-        var policy = PomeriumPolicy()
+        var policy = PomeriumPolicy(claims: self.claims)
         policy.read(route: route, &notes)
         var app = ImportedApp(
             hosts: [host],
@@ -228,6 +230,7 @@ struct PomeriumRoutes {
         }
         guard passesIdentity else { return }
         app.settings.add("headers", self.headers.mapping)
+        app.claimNames = self.headers.claimNames
         notes.warning(
             "X-Pomerium-Jwt-Assertion is the assertion of the gateway, with other 'iss', 'aud' and 'sub' and other keys",
             at: route["pass_identity_headers"]?.owner ?? route.place

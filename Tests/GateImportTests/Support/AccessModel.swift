@@ -15,7 +15,14 @@ struct ModelRequest: CustomStringConvertible {
 
     var description: String {
         "\(self.method) \(self.host)\(self.path) from \(self.client) as \(self.user?.provider ?? "no user") "
-            + "\(self.user?.email ?? "-") \(self.user?.groups ?? [])"
+            + "\(self.user?.email ?? "-") \(self.user?.groups ?? []) \(self.user?.claims ?? [:])"
+    }
+
+    /// Whether a claim of the user is a value, or a list with it.
+    func has(_ claim: String, _ value: ClaimValue) -> Bool {
+        guard let found = self.user?.claims[claim] else { return false }
+        if case .list(let texts) = found, case .text(let text) = value { return texts.contains(text) }
+        return found == value
     }
 
     var isInOffice: Bool { self.client.hasPrefix("10.") }
@@ -44,6 +51,13 @@ struct ImportedAccess {
 
     static let groups = ["a", "b", "guests"]
 
+    /// Claims of users, of each type; of one more user all are unknown.
+    private static let claims: [[String: ClaimValue]] = [
+        ["department": .text("eng"), "level": .number("7"), "org_unit": .text("x")],
+        ["department": .list(["ops", "eng"]), "level": .text("7")],
+        ["department": .text("7"), "level": .flag(true), "org_unit": .list([])],
+    ]
+
     /// Users of some providers: of two domains, with a verified email address and without, in several groups.
     static func users(of providers: [String]) -> [Profile?] {
         var users: [Profile?] = [nil]
@@ -52,6 +66,11 @@ struct ImportedAccess {
             users += [
                 .user(provider, email: "eve@example.net", groups: ["a"]), .user(provider, email: nil, groups: ["b"]),
             ]
+            users += Self.claims.map { claims in
+                var user = Profile.user(provider, groups: ["a"])
+                user.claims = claims
+                return user
+            }
         }
         return users
     }
