@@ -18,11 +18,19 @@ extension Configuration {
         return used.union(self.clients.flatMap(\.claims))
     }
 
-    /// The same without the claims that nothing uses, so that they are not even read, and get into no session.
-    package var withUsedClaims: Configuration {
-        let used = self.usedClaims
+    /// The fields that an app names, or that clients get with the scope `profile`.
+    private var usedFields: Set<IdentityField> {
+        let named = Set(self.apps.flatMap(\.headers).map(\.fact).compactMap(\.field))
+        return self.clients.isEmpty ? named : named.union([.givenName, .familyName, .picture, .locale])
+    }
+
+    /// The same without the claims that nothing uses, so that they are not even read, and get into no session; and with
+    /// the fields that are worth a call of userinfo.
+    package var withUsedFacts: Configuration {
+        let (used, fields) = (self.usedClaims, self.usedFields)
         var configuration = self
         for index in configuration.providers.indices {
+            configuration.providers[index].usedFields = Set(fields.compactMap { ProfileField(rawValue: $0.rawValue) })
             configuration.providers[index].claims = configuration.providers[index].claims.filter {
                 used.contains($0.key)
             }
@@ -32,6 +40,12 @@ extension Configuration {
 }
 
 extension IdentityFact {
+    /// The field; nil for a claim.
+    fileprivate var field: IdentityField? {
+        guard case .field(let field) = self else { return nil }
+        return field
+    }
+
     /// The name of the claim; nil for a field.
     fileprivate var claim: String? {
         guard case .claim(let name) = self else { return nil }

@@ -25,8 +25,11 @@ extension Endpoints {
             return Rendering.redirect(to: SignInRedirect(runtime: self.runtime).signInAddress(here, route: nil))
         }
         guard request.method != .post else { return try await self.endSession(request, of: session) }
+        let lifetimes = self.runtime.sessions.lifetimes
+        let end = session.created.advanced(by: lifetimes.absolute)
         var view = AccountView(
             sessions: nil,
+            ends: AccountView.End(at: session.ends.map { min($0, end) } ?? end, idle: lifetimes.idle),
             hasMore: false,
             hasEnded: request.query?[Endpoints.ended.name] == Endpoints.ended.value,
             actions: (end: self.runtime.address(.account), signOut: self.runtime.address(.signOut))
@@ -52,7 +55,12 @@ extension Endpoints {
             connected: self.runtime.connections.map { _ in self.runtime.address(.connected) },
             in: self.language(of: request)
         )
-        return Rendering.page(200, html, formTargets: self.signOutTargets(of: session, request))
+        return Rendering.page(
+            200,
+            html,
+            formTargets: self.signOutTargets(of: session, request),
+            pictures: session.profile.picture.flatMap(WebURL.init)?.origin
+        )
     }
 
     /// Ends the session that the form names, if it is one of the user's.

@@ -63,6 +63,7 @@ extension Pages {
         .app > span:last-child { min-width: 0; overflow-wrap: anywhere; }
         .app small { display: block; line-height: 1.35; }
         dl { margin: 0; }
+        img.picture { border-radius: 50%; object-fit: cover; }
         dl > div { display: grid; grid-template-columns: 11rem minmax(0, 1fr); gap: .25rem 1rem; padding: .4rem 0;
           border-bottom: 1px solid color-mix(in srgb, var(--line) 25%, transparent); }
         dt { color: var(--fine); }

@@ -146,11 +146,13 @@ extension Pages {
         """
         {{#hasEnded}}<p role="status"><strong>{{t.sessions_ended}}</strong></p>{{/hasEnded}}
         <p>{{t.account_intro}}</p>
+        {{#hasPicture}}<img class="picture" src="{{picture}}" alt="" width="64" height="64" referrerpolicy="no-referrer">{{/hasPicture}}
         <dl>
         {{#facts}}
         <div><dt>{{label}}</dt><dd>{{#isCode}}<code>{{value}}</code>{{/isCode}}{{^isCode}}{{value}}{{/isCode}}\
         {{#hasNote}} <small>{{note}}</small>{{/hasNote}}</dd></div>
         {{/facts}}
+        <div><dt>{{t.account_ends}}</dt><dd>{{ends}} <small>{{t.account_ends_idle}}</small></dd></div>
         <div><dt>{{t.account_groups}}</dt><dd>{{^hasGroups}}{{t.account_no_groups}}{{/hasGroups}}\
         {{#hasGroups}}<ul class="tags">{{#groups}}<li>{{.}}</li>{{/groups}}</ul>{{/hasGroups}}\
         {{#hasMoreGroups}} {{t.account_more_groups}}{{/hasMoreGroups}}</dd></div>

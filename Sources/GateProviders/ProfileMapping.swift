@@ -13,6 +13,8 @@ package struct ProfileMapping: Sendable {
     let trust: EmailTrust
     /// The fields whose chains the operator wrote.
     private let overridden: Set<ProfileField>
+    /// The fields that some app or client gets because it names them.
+    private let usedFields: Set<ProfileField>
     /// The chains of the claims of the operator's own, by name.
     private let claims: [String: [ClaimSource]]
     /// Every source that some field reads.
@@ -26,7 +28,8 @@ package struct ProfileMapping: Sendable {
         chains: [ProfileField: [ProfileStep]],
         trust: EmailTrust,
         overrides: [ProfileField: [ClaimSource]],
-        claims: [String: [ClaimSource]] = [:]
+        claims: [String: [ClaimSource]] = [:],
+        usedFields: Set<ProfileField> = []
     ) {
         self.provider = provider
         self.issuer = issuer
@@ -40,6 +43,7 @@ package struct ProfileMapping: Sendable {
         }
         self.trust = trust
         self.overridden = Set(overrides.keys)
+        self.usedFields = usedFields
     }
 
     /// Reads the `profile` setting.
@@ -111,7 +115,8 @@ package struct ProfileMapping: Sendable {
     /// Whether some field has no value in the ID token and reads userinfo next.
     ///
     /// A provider that puts the name into ID tokens puts everything there that the scope `profile` asks for and it has: for
-    /// the parts of the name, picture and language alone, userinfo is not worth a call. OpenID Connect Core §5.4.
+    /// the parts of the name, picture and language alone, userinfo is not worth a call (OpenID Connect Core §5.4), unless
+    /// an app names the field: ID tokens of Microsoft have the name and not its parts.
     ///
     /// - Parameters:
     ///   - payloads: The ID token.
@@ -126,7 +131,8 @@ package struct ProfileMapping: Sendable {
         let isNamed = !self.readsUserinfo(.name, after: payloads)
         return self.beforeUserinfo.keys.contains { field in
             guard groups || field != .groups else { return false }
-            guard !isNamed || !field.comesWithName || self.overridden.contains(field) else { return false }
+            let isWanted = self.overridden.contains(field) || self.usedFields.contains(field)
+            guard !isNamed || !field.comesWithName || isWanted else { return false }
             return self.readsUserinfo(field, after: payloads)
         }
     }

@@ -90,8 +90,21 @@ import Testing
         ]
     )
     func `a claim that something uses is read`(app: String) throws {
-        let used = try self.configuration(app).withUsedClaims
+        let used = try self.configuration(app).withUsedFacts
         #expect(used.usedClaims == ["department"] && used.providers[0].claims.keys.sorted() == ["department"])
+    }
+
+    @Test(
+        arguments: [
+            ("    allow: signed_in\n    headers: { X-Given: given_name }", [ProfileField.givenName]),
+            ("    allow: signed_in\n    identity: { fields: [user, picture] }", [.picture]),
+            ("    allow: signed_in", []),
+        ]
+    )
+    func `M-01 a field that an app names is worth a call of userinfo`(app: String, fields: [ProfileField]) throws {
+        let beside: Set<ProfileField> = [.givenName, .familyName, .picture, .locale]
+        let used = try self.configuration(app).withUsedFacts.providers[0].usedFields
+        #expect(used.intersection(beside) == Set(fields))
     }
 
     @Test(arguments: [("true", "true"), ("\"true\"", "true"), ("7", "7"), ("[7, false]", "7 false"), ("1.50", "1.50")])
@@ -102,7 +115,7 @@ import Testing
 
     @Test func `a claim that nothing uses is not read`() throws {
         let configuration = try self.configuration("    allow: signed_in")
-        #expect(configuration.usedClaims.isEmpty && configuration.withUsedClaims.providers[0].claims.isEmpty)
+        #expect(configuration.usedClaims.isEmpty && configuration.withUsedFacts.providers[0].claims.isEmpty)
         let client = try self.configuration(
             "    allow: signed_in",
             rest: """

@@ -94,10 +94,12 @@ import Testing
     private func calls(
         _ changes: [String: JSON?],
         profile: [String: [String]] = [:],
+        usedFields: Set<ProfileField> = [],
         looksUpGroups: Bool = true
     ) async throws -> Int {
         var settings = ProviderFixture.settings()
         settings.profile = profile
+        settings.usedFields = usedFields
         let fixture = try ProviderFixture(settings)
         let (_, attempt) = try await fixture.begin()
         try fixture.issue(for: attempt, Self.full.merging(changes) { $1 })
@@ -125,6 +127,15 @@ import Testing
     @Test func `groups alone do not lead to userinfo unless a rule or an app needs them`() async throws {
         #expect(try await self.calls(["groups": nil], looksUpGroups: false) == 0)
         #expect(try await self.calls(["groups": nil, "name": nil], looksUpGroups: false) == 1)
+    }
+
+    @Test(arguments: [("given_name", ProfileField.givenName), ("picture", .picture), ("locale", .locale)])
+    func `M-01 userinfo is called for a field beside the name that an app names`(claim: String, field: ProfileField)
+        async throws
+    {
+        #expect(try await self.calls([:]) == 0)
+        #expect(try await self.calls([:], usedFields: [field]) == 1)
+        #expect(try await self.calls([claim: "en"], usedFields: [field]) == 0)
     }
 
     @Test func `userinfo is called for what an operator reads from there`() async throws {

@@ -28,6 +28,7 @@ import Testing
         let session = AccountView.Session(id: text, device: text, began: now, used: now, isHere: false)
         let account = AccountView(
             sessions: [session],
+            ends: AccountView.End(at: now, idle: .seconds(60)),
             hasMore: true,
             hasEnded: true,
             actions: (end: text, signOut: text)
@@ -68,10 +69,36 @@ import Testing
         }
     }
 
+    private func account(idle: Duration = .seconds(3600)) -> AccountView {
+        let ends = AccountView.End(at: Instant(seconds: 1_790_000_000), idle: idle)
+        return AccountView(
+            sessions: nil,
+            ends: ends,
+            hasMore: false,
+            hasEnded: false,
+            actions: (end: "/e", signOut: "/s")
+        )
+    }
+
+    @Test(arguments: [(30, "1 min"), (5400, "1 h 30 min"), (43_200, "12 h"), (1_209_600, "14 d"), (90_060, "1 d 1 h 1 min")])
+    func `M-05 the account page shows when the session ends`(idle: Int64, text: String) {
+        let profile = Profile(provider: "acme", issuer: "https://acme.example", subject: "eve")
+        let view = self.account(idle: .seconds(idle))
+        let page = self.pages.account(view, of: profile, provider: "Acme", apps: "/", in: self.english)
+        #expect(page.contains("2026-09-21 14:13 UTC") && page.contains("or after \(text) without a request"))
+        #expect(!page.contains("<img class=\"picture\""))
+    }
+
+    @Test func `M-05 the account page shows the picture, and the browser sends no referrer with it`() {
+        var profile = Profile(provider: "acme", issuer: "https://acme.example", subject: "eve")
+        profile.picture = "https://pictures.example/eve.png?a=1&b=2"
+        let page = self.pages.account(self.account(), of: profile, provider: "Acme", apps: "/", in: self.english)
+        #expect(page.contains("src=\"https://pictures.example/eve.png?a=1&amp;b=2\"") && page.contains("no-referrer"))
+    }
+
     @Test func `D-05 the account page shows the key that apps get, also where accounts are connected`() {
         func page(_ profile: Profile) -> String {
-            let view = AccountView(sessions: nil, hasMore: false, hasEnded: false, actions: (end: "/e", signOut: "/s"))
-            return self.pages.account(view, of: profile, provider: "Acme", apps: "/", in: self.english)
+            self.pages.account(self.account(), of: profile, provider: "Acme", apps: "/", in: self.english)
         }
         var profile = Profile(provider: "acme", issuer: "https://acme.example", subject: "eve")
         #expect(page(profile).contains("acme:eve"))

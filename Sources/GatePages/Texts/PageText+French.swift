@@ -60,6 +60,8 @@ extension PageText {
         .accountNoGroups: "aucun",
         .accountMoreGroups: "et {{count}} autres",
         .accountKey: "Identifiant transmis aux applications",
+        .accountEnds: "Fin de la session",
+        .accountEndsIdle: "ou après {{idle}} sans requête",
         .accountSince: "Connecté depuis",
         .sessionsTitle: "Où vous êtes connecté",
         .sessionsHere: "Ce navigateur",

@@ -58,6 +58,8 @@ extension PageText {
         .accountNoGroups: "keine",
         .accountMoreGroups: "und {{count}} weitere",
         .accountKey: "Schlüssel, unter dem Apps Sie kennen",
+        .accountEnds: "Sitzung endet",
+        .accountEndsIdle: "oder nach {{idle}} ohne Anfrage",
         .accountSince: "Angemeldet seit",
         .sessionsTitle: "Wo Sie angemeldet sind",
         .sessionsHere: "Dieser Browser",

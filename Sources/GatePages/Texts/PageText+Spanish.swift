@@ -56,6 +56,8 @@ extension PageText {
         .accountNoGroups: "ninguno",
         .accountMoreGroups: "y {{count}} más",
         .accountKey: "Clave con la que te conocen las aplicaciones",
+        .accountEnds: "La sesión termina",
+        .accountEndsIdle: "o tras {{idle}} sin solicitudes",
         .accountSince: "Sesión iniciada desde",
         .sessionsTitle: "Dónde has iniciado sesión",
         .sessionsHere: "Este navegador",

@@ -102,6 +102,10 @@ package enum PageText: String, CaseIterable, Sendable {
     case accountKey = "account_key"
     /// “Signed in since”.
     case accountSince = "account_since"
+    /// “Session ends”.
+    case accountEnds = "account_ends"
+    /// “or after {{idle}} without a request”.
+    case accountEndsIdle = "account_ends_idle"
     /// “Where you are signed in”.
     case sessionsTitle = "sessions_title"
     /// “This browser”.
@@ -417,6 +421,8 @@ extension PageText {
         .accountNoGroups: "none",
         .accountMoreGroups: "and {{count}} more",
         .accountKey: "Key by which apps know you",
+        .accountEnds: "Session ends",
+        .accountEndsIdle: "or after {{idle}} without a request",
         .accountSince: "Signed in since",
         .sessionsTitle: "Where you are signed in",
         .sessionsHere: "This browser",

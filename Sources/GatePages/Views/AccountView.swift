@@ -23,8 +23,21 @@ package struct AccountView {
         }
     }
 
+    /// When this session ends.
+    package struct End {
+        /// The end, however often it is used.
+        let at: Instant
+        /// After how long without a request it ends before.
+        let idle: Duration
+
+        /// An end of these properties.
+        package init(at: Instant, idle: Duration) { (self.at, self.idle) = (at, idle) }
+    }
+
     /// The sign-ins, this browser's first; nil if none are kept.
     package var sessions: [Session]?
+    /// When the session of the browser that asks ends.
+    package let ends: End
     /// Whether there are more than these.
     package var hasMore: Bool
     /// Whether one has just ended.
@@ -34,11 +47,19 @@ package struct AccountView {
 
     /// - Parameters:
     ///   - sessions: The sign-ins, this browser's first; nil if none are kept.
+    ///   - ends: When the session of the browser that asks ends.
     ///   - hasMore: Whether there are more than these.
     ///   - hasEnded: Whether one has just ended.
     ///   - actions: Where the forms lead: to end a session, and to sign out.
-    package init(sessions: [Session]?, hasMore: Bool, hasEnded: Bool, actions: (end: String, signOut: String)) {
-        (self.sessions, self.hasMore, self.hasEnded, self.actions) = (sessions, hasMore, hasEnded, actions)
+    package init(
+        sessions: [Session]?,
+        ends: End,
+        hasMore: Bool,
+        hasEnded: Bool,
+        actions: (end: String, signOut: String)
+    ) {
+        (self.sessions, self.ends, self.actions) = (sessions, ends, actions)
+        (self.hasMore, self.hasEnded) = (hasMore, hasEnded)
     }
 
     /// How many groups the page lists.
@@ -64,7 +85,8 @@ package struct AccountView {
         let rest = profile.groups.count - groups.count
         return [
             "facts": facts, "groups": Array(groups), "hasGroups": !groups.isEmpty, "hasMoreGroups": rest > 0,
-            "count": rest, "keepsSessions": self.sessions != nil, "endAction": self.actions.end,
+            "count": rest, "picture": profile.picture ?? "", "hasPicture": profile.picture != nil,
+            "ends": self.ends.at.pageText, "idle": self.ends.idle.pageText, "keepsSessions": self.sessions != nil, "endAction": self.actions.end,
             "signOutAction": self.actions.signOut, "hasMore": self.hasMore, "hasEnded": self.hasEnded,
             "field": SessionForm.everywhere.name, "all": SessionForm.everywhere.value,
             "sessionField": SessionForm.session,
@@ -77,6 +99,15 @@ package struct AccountView {
                 ] as [String: Any]
             },
         ]
+    }
+}
+
+extension Duration {
+    /// The duration as pages show it, by units that all languages have: `7 d`, `12 h`, `1 h 30 min`.
+    fileprivate var pageText: String {
+        let minutes = max(1, self.wholeSeconds / 60)
+        let parts = [(minutes / 1440, "d"), (minutes / 60 % 24, "h"), (minutes % 60, "min")]
+        return parts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: " ")
     }
 }
 

@@ -51,7 +51,8 @@ extension ProviderDefinition {
             chains: entry.chains,
             trust: entry.trust,
             overrides: overrides,
-            claims: claims
+            claims: claims,
+            usedFields: settings.usedFields
         )
         self.apiHeaders = entry.apiHeaders
         self.apiProof = entry.apiProof

@@ -104,6 +104,8 @@ package struct ProviderSettings: Sendable, Hashable {
     package var profile: [String: [String]] = [:]
     /// The claims beyond the profile: a name and its chain of sources, as written.
     package var claims: [String: [String]] = [:]
+    /// The fields that some app or client gets because it names them: userinfo is called for those that it alone has.
+    package var usedFields: Set<ProfileField> = []
 
     /// Whether this is the public service and not an own server.
     func isAt(publicHost: String) -> Bool { self.baseURL.map { $0.origin.host == publicHost } ?? true }

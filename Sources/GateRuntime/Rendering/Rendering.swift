@@ -178,16 +178,19 @@ package struct Rendering: Sendable {
         return response
     }
 
-    /// A response with a page; with the URL of the script of pages with passkeys it runs that, and no other.
+    /// A response with a page; with the URL of the script of pages with passkeys it runs that, and no other, and with the
+    /// origin of a picture of the user it loads pictures from there.
     package static func page(
         _ status: Int,
         _ html: String,
         formTargets: String = "'self'",
-        script address: String? = nil
+        script address: String? = nil,
+        pictures: Origin? = nil
     ) -> Response {
         var fields: HTTPFields = [.contentType: "text/html; charset=utf-8"]
+        let images = pictures.map { "'self' \($0)" } ?? "'self'"
         fields[.contentSecurityPolicy] =
-            "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'; "
+            "default-src 'none'; style-src 'self'; img-src \(images); base-uri 'none'; frame-ancestors 'none'; "
             + "form-action \(formTargets)\(address.map { "; script-src \($0)" } ?? "")"
         for (name, value) in Rendering.protections {
             fields[name] = value

@@ -97,7 +97,7 @@ actor RuntimeBuilder {
     ///
     /// - Throws: A `Failure` naming what could not be opened, read or made.
     func runtime(for whole: Configuration) async throws(Failure) -> RuntimeConfiguration {
-        let configuration = whole.withUsedClaims
+        let configuration = whole.withUsedFacts
         let material = try KeyMaterial.load(for: configuration, now: self.clock.now, random: self.random)
         let sealer = Sealer(material.secrets, random: self.random)
         let store = try await self.store(
