@@ -372,8 +372,9 @@ struct AccessCheck {
             let only = "add 'provider: \(defined[0])' to this entry"
             let help =
                 self.known.takesClaims(other) ? "define it there, such as with 'const:none', or \(only)" : only
+            let callers = other == Profile.serviceTokenProvider ? "service token" : "user of '\(other)'"
             reading.warning(
-                "every user of '\(other)' is denied, since it defines no claim '\(claim.name)'; \(help)",
+                "every \(callers) is denied, since there is no claim '\(claim.name)'; \(help)",
                 at: claim.mark
             )
         }

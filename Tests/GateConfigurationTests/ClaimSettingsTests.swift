@@ -162,11 +162,27 @@ import Testing
         let deny = "    allow: signed_in\n    deny: [{ claim: { department: ops } }]"
         #expect(
             self.messages(deny) == [
-                "warning: every user of 'guests' is denied, since it defines no claim 'department'; define it there, such as with "
+                "warning: every user of 'guests' is denied, since there is no claim 'department'; define it there, such as with "
                     + "'const:none', or add 'provider: staff' to this entry"
             ]
         )
         #expect(self.messages("    providers: [staff]\n" + deny).isEmpty)
+    }
+
+    @Test func `a deny by a claim warns that it denies service tokens`() {
+        let app = """
+                providers: [staff]
+                allow: signed_in
+                machines: { service_tokens: [bot] }
+                deny: [{ claim: { department: ops } }]
+            service_tokens:
+              bot: { hash: "sha256:\(String(repeating: "0", count: 64))", expires: 2099-12-31 }
+            """
+        #expect(
+            self.messages(app) == [
+                "warning: every service token is denied, since there is no claim 'department'; add 'provider: staff' to this entry"
+            ]
+        )
     }
 
     @Test(
