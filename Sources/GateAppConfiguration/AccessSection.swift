@@ -29,6 +29,8 @@ package struct EntryDraft: Sendable {
     var method: [String]?
     var path: Located<[PathPattern]>?
     var time: TimeWindow?
+    var from: Located<Instant>?
+    var until: Located<Instant>?
     var authenticated: RequestCondition?
     var mcpMethod: Located<[String]>?
     var mcpTool: Located<[String]>?
@@ -54,6 +56,7 @@ package struct EntryDraft: Sendable {
         [
             self.network.map(RequestCondition.network), self.method.map(RequestCondition.method),
             self.path.map { .path($0.value) }, self.time.map(RequestCondition.time),
+            self.from.map { .from($0.value) }, self.until.map { .until($0.value) },
             self.authenticated, self.mcpMethod.map { .mcpMethod($0.value) }, self.mcpTool.map { .mcpTool($0.value) },
             self.scope.map { .scope($0.value) },
         ].compactMap(\.self)
@@ -64,6 +67,7 @@ package struct EntryDraft: Sendable {
         self.use != nil && self.provider == nil && self.user == nil && self.email == nil && self.emailDomain == nil
             && self.group == nil && self.role == nil && self.tenant == nil && self.organization == nil
             && self.claim == nil && self.network == nil && self.method == nil && self.path == nil && self.time == nil
+            && self.from == nil && self.until == nil
             && self.authenticated == nil && self.mcpMethod == nil && self.mcpTool == nil && self.scope == nil
             && self.nested.isEmpty
     }
@@ -173,6 +177,7 @@ extension Mapping<EntryDraft> {
                     at: flag.mark
                 )
             }
+            entry.checkDates(&reading)
             guard written.isEmpty else { return }
             reading.error(
                 "an entry without a condition matches no user; write such as '{ email_domain: example.com }'",
@@ -180,6 +185,26 @@ extension Mapping<EntryDraft> {
             )
         }
     )
+}
+
+extension EntryDraft {
+    /// Rejects an end before the beginning, and warns of one that has passed.
+    fileprivate func checkDates(_ reading: inout DecodingContext) {
+        guard let until else { return }
+        if let from, until.value <= from.value {
+            let help = "the entry would never match; swap them, or correct one"
+            reading.error(
+                "'until' (\(until.value.timestamp)) is not after 'from' (\(from.value.timestamp)): \(help)",
+                at: until.mark
+            )
+        } else if until.value <= WallClock.system.now {
+            let help = "remove it, or write a later time"
+            reading.warning(
+                "'until' has passed (\(until.value.timestamp)), so this entry does not match any more; \(help)",
+                at: until.mark
+            )
+        }
+    }
 }
 
 extension Shape<EntryDraft> {

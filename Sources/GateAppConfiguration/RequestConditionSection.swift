@@ -40,6 +40,21 @@ extension Mapping<EntryDraft> {
             "The weekdays and hours in which the request must be."
         ),
         Key(
+            "from",
+            located: \.from,
+            .instant,
+            .init(example: "2026-10-01T08:00:00+02:00"),
+            "The date and time, with its zone, from which on the entry matches."
+        ),
+        Key(
+            "until",
+            located: \.until,
+            .instant,
+            .init(example: "2026-12-31T18:00:00+01:00"),
+            "The date and time, with its zone, from which on the entry does not match any more. In `allow`, access ends by itself: "
+                + "WebSockets and other requests that are still open then end too. See [policy.md](policy.md#dates)."
+        ),
+        Key(
             "authenticated",
             \.authenticated,
             .authentication,

@@ -124,7 +124,22 @@ extension AccessEntry {
             && (methods + all).map(Set.init).reduce(nil) { known, next in
                 known.map { $0.intersection(next) } ?? next
             }.map(\.isEmpty) ?? false
-        return excluded || isWithoutMethod || providers.count > 1
+        let isNever = Self.isWithoutTime(self.request + inner.flatMap(\.request))
+        return excluded || isWithoutMethod || isNever || providers.count > 1
+    }
+
+    /// Whether conditions on the date leave no time between them.
+    private static func isWithoutTime(_ conditions: [RequestCondition]) -> Bool {
+        let starts = conditions.compactMap { condition -> Instant? in
+            guard case .from(let start) = condition else { return nil }
+            return start
+        }
+        let ends = conditions.compactMap { condition -> Instant? in
+            guard case .until(let end) = condition else { return nil }
+            return end
+        }
+        guard let start = starts.max(), let end = ends.min() else { return false }
+        return end <= start
     }
 
     private var withoutNested: AccessEntry {
@@ -149,6 +164,8 @@ extension RequestCondition {
         case (.authenticated(let own), .authenticated(let other)): other <= own
         case (.passkey(let own), .passkey(let other)): own.map { own in other.map { $0 <= own } ?? false } ?? true
         case (.time(let own), .time(let other)): own == other
+        case (.from(let own), .from(let other)): own <= other
+        case (.until(let own), .until(let other)): other <= own
         default: false
         }
     }

@@ -30,6 +30,48 @@ extension Instant {
         self.init(year: year, month: month, day: day)
     }
 
+    /// The instant of a date and a time of day with the offset of its zone, such as `2026-12-31T18:00:00+01:00`; nil for anything
+    /// else, and for parts of a second.
+    ///
+    /// RFC 3339 §5.6, `date-time`.
+    package init?(timestamp text: String) {
+        let bytes = Array(text.utf8)
+        // As `2026-12-31T18:00:00`, then the zone.
+        guard bytes.count > 19, [UInt8(ascii: "T"), UInt8(ascii: "t"), UInt8(ascii: " ")].contains(bytes[10]),
+            let day = Instant(date: String(decoding: bytes[..<10], as: UTF8.self)),
+            let time = Instant.seconds(of: bytes[11..<19]), let offset = Instant.offset(of: bytes[19...])
+        else { return nil }
+        self = day.advanced(by: .seconds(time - offset))
+    }
+
+    /// The seconds of a time of day such as `18:00:00`; a leap second is no time of a rule.
+    private static func seconds(of bytes: ArraySlice<UInt8>) -> Int64? {
+        let parts = bytes.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false).map(self.twoDigits)
+        guard parts.count == 3, let hour = parts[0], let minute = parts[1], let second = parts[2] else { return nil }
+        return hour < 24 && minute < 60 && second < 60 ? hour * 3600 + minute * 60 + second : nil
+    }
+
+    /// The seconds east of UTC of `Z` or an offset such as `+01:00`.
+    private static func offset(of bytes: ArraySlice<UInt8>) -> Int64? {
+        guard let sign = bytes.first, !(bytes.count == 1 && sign & 0xDF == UInt8(ascii: "Z")) else {
+            return bytes.isEmpty ? nil : 0
+        }
+        let parts = bytes.dropFirst().split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false).map(
+            self.twoDigits
+        )
+        guard parts.count == 2, let hour = parts[0], let minute = parts[1], hour < 24, minute < 60 else { return nil }
+        switch sign {
+        case UInt8(ascii: "+"): return hour * 3600 + minute * 60
+        case UInt8(ascii: "-"): return -(hour * 3600 + minute * 60)
+        default: return nil
+        }
+    }
+
+    private static func twoDigits(_ bytes: ArraySlice<UInt8>) -> Int64? {
+        guard bytes.count == 2, bytes.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        return bytes.reduce(0) { $0 * 10 + Int64($1 - 0x30) }
+    }
+
     /// The day that the instant is in, written `2027-06-01`, UTC; at most year 9999, at least 1970.
     package var date: String {
         let days = min(max(self.seconds / 86_400, 0), 2_932_896) + 719_468

@@ -31,7 +31,7 @@ extension Endpoints {
             let here = ReturnPath(request.path) ?? .root
             return Rendering.redirect(to: SignInRedirect(runtime: self.runtime).signInAddress(here, route: nil))
         }
-        let found = self.runtime.routes.lazy.compactMap { self.listed($0, for: session.profile) }
+        let found = self.runtime.routes.lazy.compactMap { self.listed($0, for: session.profile, at: request.now) }
         let all = Array(found.prefix(Endpoints.maxListed + 1))
         guard request.clientKind.wantsPage else {
             return Rendering.json(200, ["apps": .array(all.prefix(Endpoints.maxListed).map(\.json))])
@@ -61,11 +61,13 @@ extension Endpoints {
     }
 
     /// An app as the list has it; nil if the user may not open it, or if there is nothing to open.
-    private func listed(_ route: RuntimeRoute, for profile: Profile) -> ListedApp? {
+    private func listed(_ route: RuntimeRoute, for profile: Profile, at now: Instant) -> ListedApp? {
         guard let address = route.listedAddress else { return nil }
         var needed: [String] = []
-        // Where the decision depends on the request, some request may be admitted.
-        if !(route.route.decision(for: profile)?.isAdmission ?? true) {
+        var end: Instant?
+        switch route.route.access(of: profile, at: now) {
+        case .possible(let until): end = until
+        case .denied:
             // Whether the rules admit the user's other account is not known: it is offered, as its sign-in would be.
             guard route.display.listed == .everyone, !route.route.providers.contains(profile.provider) else {
                 return nil
@@ -79,7 +81,8 @@ extension Endpoints {
             description: route.display.description,
             group: route.display.group,
             icon: self.runtime.rendering.pages.address(ofPicture: route.display.icon),
-            neededProviders: needed
+            neededProviders: needed,
+            until: end
         )
         return ListedApp(id: route.name, app: app)
     }
@@ -135,6 +138,7 @@ private struct ListedApp {
         if !self.app.neededProviders.isEmpty {
             members["needs"] = .array(self.app.neededProviders.map(JSON.string))
         }
+        members["until"] = self.app.until.map { .string($0.timestamp) }
         return .object(members)
     }
 }

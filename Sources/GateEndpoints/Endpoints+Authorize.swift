@@ -88,7 +88,7 @@ extension Endpoints {
             throw Failure(.clientRequest, "'\(asked.client.id)' has rules that are those of an app, and admit no user")
         }
         var terms = asked.terms
-        let permitted = self.runtime.permitted(terms.audiences, to: session.profile)
+        let permitted = self.runtime.permitted(terms.audiences, to: session.profile, at: request.now)
         if asked.namesAudiences, permitted.count < terms.audiences.count {
             let error = OAuthError(.accessDenied, "the user may not enter the app of 'resource'")
             return try self.reject(error, to: asked.target)

@@ -54,7 +54,7 @@ extension Endpoints {
         guard
             self.runtime.accepts(
                 session,
-                at: self.runtime.permitted(device.audiences, to: session.profile),
+                at: self.runtime.permitted(device.audiences, to: session.profile, at: request.now),
                 now: request.now
             )
         else {
@@ -84,7 +84,7 @@ extension Endpoints {
         _ session: Session,
         _ request: EndpointRequest
     ) -> Response {
-        let audiences = self.runtime.permitted(device.audiences, to: session.profile)
+        let audiences = self.runtime.permitted(device.audiences, to: session.profile, at: request.now)
         let shown = Form.Field(Endpoints.shownAudiences, audiences.joined(separator: " "))
         let consent = Consent(
             .device,
@@ -128,7 +128,9 @@ extension Endpoints {
         {
             try self.check(session, at: client, request)
             // As the page has shown them, whatever a reload admits since; what the user may not enter now must not be granted for later.
-            audiences = self.runtime.permitted(device.audiences, to: session.profile).filter(shown.contains)
+            audiences = self.runtime.permitted(device.audiences, to: session.profile, at: request.now).filter(
+                shown.contains
+            )
         }
         let decided = try await self.runtime.sessions.decideDevice(
             code,

@@ -244,7 +244,7 @@ extension SessionAPI {
         case .signInNeeded, .authenticationNeeded, .openToAll, .openToNetwork, .scopesNeeded:
             throw OAuthError(.serverError, "the rules of the client admit no user")
         }
-        let permitted = runtime.permitted(audiences, to: profile)
+        let permitted = runtime.permitted(audiences, to: profile, at: request.now)
         guard !permitted.isEmpty, !isNamed || permitted.count == audiences.count else {
             throw denied("access_denied", "the user may not enter the apps that the token would be for")
         }

@@ -169,7 +169,12 @@ extension RequestPath {
             })
         else { return false }
         let isDenied = request.path.withSpan(of: request.message) { path in
-            route.route.deniesEveryUser(method: request.method.rawValue, path, guardsSpellings: route.guardsSpellings)
+            route.route.deniesEveryUser(
+                method: request.method.rawValue,
+                path,
+                at: self.loop.now,
+                guardsSpellings: route.guardsSpellings
+            )
         }
         return !isDenied && self.admitsPage(of: origin, for: request, on: route)
     }

@@ -60,6 +60,25 @@ extension RequestPath {
         return facts
     }
 
+    /// The access of a request that was admitted, if a date in the rules can end it; else nil.
+    func endingAccess(
+        of request: RequestHead,
+        on route: RuntimeRoute,
+        _ client: () -> IPAddress?
+    ) -> EndingAccess? {
+        guard route.hasDates, let cached = self.cachedSession(of: request),
+            case .depends(let rules, _)? = try? cached.authorization(
+                on: route,
+                runtime: self.runtime,
+                now: self.loop.now
+            ),
+            rules.nextTurn(after: self.loop.now) != nil
+        else { return nil }
+        let facts = self.facts(about: request, under: rules, session: cached.session, nil, client)
+        let path = request.path.withSpan(of: request.message) { path in path.indices.map { path[$0] } }
+        return EndingAccess(rules: rules, facts: facts, path: path, user: cached.session.profile.user)
+    }
+
     /// The scopes with which the client of a request would be admitted, those that it has included.
     func neededScopes(by rules: RequestRules, about request: RequestHead, _ facts: RequestFacts) -> [String] {
         var needed = facts.scopes ?? []

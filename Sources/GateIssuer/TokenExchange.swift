@@ -28,6 +28,12 @@ package struct TokenExchange: Sendable {
         case apps([String])
         /// Another service that trusts this gateway, such as a cloud: one of ``ClientSettings/tokenAudiences``.
         case other(String)
+
+        /// The audiences of the apps behind the gateway.
+        package var audiencesOfApps: [String] {
+            guard case .apps(let audiences) = self else { return [] }
+            return audiences
+        }
     }
 
     /// The token that is exchanged.

@@ -130,6 +130,7 @@ extension Pages {
         {{^hasPicture}}<span class="initial" aria-hidden="true">{{initial}}</span>{{/hasPicture}}
         <span><strong>{{name}}</strong>\
         {{#hasDescription}}<small>{{description}}</small>{{/hasDescription}}\
+        {{#ends}}<small>{{t.apps_until}}</small>{{/ends}}\
         {{#needs}}<small>{{t.apps_needs}}</small>{{/needs}}</span></a></li>
         {{/apps}}
         </ul>
@@ -156,6 +157,8 @@ extension Pages {
         <div><dt>{{t.account_groups}}</dt><dd>{{^hasGroups}}{{t.account_no_groups}}{{/hasGroups}}\
         {{#hasGroups}}<ul class="tags">{{#groups}}<li>{{.}}</li>{{/groups}}</ul>{{/hasGroups}}\
         {{#hasMoreGroups}} {{t.account_more_groups}}{{/hasMoreGroups}}</dd></div>
+        {{#hasEnds}}<div><dt>{{t.account_ends}}</dt><dd><ul>\
+        {{#ends}}<li>{{name}} <small>{{t.apps_until}}</small></li>{{/ends}}</ul></dd></div>{{/hasEnds}}
         </dl>
         <section>
         <h2>{{t.sessions_title}}</h2>

@@ -167,21 +167,26 @@ extension Route {
     /// Whether an entry of `deny` that names no user matches a request, in some reading of its path.
     ///
     /// For requests that are admitted without a user. An entry with entries inside it counts as if those matched.
-    package func deniesEveryUser(method: String, _ path: Span<UInt8>, guardsSpellings: Bool) -> Bool {
+    package func deniesEveryUser(
+        method: String,
+        _ path: Span<UInt8>,
+        at now: Instant,
+        guardsSpellings: Bool
+    ) -> Bool {
         // A preflight has no token; the request after it is decided by its own.
         let entries = self.denied.filter { $0.isAboutRequestsOnly && !$0.asksForScope }
         guard !entries.isEmpty else { return false }
         guard let views = PathView.all(of: path, guardsSpellings: guardsSpellings, folds: true) else { return true }
-        let facts = RequestFacts(method: method, client: nil, time: Instant(seconds: 0), authenticated: nil)
+        let facts = RequestFacts(method: method, client: nil, time: now, authenticated: nil)
         return entries.contains { entry in
             views.contains { view in
                 entry.request.allSatisfy { condition in
                     switch condition {
-                    // The time and the client are left aside: a preflight is not worth more.
+                    // The hours and the client are left aside: a preflight is not worth more.
                     case .time, .network, .authenticated, .passkey, .scope: true
                     // A preflight has no message; the request after it is decided by its own.
                     case .mcpMethod, .mcpTool: false
-                    case .path, .method:
+                    case .path, .method, .from, .until:
                         RuleCondition.request([condition]).result(for: facts, view.path.span, as: view.spelling) != .no
                     }
                 }

@@ -38,6 +38,10 @@ package enum RequestCondition: Sendable, Hashable {
     case path([PathPattern])
     /// The time is in the window.
     case time(TimeWindow)
+    /// The time is this one or a later one.
+    case from(Instant)
+    /// The time is before this one.
+    case until(Instant)
     /// The user authenticated at most so long ago.
     case authenticated(within: Duration)
     /// The user used a passkey in this sign-in, at most so long ago; nil for no limit.
@@ -64,6 +68,8 @@ package enum RequestCondition: Sendable, Hashable {
             for index in patterns.indices where patterns[index].covers(path, as: spelling) { return .yes }
             return .no
         case .time(let window): return MatchResult(window.contains(request.time))
+        case .from(let start): return MatchResult(request.time >= start)
+        case .until(let end): return MatchResult(request.time < end)
         case .authenticated(let limit):
             guard let time = request.authenticated else { return .unknown(.authentication) }
             return MatchResult(request.time.since(time) <= limit)

@@ -14,9 +14,9 @@ package struct RequestRules: Sendable, Hashable {
     }
 
     /// The entries of `deny` that may match.
-    private let denied: [Rule]
+    let denied: [Rule]
     /// The entries of `allow` that may match; nil for `signed_in`.
-    private let allowed: [Rule]?
+    let allowed: [Rule]?
     /// Whether a condition asks for the client IP.
     package let needsClient: Bool
     /// Whether a condition asks for the message to an MCP server.
@@ -31,6 +31,8 @@ package struct RequestRules: Sendable, Hashable {
     private let needsPasskey: Bool
     /// The scopes that conditions ask for, each once.
     package let scopes: [String]
+    /// The times from which on a condition on the date is met, or is not any more; in order, each once.
+    let turns: [Instant]
 
     /// The rules of a route for a user of a provider that it accepts.
     init(of route: Route, for profile: Profile) {
@@ -53,12 +55,13 @@ package struct RequestRules: Sendable, Hashable {
             case .passkey: passkey = true
             case .mcpMethod, .mcpTool: message = true
             case .scope(let names): scopes += names.filter { !scopes.contains($0) }
-            case .method, .time: break
+            case .method, .time, .from, .until: break
             }
         }
         (self.needsClient, self.needsPath, self.hasCapitals) = (client, path, capitals)
         (self.needsAuthentication, self.needsPasskey, self.needsMessage) = (authentication, passkey, message)
         self.scopes = scopes
+        self.turns = Set(conditions.compactMap(\.turn)).sorted()
     }
 
     /// What is left of entries: those that cannot match are dropped, and those after one that decides in any case.

@@ -32,6 +32,8 @@ package final class RuntimeRoute: Sendable {
     package let guardsSpellings: Bool
     /// Whether public rules admit the clients of some network without a session.
     package let opensToNetworks: Bool
+    /// Whether access can end at a date, by rules, while a request lasts.
+    package let hasDates: Bool
     /// Whether tokens are accepted instead of a session.
     package let takesMachines: Bool
     /// Whether service tokens are accepted as the password of Basic authentication too.
@@ -94,6 +96,7 @@ package final class RuntimeRoute: Sendable {
         self.display = app.display
         self.identity = AppIdentity(app)
         self.opensToNetworks = app.route.opensToNetworks
+        self.hasDates = app.route.hasDates
         self.identityResponse = IdentityResponse(app)
         self.takesMachines = !app.route.issuers.isEmpty || !app.route.serviceTokens.isEmpty
         self.takesBasic = app.takesBasic

@@ -69,13 +69,28 @@ extension RuntimeConfiguration {
         }
     }
 
-    /// The audiences of the apps that a user may enter, as far as that does not depend on the request, and that of userinfo; none if the user
-    /// may enter none of the apps.
-    package func permitted(_ audiences: [String], to profile: Profile) -> [String] {
+    /// The audiences of the apps that a user may enter now, as far as that does not depend on the request, and that of userinfo; none if the
+    /// user may enter none of the apps.
+    package func permitted(_ audiences: [String], to profile: Profile, at now: Instant) -> [String] {
         let apps = audiences.compactMap { self.route(withAudience: $0) }
-        let denied = apps.filter { !($0.route.decision(for: profile)?.isAdmission ?? true) }.map(\.route.audience)
+        let denied = apps.filter { $0.route.access(of: profile, at: now) == .denied }.map(\.route.audience)
         guard apps.isEmpty || denied.count < apps.count else { return [] }
         return audiences.filter { !denied.contains($0) }
+    }
+
+    /// How long a token for apps may be valid: at most until a date in the rules of one of them, or of the clients, ends the access of the user.
+    package func lifetime(
+        _ lifetime: Duration,
+        ofTokenFor audiences: [String],
+        to profile: Profile,
+        at clients: [ClientSettings],
+        now: Instant
+    ) -> Duration {
+        let routes = clients.map(\.route) + audiences.compactMap { self.route(withAudience: $0)?.route }
+        return routes.filter(\.hasDates).reduce(lifetime) { lifetime, route in
+            guard case .possible(let until?) = route.access(of: profile, at: now) else { return lifetime }
+            return min(lifetime, until.since(now))
+        }
     }
 }
 

@@ -75,12 +75,15 @@ extension TokenEndpoints {
         }
         if owner.id != client.id { try self.check(subject, of: client, own) }
         try self.checkReach(of: exchange, token, from: subject, client)
-        let lifetime = min(client.accessTokenLifetime, token.expires.since(own.now))
+        var lifetime = min(client.accessTokenLifetime, token.expires.since(own.now))
+        let clients = [owner, client] + subject.grant.subjects.compactMap { self.issuer.clients[$0] }
+        let apps = exchange.target.audiencesOfApps
+        lifetime = self.lifetime(lifetime, for: apps, to: subject.session.profile, at: clients, own)
         switch exchange.target {
         case .other(let audience):
             return try self.credential(exchange, for: audience, of: subject, client, lifetime, own)
         case .apps(let named):
-            let audiences = self.runtime.permitted(named, to: subject.session.profile)
+            let audiences = self.runtime.permitted(named, to: subject.session.profile, at: own.now)
             guard audiences.count == named.count, !audiences.isEmpty else { throw TokenEndpoints.notPermitted }
             let session = try await self.session(of: client, exchanging: token, subject, own)
             return try self.accessToken(exchange, for: audiences, of: session, request, lifetime, own)
@@ -119,7 +122,8 @@ extension TokenEndpoints {
             return self.rejected("the rules of the client do not admit the user of 'subject_token'", because: failure)
         }
         let left = end?.since(own.now) ?? client.accessTokenLifetime
-        let lifetime = min(client.accessTokenLifetime, client.lifetime ?? left, left)
+        var lifetime = min(client.accessTokenLifetime, client.lifetime ?? left, left)
+        lifetime = self.lifetime(lifetime, for: exchange.target.audiencesOfApps, to: profile, at: [client], own)
         func grant(for audiences: [String]) -> ClientGrant {
             ClientGrant(
                 client: client.id,
@@ -138,7 +142,7 @@ extension TokenEndpoints {
             session = runtime.sessions.session(grant(for: []), of: profile, now: own.now)
             response = try self.credential(exchange, for: audience, of: session, client, lifetime, own)
         case .apps(let wanted):
-            let audiences = runtime.permitted(wanted, to: profile)
+            let audiences = runtime.permitted(wanted, to: profile, at: own.now)
             guard !audiences.isEmpty, !exchange.isTargetNamed || audiences.count == wanted.count else {
                 throw TokenEndpoints.notPermitted
             }
@@ -195,6 +199,17 @@ extension TokenEndpoints {
             now: own.now
         )
         return TokenEndpoints.response(to: exchange, token, type: "N_A", lifetime)
+    }
+
+    /// How long a token may be valid by the dates in the rules.
+    private func lifetime(
+        _ lifetime: Duration,
+        for audiences: [String],
+        to profile: Profile,
+        at clients: [ClientSettings],
+        _ own: EndpointRequest
+    ) -> Duration {
+        self.runtime.lifetime(lifetime, ofTokenFor: audiences, to: profile, at: clients, now: own.now)
     }
 
     /// The response with an access token for apps.

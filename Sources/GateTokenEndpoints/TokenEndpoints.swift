@@ -207,7 +207,7 @@ extension TokenEndpoints {
         try TokenEndpoints.checkKey(of: current, request)
         _ = try self.issuer.scopes(namedIn: request, grantedTo: current.grant)
         let named = try self.issuer.audiences(namedIn: request, grantedTo: current.grant)
-        let permitted = self.runtime.permitted(named, to: current.session.profile)
+        let permitted = self.runtime.permitted(named, to: current.session.profile, at: own.now)
         guard !permitted.isEmpty else {
             throw OAuthError(.invalidTarget, "the user may enter none of the apps that the token would be for")
         }
@@ -299,12 +299,18 @@ extension TokenEndpoints {
         try self.check(session, of: client, own)
         try TokenEndpoints.checkKey(of: session, request)
         let named = try self.issuer.audiences(namedIn: request, grantedTo: session.grant)
-        let audiences = self.runtime.permitted(named, to: session.session.profile)
+        let audiences = self.runtime.permitted(named, to: session.session.profile, at: own.now)
         guard !audiences.isEmpty else {
             throw OAuthError(.invalidTarget, "the user may enter none of the apps that the token would be for")
         }
         let end = client.lifetime.map { session.session.created.advanced(by: $0).since(own.now) }
-        let lifetime = min(client.accessTokenLifetime, end ?? client.accessTokenLifetime)
+        let lifetime = self.runtime.lifetime(
+            min(client.accessTokenLifetime, end ?? client.accessTokenLifetime),
+            ofTokenFor: audiences,
+            to: session.session.profile,
+            at: [client] + session.grant.subjects.compactMap { self.issuer.clients[$0] },
+            now: own.now
+        )
         let accessToken = try self.issuer.accessToken(
             of: session,
             for: audiences,

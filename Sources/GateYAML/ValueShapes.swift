@@ -244,6 +244,23 @@ extension Shape where Value: FixedWidthInteger {
     }
 }
 
+extension Shape<Instant> {
+    private static let form = "such as 2026-12-31T18:00:00+01:00, or 2026-12-31T17:00:00Z in UTC"
+
+    /// A date and a time of day with the zone: without it, the same text would be another time at another place.
+    ///
+    /// RFC 3339 §5.6.
+    package static let instant = single(
+        "a date and time with its zone",
+        pattern: #"^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}([Zz]|[+\-][0-9]{2}:[0-9]{2})$"#
+    ) { text throws(InvalidValue) in
+        if let time = Instant(timestamp: text) { return time }
+        if Instant(date: text) != nil { throw InvalidValue("has neither a time of day nor a zone; write it \(form)") }
+        if Instant(timestamp: text + "Z") != nil { throw InvalidValue("has no zone; write it \(form)") }
+        throw InvalidValue("is not a date and time of whole seconds with its zone; write it \(form)")
+    }
+}
+
 extension Int {
     /// Reads one to twelve digits; nil for anything else, a sign included.
     package init?(wholeNumber text: some StringProtocol) {

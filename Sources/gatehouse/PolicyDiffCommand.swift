@@ -44,6 +44,9 @@ struct DiffPolicy: ParsableCommand {
     )
     var maxLoss: ShareArgument?
 
+    @Option(help: ArgumentHelp("The time at which to compare: 2026-11-22T10:00:00Z. (default: now)", valueName: "time"))
+    var time: TimeArgument?
+
     @Option(help: "How many users to name for each change, 0 to 1000.")
     var limit = 5
 
@@ -81,7 +84,7 @@ struct DiffPolicy: ParsableCommand {
             old: try self.apps(of: self.with ?? self.gateway.file.config),
             new: try self.apps(of: self.new),
             examples: self.limit,
-            at: WallClock.system.now
+            at: self.time?.instant ?? WallClock.system.now
         )
         if let users {
             try reportingFailure { () throws(Failure) in

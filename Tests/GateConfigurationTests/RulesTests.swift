@@ -138,6 +138,13 @@ import Testing
         #expect(entry.mayHaveTenant == ["google", "gitlab"] && entry.organizationsFrom == ["github", "gitlab"])
     }
 
+    @Test(arguments: ["2026-12-31T18:00:00+01:00", "\"2026-12-31T17:00:00Z\"", "2026-12-31 17:00:00Z"])
+    func `a date is read with and without quotes`(text: String) throws {
+        let file = "apps:\n  wiki:\n    upstream: http://10.0.0.5:80\n    allow: [{ until: \(text) }]\n"
+        let route = try self.app(file)
+        #expect(route.access.entries.first?.request == [.until(Instant(seconds: 1_798_736_400))])
+    }
+
     @Test(arguments: [
         (
             "allow: [{ organization: acme }]",
@@ -197,6 +204,23 @@ import Testing
             "allow: [{ organization: acme, provider: staff }]",
             "no organizations come from staff, unless 'profile' maps 'tenant'"
         ),
+        (
+            "allow: [{ until: 2026-12-31 }]",
+            "'2026-12-31' has neither a time of day nor a zone; write it such as 2026-12-31T18:00:00+01:00"
+        ),
+        ("allow: [{ until: \"2026-12-31T18:00:00\" }]", "'2026-12-31T18:00:00' has no zone; write it such as"),
+        (
+            "deny: [{ from: tomorrow }]",
+            "'tomorrow' is not a date and time of whole seconds with its zone; write it such as"
+        ),
+        (
+            "allow: [{ from: 2098-01-02T00:00:00Z, until: 2098-01-02T00:00:00Z }]",
+            "'until' (2098-01-02T00:00:00Z) is not after 'from' (2098-01-02T00:00:00Z): the entry would never match"
+        ),
+        (
+            "allow: [{ from: 2098-01-02T00:00:00+02:00, until: 2098-01-01T21:00:00Z }]",
+            "'until' (2098-01-01T21:00:00Z) is not after 'from' (2098-01-01T22:00:00Z)"
+        ),
         ("allow: [{ authenticated: 1h }]", "'1h' is not a limit such as 'within 1h'"),
         ("allow: [{ time: { hours: \"9-17\", zone: UTC } }]", "'9-17' is not a range of hours such as 08:00-18:00"),
         ("allow: [{ time: { zone: Mars/Base } }]", "'Mars/Base' is not a time zone"),
@@ -240,6 +264,18 @@ import Testing
             "11 warning: in 'wiki', this entry can never match; one of its conditions excludes another"
         ),
         (
+            "    allow:\n      - { provider: staff, until: 2026-01-31T18:00:00+01:00 }",
+            "11 warning: 'until' has passed (2026-01-31T17:00:00Z), so this entry does not match any more; remove it"
+        ),
+        (
+            "    allow:\n      - { provider: staff, until: 2098-01-01T00:00:00Z }\n      - { provider: staff, until: 2099-01-01T00:00:00Z }",
+            "11 warning: in 'wiki', this entry has no effect, since line 12 admits every user that it matches"
+        ),
+        (
+            "    allow:\n      - { until: 2098-01-01T00:00:00Z, all: [{ from: 2099-01-01T00:00:00Z }] }",
+            "11 warning: in 'wiki', this entry can never match; one of its conditions excludes another"
+        ),
+        (
             "    allow:\n      - { path: /admin/** , provider: staff }",
             "11 warning: '/admin/**' is outside of the path '/wiki' of 'wiki', so it can never match"
         ),
@@ -255,6 +291,7 @@ import Testing
 
     @Test(arguments: [
         "    allow:\n      - { provider: staff, path: /wiki/a }\n      - { provider: staff, method: GET }",
+        "    allow:\n      - { provider: staff, from: 2026-01-01T00:00:00Z, until: 2098-01-01T00:00:00Z }\n      - { provider: staff, from: 2098-01-01T00:00:00Z }",
         "    deny:\n      - { provider: staff, method: POST }\n    allow:\n      - { provider: staff }",
         "    allow:\n      - { provider: staff, time: { days: mon, zone: UTC } }\n      - { provider: staff, time: { days: tue, zone: UTC } }",
     ])

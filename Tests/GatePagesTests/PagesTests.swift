@@ -26,13 +26,14 @@ import Testing
         let apps = AppsView(apps: [app], search: text, hasMore: true, offersSearch: true)
         let now = Instant(seconds: 0)
         let session = AccountView.Session(id: text, device: text, began: now, used: now, isHere: false)
-        let account = AccountView(
+        var account = AccountView(
             sessions: [session],
             ends: AccountView.End(at: now, idle: .seconds(60)),
             hasMore: true,
             hasEnded: true,
             actions: (end: text, signOut: text)
         )
+        account.ends = [(app: text, until: now)]
         let consent = ConsentView(
             client: text,
             apps: [text],
@@ -104,6 +105,38 @@ import Testing
         #expect(page(profile).contains("acme:eve"))
         profile.connectedKey = "first:ada"
         #expect(page(profile).contains("first:ada") && !page(profile).contains("acme:eve"))
+    }
+
+    @Test func `the pages of apps and of the account show when an access ends`() {
+        let end = Instant(seconds: 1_798_736_400)
+        let apps = [
+            AppsView.App(
+                name: "Wiki",
+                address: "/",
+                description: nil,
+                group: nil,
+                icon: nil,
+                neededProviders: [],
+                until: end
+            ),
+            AppsView.App(name: "Desk", address: "/", description: nil, group: nil, icon: nil, neededProviders: []),
+        ]
+        let profile = Profile(provider: "acme", issuer: "https://acme.example", subject: "eve")
+        let page = self.pages.apps(
+            AppsView(apps: apps, search: nil, hasMore: false, offersSearch: false),
+            user: PageContext.User(profile, provider: "Acme", isSignedIn: true),
+            links: Pages.AppsLinks(search: "/s", account: "/a", signOut: "/o"),
+            in: self.english
+        )
+        #expect(page.contains("<strong>Wiki</strong><small>Until 2026-12-31 17:00 UTC</small>"))
+        #expect(page.contains("<strong>Desk</strong></span>"))
+        var view = AccountView(sessions: nil, hasMore: false, hasEnded: false, actions: (end: "/e", signOut: "/s"))
+        func account() -> String {
+            self.pages.account(view, of: profile, provider: "Acme", apps: "/", in: self.english)
+        }
+        #expect(!account().contains("Apps for a limited time"))
+        view.ends = [(app: "Wiki", until: end)]
+        #expect(account().contains("<li>Wiki <small>Until 2026-12-31 17:00 UTC</small></li>"))
     }
 
     @Test func `no page leaves a variable without a value`() throws {

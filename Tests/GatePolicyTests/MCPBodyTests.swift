@@ -215,7 +215,12 @@ import Testing
         var route = try Route.to(.signedIn)
         route.denied = [.with { $0.request = [.mcpTool(["rm"])] }]
         let path: [UInt8] = [0x2F]
-        let isDenied = route.deniesEveryUser(method: "OPTIONS", path.span, guardsSpellings: true)
+        let isDenied = route.deniesEveryUser(
+            method: "OPTIONS",
+            path.span,
+            at: Instant(seconds: 0),
+            guardsSpellings: true
+        )
         #expect(!isDenied)
     }
 }

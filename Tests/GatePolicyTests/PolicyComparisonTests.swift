@@ -194,6 +194,18 @@ import Testing
         #expect(app.losers == 1 && app.rows[0].request.text == "GET / at 2026-09-23T19:00:00Z")
     }
 
+    @Test func `dates are compared now and when they come`() throws {
+        let end = Instant(seconds: Self.now.seconds + 86_400)
+        let new = try self.app(allow: [(5, { $0.request = [.until(end)] })])
+        let app = try self.only(try self.app(), new, self.staff(1))
+        #expect(app.losers == 1 && app.rows.map(\.request.text) == ["GET / at \(end.timestamp)"])
+        let past = try self.app(allow: [(5, { $0.request = [.until(Self.now)] })])
+        #expect(try self.only(try self.app(), past, self.staff(1)).rows.map(\.request.text) == ["GET /"])
+        let later = try self.app(allow: [(5, { $0.request = [.until(end.advanced(by: .seconds(60)))] })])
+        let longer = try self.only(new, later, self.staff(1))
+        #expect(longer.gainers == 1 && longer.rows.map(\.request.text) == ["GET / at \(end.timestamp)"])
+    }
+
     @Test func `a rule about the authentication makes users renew theirs, and does not count as a loss`() throws {
         let new = try self.app(allow: [(5, { $0.request = [.authenticated(within: .seconds(3600))] })])
         let old = self.user("old") { $0.authTime = Self.now.advanced(by: .seconds(-7200)) }

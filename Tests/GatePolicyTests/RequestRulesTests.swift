@@ -195,6 +195,85 @@ import Testing
         #expect(!thursday.contains(Instant(seconds: 2000)))
     }
 
+    @Test func `access begins with the second of its date and ends before that of the other`() throws {
+        let (start, end) = (Self.noon, Self.noon.advanced(by: .seconds(10)))
+        let route = try Route.to(.entries([.with { $0.request = [.from(start), .until(end)] }]))
+        var facts = self.facts()
+        for (second, isAdmitted) in [(-1, false), (0, true), (9, true), (10, false), (11, false)] {
+            facts.time = start.advanced(by: .seconds(second))
+            #expect(route.decision(for: facts, path: [0x2F], profile: .ada).isAdmission == isAdmitted, "\(second)")
+        }
+    }
+
+    private static func until(_ seconds: Int64) -> RequestCondition {
+        .until(Self.noon.advanced(by: .seconds(seconds)))
+    }
+    private static func from(_ seconds: Int64) -> RequestCondition { .from(Self.noon.advanced(by: .seconds(seconds))) }
+
+    /// Entries of `allow`, of `deny`, and the seconds after which the access ends; 0 for none now, nil for no end.
+    private static let periods: [(allow: [AccessEntry], deny: [AccessEntry], end: Int64?)] = [
+        ([.with { $0.request = [until(9)] }], [], 9),
+        ([.with { $0.request = [until(0)] }], [], 0),
+        ([.with { $0.request = [from(1)] }], [], 0),
+        ([.with { $0.request = [from(0)] }], [], nil),
+        // The latest end of those that admit now, or go on with what another one ends.
+        ([.with { $0.request = [until(9)] }, .with { $0.request = [until(5)] }], [], 9),
+        ([.with { $0.request = [until(5)] }, .with { $0.request = [from(5), until(8)] }], [], 8),
+        ([.with { $0.request = [until(5)] }, .with { $0.request = [from(6), until(8)] }], [], 5),
+        ([.with { $0.request = [until(9)] }, .with { $0.email = EmailAddress("ada@example.com") }], [], nil),
+        // Those about another user do not count.
+        ([.with { $0.request = [until(9)] }, .with { ($0.user, $0.request) = ("other:1", [until(50)]) }], [], 9),
+        // What depends on the request may be met.
+        ([.with { $0.request = [until(9), .method(["PUT"])] }], [], 9),
+        ([.with { $0.request = [until(9)] }, .with { $0.request = [.path([PathPattern("/a")])] }], [], nil),
+        // A denial that begins, and one that ends.
+        ([.with { $0.email = EmailAddress("ada@example.com") }], [.with { $0.request = [from(7)] }], 7),
+        ([.with { $0.email = EmailAddress("ada@example.com") }], [.with { $0.request = [until(7)] }], 0),
+        (
+            [.with { $0.email = EmailAddress("ada@example.com") }],
+            [.with { $0.nested = [.not(.with { $0.request = [until(6)] })] }], 6
+        ),
+        (
+            [.with { $0.nested = [.any([.with { $0.request = [until(3)] }, .with { $0.request = [until(4)] }])] }], [],
+            4
+        ),
+        (
+            [.with { $0.nested = [.all([.with { $0.request = [until(3)] }, .with { $0.request = [until(4)] }])] }], [],
+            3
+        ),
+        // Unknown facts about the user neither admit nor pass a denial.
+        ([.with { ($0.role, $0.request) = ("r", [until(9)]) }], [], 0),
+        ([.with { $0.request = [until(9)] }], [.with { ($0.role, $0.request) = ("r", [from(2)]) }], 2),
+    ]
+
+    @Test(arguments: Self.periods.indices)
+    func `the access of a user ends when no rule admits any request any more`(index: Int) throws {
+        let one = Self.periods[index]
+        var route = try Route.to(.entries(one.allow))
+        route.denied = one.deny
+        let access = route.access(of: .ada, at: Self.noon)
+        guard one.end != 0 else { return #expect(access == .denied) }
+        #expect(access == .possible(until: one.end.map { Self.noon.advanced(by: .seconds($0)) }))
+    }
+
+    @Test func `without dates in the rules no access ends`() throws {
+        #expect(try Route.to(.signedIn).access(of: .ada, at: Self.noon) == .possible(until: nil))
+        #expect(try Route.to(.signedIn).access(of: nil, at: Self.noon) == .denied)
+        #expect(try !Route.to(.signedIn).hasDates)
+        #expect(try Route.to(.entries([.with { $0.nested = [.not(.with { $0.request = [Self.from(1)] })] }])).hasDates)
+    }
+
+    @Test func `a preflight is denied by a date only while that holds`() throws {
+        var route = try Route.to(.signedIn)
+        route.denied = [.with { $0.request = [Self.until(5)] }]
+        let path = Array("/x".utf8)
+        for (second, isDenied) in [(4, true), (5, false)] {
+            let now = Self.noon.advanced(by: .seconds(second))
+            let found = route.deniesEveryUser(method: "OPTIONS", path.span, at: now, guardsSpellings: true)
+            #expect(found == isDenied, "\(second)")
+        }
+    }
+
     @Test func `a public rule for a network admits its clients only, without a session`() throws {
         var rule = PublicRule(method: nil, path: "/metrics")
         rule.networks = [try #require(CIDRRange("10.0.0.0/8"))]

@@ -59,7 +59,7 @@ private struct Generator {
     }
 
     mutating func condition() -> RequestCondition {
-        switch self.number(9) {
+        switch self.number(11) {
         case 0: .network([CIDRRange("10.0.0.0/8")].compactMap(\.self))
         case 1: .method([self.pick(["GET", "POST"])])
         case 2: .path([PathPattern(self.pick(["/a", "/a/", "/admin/**", "/*/x", "/**/b"]))])
@@ -76,6 +76,8 @@ private struct Generator {
         case 5: .mcpTool([self.pick(["rm", "dd"])])
         case 6: .passkey(within: self.pick([nil, .seconds(3600)]))
         case 7: .scope(self.pick([["r"], ["w"], ["w", "x"]]))
+        case 8: .from(Instant(seconds: 1_790_000_000 + Int64(self.number(7 * 86_400))))
+        case 9: .until(Instant(seconds: 1_790_000_000 + Int64(self.number(7 * 86_400))))
         default: .authenticated(within: .seconds(3600))
         }
     }

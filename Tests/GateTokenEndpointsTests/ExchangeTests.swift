@@ -337,7 +337,42 @@ private let tokenURL = "https://gate.example.com/oauth2/token"
 /// what the gateway knows about the apps of a client's tokens.
 @Suite struct ClientRulesTests {
     private func asking(_ gateway: GatewayFixture, _ audiences: [String], _ profile: Profile) -> [String] {
-        gateway.runtime.permitted(audiences, to: profile)
+        gateway.runtime.permitted(audiences, to: profile, at: gateway.clock.now)
+    }
+
+    @Test(
+        arguments: [(nil, nil, 600), (60, nil, 60), (nil, 90, 90), (60, 30, 30), (900, nil, 600)]
+            as [(Int64?, Int64?, Int64)]
+    )
+    func `no token outlives the access of its user to the app and to the client`(
+        app: Int64?,
+        client: Int64?,
+        expected: Int64
+    ) throws {
+        let now = TestClock().now
+        func rule(_ seconds: Int64?) -> AccessRule {
+            var entry = AccessEntry()
+            entry.provider = "staff"
+            entry.request = seconds.map { [.until(now.advanced(by: .seconds($0)))] } ?? []
+            return .entries([entry])
+        }
+        let gateway = try GatewayFixture(app: { $0.route.access = rule(app) })
+        var route = try gateway.route("wiki").route
+        route.access = rule(client)
+        let settings = ClientSettings(id: "notes", kind: .native, route: route)
+        let profile = Profile(provider: "staff", issuer: "https://id.example.com", subject: "ada")
+        let audience = try gateway.route("wiki").route.audience
+        let lifetime = gateway.runtime.lifetime(
+            .seconds(600),
+            ofTokenFor: [audience],
+            to: profile,
+            at: [settings],
+            now: now
+        )
+        #expect(lifetime == .seconds(expected))
+        let later = app.map { now.advanced(by: .seconds($0)) } ?? now
+        let permitted = gateway.runtime.permitted([audience], to: profile, at: later)
+        #expect(permitted == (app == nil ? [audience] : []))
     }
 
     @Test func `of some audiences those of apps that deny the user are left out; with no app left all are`()

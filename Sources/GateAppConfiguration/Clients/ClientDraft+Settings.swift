@@ -84,7 +84,7 @@ extension ClientDraft {
                 case .mcpMethod: key = "mcp_method"
                 case .mcpTool: key = "mcp_tool"
                 case .scope: key = "scope"
-                case .network, .time, .authenticated, .passkey: continue
+                case .network, .time, .from, .until, .authenticated, .passkey: continue
                 }
                 guard let place = entry.place, let mark = reading.mark(of: place) else { continue }
                 let reason = "'\(key)' is about requests to an app, and a sign-in at the client '\(client)' has none"

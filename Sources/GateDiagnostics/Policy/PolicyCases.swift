@@ -287,15 +287,3 @@ extension Shape<IPAddress> {
         return address
     }
 }
-
-extension Shape<Instant> {
-    fileprivate static let instant = single("a time") { text throws(InvalidValue) in
-        let parts = text.split(separator: "T", omittingEmptySubsequences: false)
-        let clock = parts.last?.split(separator: ":", omittingEmptySubsequences: false) ?? []
-        guard parts.count == 2, let day = Instant(date: String(parts[0])), clock.map(\.utf8.count) == [2, 2, 3],
-            clock[2].hasSuffix("Z"), let hour = Int(wholeNumber: clock[0]), let minute = Int(wholeNumber: clock[1]),
-            let second = Int(wholeNumber: clock[2].dropLast()), hour < 24, minute < 60, second < 60
-        else { throw InvalidValue("is not a time in UTC such as 2026-11-23T10:00:00Z") }
-        return day.advanced(by: .seconds(hour * 3600 + minute * 60 + second))
-    }
-}

@@ -83,6 +83,9 @@ package struct PolicyQuestion: Sendable {
         )
         let results = app.route.results(for: facts, path: path, profile: self.profile)
         var response = PolicyResponse(question: self, decision: decision, results: results)
+        if decision.isAdmission, case .possible(let until) = app.route.access(of: self.profile, at: self.time) {
+            response.until = until
+        }
         if case .scopesNeeded = decision {
             response.missing = app.route.missingScopes(for: facts, path: path, profile: self.profile)
         }

@@ -11,6 +11,8 @@ package struct PolicyResponse: Sendable {
     private let results: [RuleResult]
     /// The scopes that the access token lacks.
     var missing: [String] = []
+    /// When the access of the user ends by a date in the rules; nil if none ends it.
+    var until: Instant?
 
     init(question: PolicyQuestion, decision: Decision, results: [RuleResult]) {
         self.question = question
@@ -37,6 +39,7 @@ package struct PolicyResponse: Sendable {
         let client = self.question.client.map { ", from \($0.text)" } ?? ", from an unknown client"
         let path = PrintableText.escaped(self.question.path)
         lines.append("  request  \(self.question.shownMethod) \(path)\(client), at \(self.question.time.timestamp)")
+        if let until { lines.append("  until    \(until.timestamp)") }
         if self.results.isEmpty { return lines.joined(separator: "\n") }
         let width = self.results.map { self.place(of: $0).count }.max() ?? 0
         lines.append("")
@@ -61,6 +64,7 @@ package struct PolicyResponse: Sendable {
             "reason": .string(self.reason), "method": .string(self.question.shownMethod),
             "path": .string(self.question.path), "time": .string(self.question.time.timestamp),
         ]
+        members["until"] = self.until.map { .string($0.timestamp) }
         members["user"] = self.question.profile.map { .string($0.user) }
         members["mcp_method"] = self.question.mcpMethod.map(JSON.string)
         members["mcp_tool"] = self.question.mcpTool.map(JSON.string)

@@ -41,6 +41,10 @@ extension GatewayResponder {
             trace: self.trace
         )
         self.exchange = exchange
+        if route.hasDates, identity != nil, opening == nil {
+            let access = path.endingAccess(of: request, on: route) { self.ruledClient(of: request) }
+            exchange.watch = access.map { AccessWatch(over: exchange, $0, loop: self.loop) }
+        }
         for body in self.held {
             exchange.send(body)
         }

@@ -37,6 +37,8 @@ final class TunnelAuthorization {
     private var isAsking = false
     /// When the token ends that the handshake brought; nil for a session.
     private var tokenEnd: Instant?
+    /// The access if a date in the rules can end it; known even while the session store does not respond.
+    private var access: EndingAccess?
 
     /// The authorization of a request.
     ///
@@ -62,6 +64,7 @@ final class TunnelAuthorization {
         self.session = session
         self.loop = loop
         self.tokenEnd = RequestPath(runtime: loop.runtime, loop: loop).tokenEnd(of: request, on: route)
+        self.access = self.endingAccess(on: route)
     }
 
     /// The family of the session; nil on public paths.
@@ -86,11 +89,20 @@ final class TunnelAuthorization {
         let whole = runtime.sessions.remaining(session, under: runtime.recheck(on: route), now: now)
         let left = route.sessionLimits.map { min(whole, $0.remaining(session, at: now)) } ?? whole
         let token = self.tokenEnd.map { min(left, $0.since(now)) } ?? left
-        return min(TunnelAuthorization.interval, .seconds(max(0, token.wholeSeconds) + 1))
+        let check = min(TunnelAuthorization.interval, .seconds(max(0, token.wholeSeconds) + 1))
+        guard let turn = self.access?.nextTurn(after: now) else { return check }
+        return min(check, .seconds(max(1, turn.since(now).wholeSeconds)))
+    }
+
+    private var path: RequestPath { RequestPath(runtime: self.loop.runtime, loop: self.loop, isFirst: false) }
+
+    private func endingAccess(on route: RuntimeRoute) -> EndingAccess? {
+        guard self.session != nil else { return nil }
+        return self.path.endingAccess(of: self.request, on: route) { self.client }
     }
 
     private func decide(lookup: SessionLookup?, then report: @escaping (TunnelDecision) -> Void) {
-        let path = RequestPath(runtime: self.loop.runtime, loop: self.loop, isFirst: false)
+        let path = self.path
         let verdict = path.verdict(
             for: self.request,
             over: self.tls,
@@ -108,6 +120,7 @@ final class TunnelAuthorization {
             guard let rule = route.webSocket, rule.admits(self.request) else { return report(.denied) }
             let session = self.session == nil ? nil : path.liveSession(of: self.request)
             self.tokenEnd = path.tokenEnd(of: self.request, on: route)
+            self.access = self.endingAccess(on: route)
             report(.allowed(self.nextCheck(for: session, on: route)))
         case .refused(let failure) where failure.reason.entry.section == .provider:
             report(self.undecided)
@@ -118,7 +131,9 @@ final class TunnelAuthorization {
 
     /// The decision while the store, or the issuer of the token, does not respond.
     private var undecided: TunnelDecision {
-        self.tokenEnd.map { self.loop.clock.now >= $0 } ?? false ? .denied : .unknown
+        let now = self.loop.clock.now
+        let hasEnded = self.tokenEnd.map { now >= $0 } ?? false
+        return hasEnded || !(self.access?.admits(at: now) ?? true) ? .denied : .unknown
     }
 
     private func lookUp(
@@ -203,7 +218,7 @@ final class TunnelAuthorization {
         then report: @escaping (TunnelDecision) -> Void
     ) {
         if case .failure(let failure) = result, failure.reason == .sessionNotConfirmed { return report(.denied) }
-        guard case .success(let found) = result else { return report(.unknown) }
+        guard case .success(let found) = result else { return report(self.undecided) }
         self.loop.advance(to: .now())
         if case .session(let session) = found {
             self.loop.remember(session, of: ticket, in: self.loop.runtime.sessions, foundBy: lookUp)

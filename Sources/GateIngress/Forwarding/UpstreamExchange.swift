@@ -50,6 +50,8 @@ final class UpstreamExchange: UpstreamSink {
     private let renewal: SessionRenewal?
     /// The spans of the request; nil while tracing is off.
     private let trace: RequestTrace?
+    /// Ends the exchange when a date in the rules ends the access; nil for nearly every request.
+    var watch: AccessWatch?
     private var tunnel: Tunnel?
     /// Whether the tunnel was opened.
     private(set) var hasSwitched = false
@@ -198,6 +200,17 @@ extension UpstreamExchange {
         guard self.hasResponded else { return self.delegate.exchangeFailed(self, self.route.bodyTooLarge) }
         self.delegate.exchangeTruncated(self, by: self.route.bodyTooLarge)
         self.delegate.exchangeFinished(self, status: 413)
+        self.connection.close()
+    }
+
+    /// The rules do not admit the user any more: the request to the app is cancelled, and so is the response.
+    func endAccess(_ failure: Failure) {
+        guard !self.isOver else { return }
+        self.endTrace(failure: failure.code)
+        self.cancel()
+        guard self.hasResponded else { return self.delegate.exchangeFailed(self, failure) }
+        self.delegate.exchangeTruncated(self, by: failure)
+        self.delegate.exchangeFinished(self, status: self.status)
         self.connection.close()
     }
 

@@ -76,6 +76,8 @@ package enum PageText: String, CaseIterable, Sendable {
     case appsElsewhere = "apps_elsewhere"
     /// “Needs {{providers}}”.
     case appsNeeds = "apps_needs"
+    /// “Until {{until}}”.
+    case appsUntil = "apps_until"
     /// “More apps exist than this page lists; search for them”.
     case appsMore = "apps_more"
     /// “Your account”.
@@ -98,6 +100,8 @@ package enum PageText: String, CaseIterable, Sendable {
     case accountNoGroups = "account_no_groups"
     /// “and {{count}} more”.
     case accountMoreGroups = "account_more_groups"
+    /// “Apps for a limited time”.
+    case accountEnds = "account_ends"
     /// “Key by which apps know you”.
     case accountKey = "account_key"
     /// “Signed in since”.
@@ -409,6 +413,7 @@ extension PageText {
         .appsAll: "Show all apps",
         .appsElsewhere: "With another sign-in",
         .appsNeeds: "Needs {{providers}}",
+        .appsUntil: "Until {{until}}",
         .appsMore: "More apps exist than this page lists; search for them.",
         .accountTitle: "Your account",
         .accountIntro: "This is what apps get to know about you.",
@@ -420,6 +425,7 @@ extension PageText {
         .accountGroups: "Groups",
         .accountNoGroups: "none",
         .accountMoreGroups: "and {{count}} more",
+        .accountEnds: "Apps for a limited time",
         .accountKey: "Key by which apps know you",
         .accountEnds: "Session ends",
         .accountEndsIdle: "or after {{idle}} without a request",

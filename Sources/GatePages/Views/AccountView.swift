@@ -42,6 +42,8 @@ package struct AccountView {
     package var hasMore: Bool
     /// Whether one has just ended.
     package let hasEnded: Bool
+    /// The apps to which the access of the user ends by itself, that which ends first first.
+    package var ends: [(app: String, until: Instant)] = []
     /// Where the forms lead: to end a session, and to sign out.
     package let actions: (end: String, signOut: String)
 
@@ -90,7 +92,8 @@ package struct AccountView {
             "signOutAction": self.actions.signOut, "hasMore": self.hasMore, "hasEnded": self.hasEnded,
             "field": SessionForm.everywhere.name, "all": SessionForm.everywhere.value,
             "sessionField": SessionForm.session,
-            "shown": self.sessions?.count ?? 0,
+            "shown": self.sessions?.count ?? 0, "hasEnds": !self.ends.isEmpty,
+            "ends": self.ends.map { ["name": $0.app, "until": $0.until.pageText] },
             "sessions": (self.sessions ?? []).map { session in
                 [
                     "id": session.id, "device": session.device ?? "", "hasDevice": session.device != nil,

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import GateCore
+
 /// What the page of a user's apps shows.
 package struct AppsView {
     /// An app.
@@ -16,6 +18,8 @@ package struct AppsView {
         package let icon: String?
         /// The names of the providers that it needs, if the user's is not one of them; empty otherwise.
         package let neededProviders: [String]
+        /// When the access of the user ends by itself; nil if no rule ends it.
+        package let until: Instant?
 
         /// An app of these properties.
         package init(
@@ -24,10 +28,11 @@ package struct AppsView {
             description: String?,
             group: String?,
             icon: String?,
-            neededProviders: [String]
+            neededProviders: [String],
+            until: Instant? = nil
         ) {
             (self.name, self.address, self.description, self.group) = (name, address, description, group)
-            (self.icon, self.neededProviders) = (icon, neededProviders)
+            (self.icon, self.neededProviders, self.until) = (icon, neededProviders, until)
         }
 
         fileprivate var values: [String: Any] {
@@ -36,6 +41,7 @@ package struct AppsView {
                 "hasDescription": self.description != nil, "picture": self.icon ?? "", "hasPicture": self.icon != nil,
                 "initial": self.name.first.map { String($0).uppercased() } ?? "",
                 "providers": self.neededProviders.joined(separator: ", "), "needs": !self.neededProviders.isEmpty,
+                "until": self.until?.pageText ?? "", "ends": self.until != nil,
             ]
         }
     }

@@ -22,8 +22,8 @@ package struct RequestSample: Sendable, Hashable {
 
 /// The requests on which the decisions of two versions of an app's rules are compared.
 ///
-/// One for the path of the app, and for each path pattern, method, network, time window, MCP message and scope that one of the versions names one
-/// that it covers and one that it does not; all of these combined.
+/// One for the path of the app, and for each path pattern, method, network, time window, date, MCP message and scope that one of the versions
+/// names one that it covers and one that it does not; all of these combined.
 struct RequestSamples: Sendable {
     /// The maximum number of requests; beyond it, only those that differ from the first one in two respects at most.
     static let limit = 1024
@@ -54,7 +54,7 @@ struct RequestSamples: Sendable {
         let paths = [base] + further.prefix(Self.maxPaths - 1).map { (old: $0, new: $0) }
         let methods = terms.sampleMethods
         let clients = terms.sampleClients
-        let moments = times.samples(for: terms.windows)
+        let moments = times.samples(for: terms.windows, terms.dates)
         let messages = terms.sampleMessages
         let scopes = terms.sampleScopes
         let sizes = [paths.count, methods.count, clients.count, moments.count, messages.count, scopes.count]
@@ -95,6 +95,7 @@ private struct RequestTerms {
     private var methods: [String] = []
     private var networks: [CIDRRange] = []
     private(set) var windows: [TimeWindow] = []
+    private(set) var dates: [Instant] = []
     private var messages: [MCPMessage] = []
     private var scopes: [String] = []
 
@@ -106,6 +107,7 @@ private struct RequestTerms {
                 case .method(let names): self.methods += names
                 case .path(let patterns): self.patterns += patterns
                 case .time(let window): self.windows.append(window)
+                case .from(let date), .until(let date): self.dates.append(date)
                 case .mcpMethod(let names): self.messages += names.map { MCPMessage(method: $0) }
                 case .mcpTool(let tools):
                     self.messages += tools.map { MCPMessage(method: MCPMessage.toolCall, tool: $0) }
@@ -123,6 +125,7 @@ private struct RequestTerms {
         self.methods = self.methods.unique
         self.networks = self.networks.unique
         self.windows = self.windows.unique
+        self.dates = self.dates.unique
         self.messages = self.messages.unique
         self.scopes = self.scopes.unique
     }
@@ -180,7 +183,7 @@ private struct RequestTerms {
     private func depth(of address: IPAddress) -> Int { self.networks.count { $0.contains(address) } }
 }
 
-/// Times inside and outside of time windows, each looked for once.
+/// Times inside and outside of time windows, each looked for once, and after dates.
 struct WindowTimes: Sendable {
     private let now: Instant
     private var known: [TimeWindow: [Instant]] = [:]
@@ -189,15 +192,15 @@ struct WindowTimes: Sendable {
         self.now = now
     }
 
-    /// Now, and for each window the next minute inside and the next one outside of it.
-    mutating func samples(for windows: [TimeWindow]) -> [Instant?] {
+    /// Now, for each window the next minute inside and the next one outside of it, and the dates that are to come.
+    mutating func samples(for windows: [TimeWindow], _ dates: [Instant]) -> [Instant?] {
         let times = windows.flatMap { window -> [Instant] in
             if let known = self.known[window] { return known }
             let found = [true, false].compactMap { self.next(in: window, $0) }
             self.known[window] = found
             return found
         }
-        return [nil] + times.unique
+        return [nil] + (times + dates.filter { $0 > self.now }).unique
     }
 
     /// The next minute that is in a window or is not; nil if that is now, or never within the days of a week.

@@ -111,6 +111,37 @@ import Testing
         #expect(decisions == [hasEnded ? "denied" : "unknown"])
     }
 
+    /// A tunnel of Ada's to the app `wiki`, whose rules admit her for 20 seconds; the clock does not move.
+    private func endingAuthorization() async throws -> (TunnelAuthorization, GatewayFixture) {
+        let end = TestClock().now.advanced(by: .seconds(20))
+        var entry = AccessEntry()
+        entry.request = [.until(end)]
+        let gateway = try GatewayFixture(app: { app in
+            app.traffic.webSocket = WebSocketSettings()
+            app.route.access = .entries([entry])
+        })
+        let ticket = try await gateway.cachedSession(of: .staff())
+        let lines = cookie(ticket) + "Origin: https://\(GatewayFixture.gate)\r\n"
+        let head = try gateway.head("GET /wiki", GatewayFixture.gate, lines)
+        let route = try gateway.route("wiki")
+        let session = RequestPath(runtime: gateway.runtime, loop: gateway.loop).liveSession(of: head)
+        return (
+            TunnelAuthorization(request: head, route: route, tls: nil, session: session, loop: gateway.loop), gateway
+        )
+    }
+
+    @Test(arguments: [(19, "allowed"), (20, "denied"), (21, "denied")] as [(Int64, String)])
+    func `a tunnel is checked when a date in the rules comes`(seconds: Int64, decision: String) async throws {
+        let (authorization, gateway) = try await self.endingAuthorization()
+        #expect(authorization.firstCheck == .seconds(20))
+        gateway.clock.advance(by: seconds)
+        // The loop reads the clock at most ten times a second.
+        gateway.loop.advance(to: .now() + .seconds(1))
+        var decisions: [String] = []
+        authorization.decide { decisions.append(String("\($0)".prefix { $0 != "(" })) }
+        #expect(decisions == [decision])
+    }
+
     @Test func `a side that cannot take more stops the other`() async throws {
         let fixture = try await Fixture()
         fixture.tunnel.open(over: fixture.stream)

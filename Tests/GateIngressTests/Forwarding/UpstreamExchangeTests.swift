@@ -4,7 +4,10 @@ import GateAppConfiguration
 import GateConfiguration
 import GateCore
 import GateFixtures
+import GateNet
+import GatePolicy
 import GateProxy
+import GateTestSupport
 import GateWire
 import NIOCore
 import Testing
@@ -29,6 +32,52 @@ import Testing
         #expect(fixture.client.received.hasSuffix("\r\n\r\nhello"))
         #expect(fixture.client.events == ["end"])
         #expect(fixture.delegate.events == ["finished 200"])
+    }
+
+    /// An exchange of Ada's on the route `wiki`, whose rules admit her for 20 seconds; the clock does not move.
+    private func endingExchange() async throws -> ExchangeFixture {
+        var entry = AccessEntry()
+        entry.request = [.until(TestClock().now.advanced(by: .seconds(20)))]
+        let gateway = try GatewayFixture(app: { $0.route.access = .entries([entry]) })
+        let ticket = try await gateway.cachedSession(of: .staff())
+        let fixture = try ExchangeFixture(lines: cookie(ticket), gateway: gateway)
+        let path = RequestPath(runtime: gateway.runtime, loop: gateway.loop)
+        let access = path.endingAccess(of: fixture.exchange.request, on: fixture.exchange.route) { nil }
+        fixture.exchange.watch = AccessWatch(over: fixture.exchange, try #require(access), loop: gateway.loop)
+        fixture.exchange.finishRequest()
+        fixture.exchange.upstreamReady(fixture.stream)
+        return fixture
+    }
+
+    @Test(arguments: [(19, true), (20, false), (3600, false)] as [(Int64, Bool)])
+    func `a response that lasts ends with the access of its user`(seconds: Int64, goesOn: Bool) async throws {
+        let fixture = try await self.endingExchange()
+        try fixture.respond("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n")
+        fixture.exchange.upstreamReceivedBody(ByteBuffer(string: "data: 1\n\n"))
+        let sweep = fixture.gateway.loop.sweep
+        sweep.sweep(at: .now() + .seconds(19))
+        #expect(fixture.client.events == [])
+        fixture.gateway.clock.advance(by: seconds)
+        sweep.sweep(at: .now() + .seconds(20))
+        #expect(fixture.client.events == (goesOn ? [] : ["close"]))
+        #expect(fixture.stream.events == (goesOn ? ["finish"] : ["finish", "cancel"]))
+        #expect(fixture.delegate.events == (goesOn ? [] : ["truncated policy.refused", "finished 200"]))
+    }
+
+    @Test func `an app that has not responded when the access ends gets no more time`() async throws {
+        let fixture = try await self.endingExchange()
+        fixture.gateway.clock.advance(by: 20)
+        fixture.gateway.loop.sweep.sweep(at: .now() + .seconds(20))
+        #expect(fixture.delegate.events == ["failed policy.refused"])
+        #expect(fixture.stream.events == ["finish", "cancel"])
+    }
+
+    @Test func `an exchange that is over is watched no longer`() async throws {
+        var fixture: ExchangeFixture? = try await self.endingExchange()
+        let sweep = try #require(fixture?.gateway.loop.sweep)
+        let count = sweep.count
+        fixture = nil
+        #expect(sweep.count == count - 1)
     }
 
     @Test func `a body that arrives before the connection waits and stops the client`() throws {
