@@ -129,7 +129,7 @@ extension CanonicalPath {
     ///
     /// Beside ``check(configured:)``, app servers have to agree on what it means: an escaped slash is one segment for some and two
     /// for others, so no rule about it could hold for all of them.
-    fileprivate static func check(route text: String) throws(InvalidValue) {
+    static func check(route text: String) throws(InvalidValue) {
         try self.check(configured: text)
         guard !PathReadings.hasEscapedSeparator(text.utf8Span.span) else {
             let decoded = PathNormalization.decoded(text)

@@ -46,6 +46,7 @@ package struct AppDraft: Sendable {
     var forwarded: Bool?
     /// The settings that are read in place; keys that are not written leave the defaults.
     package var traffic = TrafficSettings()
+    var rewrite: RewriteDraft?
     var requestHeaders: HeaderEditsDraft?
     var responseHeaders: HeaderEditsDraft?
     var webSocket: Located<Bool>?

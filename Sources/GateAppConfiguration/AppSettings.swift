@@ -107,10 +107,26 @@ package struct FixedResponse: Sendable, Hashable {
     package init() {}
 }
 
+/// Segments at the front of a path that are replaced by others, each a path without a slash at its end unless it is `/`.
+package struct PathRewrite: Sendable, Hashable {
+    /// What clients send.
+    package var from: String
+    /// What the app gets in its place.
+    package var to: String
+
+    /// Replaces one path by another.
+    package init(from: String, to: String) {
+        self.from = from
+        self.to = to
+    }
+}
+
 /// How requests and responses of an app are forwarded.
 package struct TrafficSettings: Sendable, Hashable {
     /// Whether the app's path is removed before forwarding; never if that is `/`.
     package var stripsPrefix = false
+    /// Segments at the front of paths that are replaced before forwarding, each at or below the app's path.
+    package var rewrites: [PathRewrite] = []
     /// The `Host` that the app sees; nil for the client's.
     package var upstreamHost: String?
     /// Changes to the fields of requests, applied before the gateway sets its own.

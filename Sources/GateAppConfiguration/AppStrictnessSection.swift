@@ -63,13 +63,15 @@ extension Mapping<AppDraft> {
     static let responseKeys: [Key<AppDraft>] = [
         Key(
             "rewrite",
-            over: \.traffic.mapsResponses,
-            .flag,
-            .init(),
-            "Whether `Location`, `Content-Location` and `Refresh` that lead to the URL of the upstream, to the app's host "
-                + "by another scheme or, with `strip_prefix`, to a path without the prefix are mapped to the URL under which "
-                + "browsers reach the app; with `strip_prefix` or `upstream_host` the `Path` and `Domain` of cookies too. "
-                + "Bodies are never changed."
+            \.rewrite,
+            .rewrite,
+            .init(default: .value(true), example: ["from": "/old", "to": "/new"]),
+            "Paths that the app gets in place of others, by whole segments: `from` what clients send, at or below the app's `path`, and "
+                + "`to` what the app gets; one mapping or a list of them, of which the longest `from` counts. `Location`, "
+                + "`Content-Location` and `Refresh` that lead to the URL of the upstream, to the app's host by another scheme or to a "
+                + "path as the app sees it are mapped to the URL under which browsers reach the app; with such paths, `strip_prefix` or "
+                + "`upstream_host` the `Path` and `Domain` of cookies too. `false` leaves responses as they are. Bodies are never "
+                + "changed. See [upstreams.md](upstreams.md#paths)."
         ),
         Key(
             "cache_control",

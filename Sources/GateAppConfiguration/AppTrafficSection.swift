@@ -144,6 +144,8 @@ extension AppDraft {
         settings.requestHeaders = self.requestHeaders?.edits ?? settings.requestHeaders
         settings.responseHeaders = self.responseHeaders?.edits ?? settings.responseHeaders
         if (self.path?.value ?? "/") == "/" { settings.stripsPrefix = false }
+        settings.mapsResponses = self.rewrite?.mapsResponses ?? true
+        settings.rewrites = self.rewrite?.rules.map { PathRewrite(from: $0.from.value, to: $0.to) } ?? []
         let isPossible = self.upstream?.targets.allSatisfy { !$0.isHTTP2 } ?? (self.forwardAuth != nil)
         guard self.webSocket?.value ?? isPossible else { return settings }
         settings.webSocket = self.webSocketOrigins?.value ?? WebSocketSettings()
@@ -199,6 +201,7 @@ extension AppDraft {
     func checkTraffic(_ written: Mapping<AppDraft>.Written, _ reading: inout DecodingContext) {
         self.checkEdits(&reading)
         self.warnOfKeysWithoutUpstream(written, &reading)
+        self.checkPathsOfApp(written, &reading)
         if self.traffic.stripsPrefix, let mark = written.keys["strip_prefix"], (self.path?.value ?? "/") == "/" {
             let isUnread = written.keys["path"] != nil && self.path == nil
             if !isUnread { reading.warning("'strip_prefix' has no effect, since the app's path is '/'", at: mark) }

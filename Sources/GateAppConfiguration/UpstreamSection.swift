@@ -29,11 +29,12 @@ extension Mapping<UpstreamSettings> {
     private static let placeKeys: [Key<UpstreamSettings>] = [
         Key(
             "targets",
-            over: \.targets,
+            over: \.places,
             .targets,
             .init(isRequired: true, example: ["http://10.0.0.5:8080", "http://10.0.0.6:8080"]),
             "The servers, 1 to 64, all of one scheme: `http://` and `https://` for HTTP/1.1, `h2c://` and `h2://` for "
-                + "HTTP/2 without and with TLS, or `unix:` and the path of a socket for HTTP/1.1."
+                + "HTTP/2 without and with TLS, or `unix:` and the path of a socket for HTTP/1.1. A path behind host and port, the same "
+                + "for all, is put before the path of each request. See [upstreams.md](upstreams.md#paths)."
         ),
         Key(
             "balance",

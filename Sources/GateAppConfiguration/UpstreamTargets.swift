@@ -2,22 +2,45 @@
 
 internal import GateCore
 internal import GateProxy
+internal import GateWire
 internal import GateYAML
 
-extension Shape<UpstreamTarget> {
+/// A server of an app, and the path on it below which the app is; empty for the whole server.
+private struct TargetDraft: Sendable {
+    let target: UpstreamTarget
+    let base: String
+
+    var shown: String { "\(self.target)\(self.base)" }
+}
+
+/// The servers of an app, with the path that they have in common.
+struct UpstreamPlaces: Sendable {
+    var targets: [UpstreamTarget]
+    var base: String
+}
+
+extension UpstreamSettings {
+    /// Where the app is.
+    var places: UpstreamPlaces {
+        get { UpstreamPlaces(targets: self.targets, base: self.base) }
+        set { (self.targets, self.base) = (newValue.targets, newValue.base) }
+    }
+}
+
+extension Shape<TargetDraft> {
     /// One server of an app.
-    static let target = single(
+    fileprivate static let target = single(
         "an upstream",
-        pattern: "^((https?|h2c?)://[^/?#@]+/?|unix:/.+)$",
-        parse: UpstreamTarget.parse
+        pattern: "^((https?|h2c?)://[^/?#@]+(/[^?#]*)?|unix:/.+)$",
+        parse: TargetDraft.parse
     )
 }
 
-extension Shape<[UpstreamTarget]> {
-    /// The servers of an app: 1 to 64, each once, all of one scheme.
+extension Shape<UpstreamPlaces> {
+    /// The servers of an app: 1 to 64, each once, all of one scheme and path.
     static let targets: Shape = {
-        let one = Shape<UpstreamTarget>.target
-        let list = Shape<[Located<UpstreamTarget>]>.oneOrMany(of: one.located, named: "an upstream or a list of them")
+        let one = Shape<TargetDraft>.target
+        let list = Shape<[Located<TargetDraft>]>.oneOrMany(of: one.located, named: "an upstream or a list of them")
         let several: JSON = ["type": "array", "items": one.schema, "minItems": 1, "maxItems": 64, "uniqueItems": true]
         return Shape(list.kind, schema: ["anyOf": [one.schema, several]]) { node, reading in
             if case .sequence(let nodes) = node.content, nodes.count > 64 {
@@ -26,24 +49,30 @@ extension Shape<[UpstreamTarget]> {
             }
             guard let targets = list.read(node, &reading) else { return nil }
             check(targets, &reading)
-            return targets.map(\.value)
+            return UpstreamPlaces(targets: targets.map(\.value.target), base: targets.first?.value.base ?? "")
         }
         .whole
     }()
 
-    private static func check(_ targets: [Located<UpstreamTarget>], _ reading: inout DecodingContext) {
+    private static func check(_ targets: [Located<TargetDraft>], _ reading: inout DecodingContext) {
         guard let first = targets.first else { return }
         var lines: [UpstreamTarget: Int] = [:]
         for target in targets {
-            let shown = Scalar.quoted("\(target.value)", limit: 4096)
-            if let line = lines[target.value] {
+            let server = target.value.target
+            let (scheme, other) = (server.scheme, first.value.target.scheme)
+            if target.value.base != first.value.base {
+                let shown = Scalar.quoted(target.value.shown, limit: 4096)
+                let reason = "since the app cannot know which of them gets a request"
+                let message = "\(shown) has another path than the one in line \(first.mark.line)"
+                reading.error("\(message); all targets of an app have the same path, \(reason)", at: target.mark)
+            } else if let line = lines[server] {
+                let shown = Scalar.quoted(target.value.shown, limit: 4096)
                 reading.error("\(shown) is here twice; first in line \(line)", at: target.mark)
-            } else if target.value.scheme != first.value.scheme {
+            } else if scheme != other {
                 let help = "all targets of an app have the same scheme"
-                let schemes = "'\(target.value.scheme)' beside '\(first.value.scheme)' in line \(first.mark.line)"
-                reading.error("\(schemes); \(help)", at: target.mark)
+                reading.error("'\(scheme)' beside '\(other)' in line \(first.mark.line); \(help)", at: target.mark)
             }
-            lines[target.value] = lines[target.value] ?? target.mark.line
+            lines[server] = lines[server] ?? target.mark.line
         }
     }
 }
@@ -51,7 +80,7 @@ extension Shape<[UpstreamTarget]> {
 extension Shape<UpstreamSettings> {
     /// The servers of an app, alone or with settings.
     static let upstream: Shape = {
-        let targets = Shape<[UpstreamTarget]>.targets
+        let targets = Shape<UpstreamPlaces>.targets
         let mapping = Mapping<UpstreamSettings>.upstream.shape.whole
         let kind = "an upstream, a list of them, or a mapping with 'targets'"
         let schema: JSON = ["anyOf": [targets.schema, mapping.schema]]
@@ -61,7 +90,11 @@ extension Shape<UpstreamSettings> {
                 return nil
             }
             guard case .mapping = node.content else {
-                return targets.read(node, &reading).map { UpstreamSettings(targets: $0) }
+                return targets.read(node, &reading).map { places in
+                    var settings = UpstreamSettings(targets: [])
+                    settings.places = places
+                    return settings
+                }
             }
             return mapping.read(node, &reading)
         }
@@ -111,13 +144,14 @@ extension Shape<String> {
     }()
 }
 
-extension UpstreamTarget {
+extension TargetDraft {
     /// Reads the URL of a target, and suggests what to write instead of an unsupported one.
-    fileprivate static func parse(_ text: String) throws(InvalidValue) -> UpstreamTarget {
+    fileprivate static func parse(_ text: String) throws(InvalidValue) -> TargetDraft {
         if let socket = text.firstRange(of: "unix:"),
             socket.lowerBound == text.startIndex || text[socket.upperBound...].hasPrefix("/")
         {
-            return try self.socket(path: text[socket.upperBound...], how: text[..<socket.lowerBound])
+            let target = try self.socket(path: text[socket.upperBound...], how: text[..<socket.lowerBound])
+            return TargetDraft(target: target, base: "")
         }
         guard let mark = text.firstRange(of: "://") else {
             let isAuthority = WebURL("http://\(text)") != nil
@@ -128,15 +162,35 @@ extension UpstreamTarget {
         }
         let rest = text[mark.upperBound...]
         let (isSecure, isHTTP2) = try self.scheme(text[..<mark.lowerBound].lowercased(), rest)
+        try self.check(rest)
         guard let address = WebURL("\(isSecure ? "https" : "http")://\(rest)") else {
             throw InvalidValue("is not an upstream; write such as http://10.0.0.5:8080 or unix:/run/app.sock")
         }
         let place = UpstreamTarget.Place.tcp(host: address.origin.host, port: address.origin.port)
         let target = UpstreamTarget(place, isSecure: isSecure, isHTTP2: isHTTP2)
-        guard address.path == "/", address.query == nil else {
-            throw InvalidValue("has a path; requests keep their path, so write '\(target)'")
+        guard address.path != "/" else { return TargetDraft(target: target, base: "") }
+        do throws(InvalidValue) {
+            try CanonicalPath.check(route: address.path)
+        } catch {
+            throw InvalidValue("has a path that \(error.message)")
         }
-        return target
+        return TargetDraft(
+            target: target,
+            base: address.path.hasSuffix("/") ? String(address.path.dropLast()) : address.path
+        )
+    }
+
+    /// Rejects what an upstream cannot have behind its scheme.
+    private static func check(_ rest: Substring) throws(InvalidValue) {
+        let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        if authority.contains("@") {
+            let help = "for a password that the app asks for, see 'basic' of 'identity'"
+            throw InvalidValue("has a user name in it, which no request would have; \(help)")
+        }
+        if let sign = rest.first(where: { $0 == "?" || $0 == "#" }) {
+            let part = sign == "?" ? "a query" : "a fragment"
+            throw InvalidValue("has \(part), and each request has its own; remove the '\(sign)' and what follows it")
+        }
     }
 
     private static func scheme(

@@ -44,7 +44,7 @@ extension Instant {
         self = day.advanced(by: .seconds(time - offset))
     }
 
-    /// The seconds of a time of day such as `18:00:00`; a leap second is no time of a rule.
+    /// The seconds of a time of day such as `18:00:00`; rules have no leap seconds.
     private static func seconds(of bytes: ArraySlice<UInt8>) -> Int64? {
         let parts = bytes.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false).map(self.twoDigits)
         guard parts.count == 3, let hour = parts[0], let minute = parts[1], let second = parts[2] else { return nil }

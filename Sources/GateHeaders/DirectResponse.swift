@@ -11,8 +11,8 @@ package struct DirectResponse: Sendable {
     private let response: Response
     /// Where path and query of a request are put behind; nil if they take no part.
     private let base: String?
-    /// How many bytes at the front of the canonical path are left out before.
-    private let prefixLength: Int
+    /// How the path becomes that behind it; nil for as it is.
+    private let paths: PathMapping?
     /// The caching header if the path is public; nil if that makes no difference.
     private let openCaching: String?
 
@@ -22,7 +22,7 @@ package struct DirectResponse: Sendable {
     /// The direct response of an app; nil if its requests are forwarded.
     package init?(_ app: AppSettings) {
         let edits = app.traffic.responseHeaders
-        self.prefixLength = app.strippedPrefix.utf8.count
+        self.paths = app.pathMapping
         switch app.action {
         case .forward, .forwardAuth:
             return nil
@@ -54,7 +54,7 @@ package struct DirectResponse: Sendable {
         var response = self.response
         if isOpen, let openCaching { response.head.headerFields[.cacheControl] = openCaching }
         guard let base else { return response }
-        let path = request.path.text(in: request.message, droppingPrefix: self.prefixLength)
+        let path = request.path.text(in: request.message, mappedBy: self.paths)
         response.head.headerFields[.location] = base + path + (request.queryText.map { "?\($0)" } ?? "")
         return response
     }

@@ -86,7 +86,7 @@ package struct ForwardedHead {
     ) -> ByteBuffer {
         let options = head.message.connectionOptions()
         return HeadWriter.head(into: buffer) { writer in
-            writer.writeRequestLine(of: head, droppingPrefix: changes?.prefixLength ?? 0)
+            writer.writeRequestLine(of: head, mappedBy: changes?.paths)
             writer.writeLine("Host", changes?.host ?? authority)
             if let changes {
                 self.copyLines(of: head, removing: options, changes, hidesAuthorization, to: &writer)
@@ -208,13 +208,13 @@ package struct ForwardedHead {
                     storing.isSettled = true
                     return true
                 case .location, .contentLocation, .refresh:
-                    return changes?.value(of: field, in: head.message, on: request.authority.host) == nil
+                    return changes?.value(of: field, in: head.message, for: request) == nil
                 default: return !field.name.isHopByHop && !self.isNamed(field, of: head.message, in: options)
                 }
             }
             if !hasDate, edits?.takesAway("date") != true { writer.write(date.now) }
             if !hasID { requestID.writeLine(to: &writer) }
-            if let changes { changes.write(head, storing, on: request.authority.host, to: &writer) }
+            if let changes { changes.write(head, storing, for: request, to: &writer) }
             if let edits { writer.write(edits.lines) }
             if framing == .none, !hasNoBody, head.status != 204, head.status >= 200 {
                 writer.writeLine("Content-Length", "0")

@@ -22,8 +22,8 @@ package struct AppIdentity: Sendable {
     fileprivate let settings: IdentitySettings
     /// What the app sees as `Host`, where that is not the host under which browsers reach it.
     fileprivate let host: String?
-    /// How many bytes of the canonical path the app does not see.
-    fileprivate let prefixLength: Int
+    /// How the app gets the canonical path; nil for as it is.
+    fileprivate let paths: PathMapping?
 
     /// What an app of the configuration receives.
     package init(_ app: AppSettings) {
@@ -39,7 +39,7 @@ package struct AppIdentity: Sendable {
         // Nothing that the app reads is unsigned.
         self.signed = Set(app.headers.map(\.fact)).union(app.identity.claims.map(IdentityFact.claim))
         self.host = app.traffic.upstreamHost
-        self.prefixLength = app.strippedPrefix.utf8.count
+        self.paths = app.pathMapping
     }
 
     fileprivate static let standard = IdentityField.facts.filter(IdentityField.standard.contains).map {
@@ -54,7 +54,7 @@ package struct AppIdentity: Sendable {
     /// - Returns: The parts.
     fileprivate func signedParts(of request: RequestHead, authority: String) -> [(name: String, value: [UInt8])] {
         let head = HeadWriter.head(into: ByteBuffer()) {
-            $0.writeRequestLine(of: request, droppingPrefix: self.prefixLength)
+            $0.writeRequestLine(of: request, mappedBy: self.paths)
         }
         let target = Array(head.readableBytesView).split(separator: UInt8(ascii: " "), maxSplits: 2)[1]
         let path = target.prefix { $0 != UInt8(ascii: "?") }

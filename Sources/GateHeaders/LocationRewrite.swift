@@ -17,8 +17,10 @@ struct LocationRewrite: Sendable {
     private let origins: OriginSet
     /// Where the hosts have the gateway's endpoints.
     private let endpoints: EndpointPrefix
-    /// The prefix that the app does not see; empty for none.
-    private let prefix: String
+    /// How the app gets the paths that clients send; nil for as they are.
+    private let paths: PathMapping?
+    /// The path of the app.
+    private let path: String
     /// The authorities by which the app may know itself: its targets and `upstream_host`, in lower case.
     private let authorities: Set<String>
     /// The hosts of these, without ports.
@@ -36,17 +38,24 @@ struct LocationRewrite: Sendable {
         self.origins = app.route.origins
         self.gatewayHost = gatewayHost
         self.endpoints = endpoints
-        self.prefix = app.strippedPrefix
+        self.paths = app.pathMapping
+        self.path = app.route.path
         let targets = upstream.targets.compactMap(\.origin)
         let named = app.traffic.upstreamHost.map { [$0.lowercased()] } ?? []
         self.authorities = Set(targets.map(\.authority) + named)
         self.upstreamHosts = Set(targets.map(\.host) + named.map { String($0.prefix { $0 != ":" }) })
         self.ports = Set([80, 443, app.route.origins.port] + targets.map(\.port))
-        self.mapsCookies = !self.prefix.isEmpty || app.traffic.upstreamHost != nil
+        self.mapsCookies = self.paths != nil || app.traffic.upstreamHost != nil
     }
 
-    /// `5; url=/page`, with the URL in quotes or not, in the response to a request for `host`.
-    func refresh(_ text: String, on host: String) -> String? {
+    /// The rule by which the path of a request was mapped for the app; nil if that is clear or makes no difference.
+    func rule(of request: RequestHead) -> Int? {
+        guard let paths, paths.rules.count > 1 else { return nil }
+        return request.path.withSpan(of: request.message) { paths.rule(for: $0) }
+    }
+
+    /// `5; url=/page`, with the URL in quotes or not, in the response to a request for `host` that was mapped by a rule.
+    func refresh(_ text: String, on host: String, mappedBy rule: Int? = nil) -> String? {
         let bytes = Array(text.utf8)
         let name = Array("url=".utf8)
         guard bytes.count >= name.count,
@@ -60,15 +69,15 @@ struct LocationRewrite: Sendable {
             end = bytes[(start + 1)...].firstIndex(of: bytes[start]) ?? end
             start += 1
         }
-        guard let mapped = self.location(String(decoding: bytes[start..<end], as: UTF8.self), on: host)
+        guard let mapped = self.location(String(decoding: bytes[start..<end], as: UTF8.self), on: host, mappedBy: rule)
         else { return nil }
         return String(decoding: bytes[..<start] + Array(mapped.utf8) + bytes[end...], as: UTF8.self)
     }
 
     /// A URL as browsers need it that have sent a request for `host`; nil if it stays as it is.
-    func location(_ text: String, on host: String) -> String? {
+    func location(_ text: String, on host: String, mappedBy rule: Int? = nil) -> String? {
         guard !text.hasPrefix("/") || text.hasPrefix("//") else {
-            let mapped = self.prefixed(text, on: host)
+            let mapped = self.mapped(text, on: host, rule)
             return mapped == text ? nil : mapped
         }
         let scheme = ["http://", "https://", "//"].first { text.lowercased().hasPrefix($0) }
@@ -78,8 +87,7 @@ struct LocationRewrite: Sendable {
         let path = String(rest.dropFirst(authority.count))
         guard let named = self.host(of: authority, scheme, on: host) else { return nil }
         // A URL with the name of a server of the app cannot mean an endpoint of the gateway.
-        let place =
-            path.hasPrefix("/") ? self.prefixed(path, on: named.isServer ? nil : named.host) : self.prefix + path
+        let place = self.mapped(path, on: named.isServer ? nil : named.host, rule)
         let mapped = self.origins.text(of: named.host) + place
         return mapped == text ? nil : mapped
     }
@@ -105,28 +113,27 @@ struct LocationRewrite: Sendable {
         return isServer ? (own, true) : nil
     }
 
-    /// A path of a host below the prefix that the app does not see; without a host one that can only be the app's.
+    /// A path of a host, with its query, as clients send it; without a host one that can only be the app's.
     ///
-    /// One that is below it already comes from an app that knows its prefix, and one of the gateway's endpoints is meant so.
-    private func prefixed(_ path: String, on host: String?) -> String {
-        guard !self.prefix.isEmpty else { return path }
-        let end = path.prefix { $0 != "?" && $0 != "#" }
-        let isBelow = end == self.prefix || end.hasPrefix("\(self.prefix)/")
-        let isOwn = host.map { self.endpoints.owns(String(end), isGatewayHost: $0 == self.gatewayHost) } ?? false
-        let isMeant = isBelow || isOwn
-        return isMeant ? path : self.prefix + path
+    /// One of the gateway's endpoints is meant so.
+    private func mapped(_ text: String, on host: String?, _ rule: Int?) -> String {
+        guard let paths else { return text }
+        let path = String(text.prefix { $0 != "?" && $0 != "#" })
+        let isOwn = host.map { self.endpoints.owns(path, isGatewayHost: $0 == self.gatewayHost) } ?? false
+        guard !isOwn, let mapped = paths.publicPath(of: path, mappedBy: rule) else { return text }
+        return mapped + text.dropFirst(path.count)
     }
 
     /// A cookie whose path and domain browsers can use; nil if it stays as it is.
     ///
     /// RFC 6265 §4.1.2. A cookie with the prefix `__Host-` has no domain and must keep `/` as its path.
-    func cookie(_ text: String, on host: String) -> String? {
+    func cookie(_ text: String, on host: String, mappedBy rule: Int? = nil) -> String? {
         guard !text.lowercased().hasPrefix("__host-") else { return nil }
         var isChanged = false
         let parts = text.split(separator: ";", omittingEmptySubsequences: false).enumerated().compactMap {
             index,
             part -> String? in
-            guard index > 0, let mapped = self.attribute(String(part), on: host) else { return String(part) }
+            guard index > 0, let mapped = self.attribute(String(part), on: host, rule) else { return String(part) }
             isChanged = true
             return mapped.isEmpty ? nil : mapped
         }
@@ -134,14 +141,14 @@ struct LocationRewrite: Sendable {
     }
 
     /// An attribute that changes; empty for one that is left out, nil for one that stays.
-    private func attribute(_ part: String, on host: String) -> String? {
+    private func attribute(_ part: String, on host: String, _ rule: Int?) -> String? {
         let sides = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         guard sides.count == 2 else { return nil }
         let value = sides[1].trimmingOptionalSpace()
         switch sides[0].trimmingOptionalSpace().lowercased() {
         case "path":
-            guard value.hasPrefix("/") else { return nil }
-            let mapped = value == "/" && !self.prefix.isEmpty ? self.prefix : self.prefixed(value, on: nil)
+            guard value.hasPrefix("/"), let paths else { return nil }
+            let mapped = paths.cookiePath(of: String(value), mappedBy: rule, below: self.path) ?? String(value)
             return mapped == value ? nil : " Path=\(mapped)"
         case "domain":
             let domain = value.lowercased().drop { $0 == "." }

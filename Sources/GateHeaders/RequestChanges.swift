@@ -4,12 +4,12 @@ package import GateAppConfiguration
 internal import GateCore
 internal import GatePolicy
 internal import GateProxy
-internal import GateWire
+package import GateWire
 
 /// How the head that an app gets differs from the one that was decided about; made once for a route.
 package struct RequestChanges: Sendable {
-    /// How many bytes at the front of the canonical path are left out: the route's own path, or nothing.
-    let prefixLength: Int
+    /// How the app gets the canonical path; nil for as it is.
+    package let paths: PathMapping?
     /// What the app sees as `Host`; nil for the host under which browsers reach it.
     let host: String?
     /// Whether header names with `_`, `.` and their like are forwarded.
@@ -21,17 +21,16 @@ package struct RequestChanges: Sendable {
 
     /// The changes for an app; nil if absent.
     package init?(_ app: AppSettings) {
-        let prefix = app.strippedPrefix
-        self.prefixLength = prefix.utf8.count
+        self.paths = app.pathMapping
         self.host = app.traffic.upstreamHost
         self.forwardsIrregular = app.traffic.strictness.irregularNames == .forward
         self.origin = OriginRewrite(app)
         self.edits = LineEdits(
             app.traffic.requestHeaders,
-            adding: prefix.isEmpty ? nil : HeaderValue(name: "X-Forwarded-Prefix", value: prefix)
+            adding: app.forwardedPrefix.map { HeaderValue(name: "X-Forwarded-Prefix", value: $0) }
         )
         guard
-            self.prefixLength > 0 || self.host != nil || self.edits != nil || self.forwardsIrregular
+            self.paths != nil || self.host != nil || self.edits != nil || self.forwardsIrregular
                 || self.origin != nil
         else { return nil }
     }
@@ -78,13 +77,5 @@ struct OriginRewrite: Sendable {
         let rest = text.utf8.dropFirst(own.utf8.count)
         guard rest.isEmpty || rest.first == UInt8(ascii: "/") else { return nil }
         return self.upstream + String(Substring(rest))
-    }
-}
-
-extension AppSettings {
-    /// What is removed from the front of the canonical path, without a slash at its end; empty for nothing.
-    package var strippedPrefix: String {
-        guard self.traffic.stripsPrefix else { return "" }
-        return self.route.path.hasSuffix("/") ? String(self.route.path.dropLast()) : self.route.path
     }
 }

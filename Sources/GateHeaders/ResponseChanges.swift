@@ -51,15 +51,15 @@ package final class ResponseChanges: Sendable {
     /// - Parameters:
     ///   - head: The head of the app.
     ///   - storing: Its caching headers.
-    ///   - host: The host of the request.
+    ///   - request: The request.
     ///   - writer: The writer of the new head.
-    func write(_ head: ResponseHead, _ storing: Storing, on host: String, to writer: inout HeadWriter) {
+    func write(_ head: ResponseHead, _ storing: Storing, for request: RequestHead, to writer: inout HeadWriter) {
         if self.protectsHTML, storing.isHTML, !storing.isSettled, self.edits?.takesAway("cache-control") != true {
             writer.writeLiteral("Cache-Control: private, no-cache\r\n")
         }
         guard self.locations != nil else { return }
         for field in head.message.fields where self.edits?.takesAway(field, of: head.message) != true {
-            guard let value = self.value(of: field, in: head.message, on: host) else {
+            guard let value = self.value(of: field, in: head.message, for: request) else {
                 if self.movesCookie(field, in: head.message) { writer.copy(field.lineRange, of: head.message) }
                 continue
             }
@@ -79,16 +79,19 @@ package final class ResponseChanges: Sendable {
     }
 
     /// The mapped value of a line that changes; nil for one that is copied as it is.
-    func value(of field: FieldLine, in message: MessageHead, on host: String) -> String? {
+    func value(of field: FieldLine, in message: MessageHead, for request: RequestHead) -> String? {
         guard let locations, field.valueRange.count <= LocationRewrite.maxBytes else { return nil }
         switch field.name {
-        case .location, .contentLocation:
-            return message.validText(field.valueRange).flatMap { locations.location($0, on: host) }
-        case .refresh:
-            return message.validText(field.valueRange).flatMap { locations.refresh($0, on: host) }
-        case .setCookie where self.movesCookie(field, in: message):
-            return message.validText(field.valueRange).flatMap { locations.cookie($0, on: host) }
+        case .location, .contentLocation, .refresh: break
+        case .setCookie where self.movesCookie(field, in: message): break
         default: return nil
+        }
+        guard let text = message.validText(field.valueRange) else { return nil }
+        let (host, rule) = (request.authority.host, locations.rule(of: request))
+        return switch field.name {
+        case .refresh: locations.refresh(text, on: host, mappedBy: rule)
+        case .setCookie: locations.cookie(text, on: host, mappedBy: rule)
+        default: locations.location(text, on: host, mappedBy: rule)
         }
     }
 }

@@ -54,6 +54,8 @@ package final class RuntimeRoute: Sendable {
     package let speaksHTTP2: Bool
     /// How the head for the app differs from the client's; nil if it does not.
     package let requestChanges: RequestChanges?
+    /// Whether the app is a part of its server, or gets some paths in place of others, so that no server may read a path as another.
+    let confinesPaths: Bool
     /// Changes to the lines of the app's responses on public paths; nil if absent.
     private let openChanges: ResponseChanges?
     /// The same on all others.
@@ -119,6 +121,7 @@ package final class RuntimeRoute: Sendable {
         self.webSocket = WebSocketRule(app)
         self.speaksHTTP2 = self.upstream.settings.targets.contains(where: \.isHTTP2)
         self.requestChanges = RequestChanges(app)
+        self.confinesPaths = self.guardsSpellings && (self.requestChanges?.paths?.isConfined ?? false)
         self.openChanges = ResponseChanges(app, below: endpoints, isProtected: false, gatewayHost: gatewayHost)
         self.protectedChanges = ResponseChanges(app, below: endpoints, isProtected: true, gatewayHost: gatewayHost)
         self.directResponse = DirectResponse(app)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import GateCore
+internal import GateHeaders
 internal import GatePolicy
 package import GateWire
 
@@ -24,11 +25,14 @@ package struct SpellingCheck {
     /// Nearly all paths are plain, and are done after one look at their bytes, or none where nothing depends on it.
     package func failure(of request: RequestHead, isOpen: Bool) -> Failure? {
         let facts = self.runtime.spellings.facts(of: self.route.index)
-        let isPart = facts.areOthers || self.route.route.path != "/"
+        let isPart = facts.areOthers || self.route.route.path != "/" || self.route.confinesPaths
         guard isPart || isOpen || self.route.rejectsEscapedSlash else { return nil }
         let failure: Failure? = request.path.withSpan(of: request.message) { path in
             guard PathReadings.isPlain(path) else {
                 return self.failure(of: path, request, depends: isPart || isOpen, isOpen: isOpen)
+            }
+            if self.route.confinesPaths, let failure = self.rewriteFailure(path, [path.indices.map { path[$0] }]) {
+                return failure
             }
             let hasCapitals = path.indices.contains { path[$0] >= 0x41 && path[$0] <= 0x5A }
             guard facts.areOthers, facts.haveCapitals || hasCapitals else { return nil }
@@ -111,7 +115,14 @@ package struct SpellingCheck {
         for reading in readings {
             if let failure = self.failure(of: reading, bytes, request, isOpen: isOpen) { return failure }
         }
-        return nil
+        return self.route.confinesPaths ? self.rewriteFailure(path, readings.map(\.path)) : nil
+    }
+
+    /// The rejection of a path that a server could see below other segments than those by which it is rewritten.
+    private func rewriteFailure(_ path: Span<UInt8>, _ readings: [[UInt8]]) -> Failure? {
+        guard let paths = self.route.requestChanges?.paths, paths.isAmbiguous(path, read: readings) else { return nil }
+        let detail = "a server could read the path as one that 'rewrite' of \(self.route.name) maps to another"
+        return Failure(self.reason(of: path.indices.map { path[$0] }), detail)
     }
 
     private func failure(

@@ -41,16 +41,16 @@ package import NIOCore
 
 // MARK: Lines
 extension HeadWriter {
-    /// Writes the request line with the canonical path, without a prefix of whole segments.
+    /// Writes the request line with the canonical path, as an app gets it.
     ///
     /// RFC 9112 §3.
-    package mutating func writeRequestLine(of head: RequestHead, droppingPrefix length: Int = 0) {
+    package mutating func writeRequestLine(of head: RequestHead, mappedBy mapping: PathMapping? = nil) {
         self.write(head.method.rawValue)
         if head.isAsterisk {
             self.writeLiteral(" *")
         } else {
             self.writeLiteral(" ")
-            head.path.withForwarded(of: head.message, droppingPrefix: length) { unsafe self.write($0.bytes) }
+            head.path.forEachPart(of: head.message, mappedBy: mapping) { unsafe self.write($0.bytes) }
             if let query = head.query {
                 self.writeLiteral("?")
                 query.withSpan(of: head.message) { unsafe self.write($0.bytes) }

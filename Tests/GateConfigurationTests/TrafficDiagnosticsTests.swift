@@ -3,6 +3,7 @@
 import GateAppConfiguration
 import GateConfiguration
 import GateCore
+import GateWire
 import Testing
 
 /// Invalid settings of an app's traffic, and their diagnostics.
@@ -116,6 +117,86 @@ import Testing
         let risk = "users of 'board' reach every path of that server, those of 'wiki' too"
         let found = Fixture.remarks(Fixture.smallest(rest: other))
         #expect(found == ["warning: with 'strip_prefix' and the server of 'wiki', \(risk)"])
+    }
+
+    @Test(
+        arguments: [
+            ("http://127.0.0.1:9000/a", "http://127.0.0.1:9000/b", nil),
+            (
+                "http://127.0.0.1:9000/a", "http://127.0.0.1:9000/a/b",
+                "with 'upstream' and the server of 'wiki', users of 'board' reach paths of 'wiki'"
+            ),
+            ("http://127.0.0.1:9000/a", "http://127.0.0.1:9000", nil),
+        ] as [(String, String, String?)]
+    )
+    func `X-02 an app that reaches the paths of another is warned of`(wiki: String, board: String, message: String?) {
+        let other = "  board:\n    host: b.example.com\n    upstream: \(board)\n    allow: signed_in"
+        let found = Fixture.remarks(Fixture.smallest(upstream: "upstream: \(wiki)", rest: other))
+        let own = found.filter { $0.contains("server of 'wiki'") }
+        #expect(own == (message.map { ["warning: \($0)"] } ?? []), "\(found)")
+    }
+
+    @Test(
+        arguments: [
+            ("rewrite: { from: /old, to: /new }", ["/old/x": "/new/x", "/older": "/older", "/": "/"]),
+            ("rewrite: { from: /old/, to: /new/ }", ["/old/x": "/new/x", "/old": "/new"]),
+            (
+                "rewrite: [{ from: /old, to: / }, { from: /old/er, to: /new }]",
+                ["/old/x": "/x", "/old/er/x": "/new/x", "/old": "/"]
+            ),
+            ("rewrite: { from: /, to: /app }", ["/": "/app/", "/x": "/app/x"]),
+            (
+                "path: /wiki\n    rewrite: { from: /wiki/old, to: /new }",
+                ["/wiki/old/x": "/new/x", "/wiki/x": "/wiki/x"]
+            ),
+            (
+                "path: /wiki\n    strip_prefix: true\n    rewrite: { from: /wiki/old, to: /new }",
+                ["/wiki/old/x": "/new/x", "/wiki/x": "/x", "/wiki": "/"]
+            ),
+        ] as [(String, [String: String])]
+    )
+    func `rewrites replace whole segments`(lines: String, paths: [String: String]) throws {
+        let app = try #require(try Fixture.configuration(Fixture.smallest(app: lines)).apps.first)
+        for (path, expected) in paths { #expect((app.pathMapping?.mapped(path) ?? path) == expected, "\(path)") }
+        #expect(app.traffic.mapsResponses)
+    }
+
+    @Test(arguments: [
+        ("rewrite: []", "error: the list is empty; remove it"),
+        ("rewrite: { from: /old }", "error: a rewrite needs 'to', such as 'to: /new'"),
+        ("rewrite: { from: old, to: /new }", "error: 'old' is not a path; it starts with '/', so write '/old'"),
+        (
+            "rewrite: { from: /old/.*, to: /new }",
+            "error: '/old/.*' has a '.*', as regular expressions have, which are not supported"
+        ),
+        ("rewrite: { from: ^/old, to: /new }", "error: '^/old' has a '^', as regular expressions have"),
+        ("rewrite: { from: /old, to: /../new }", "error: '/../new' is '/new' in requests; write that"),
+        ("rewrite: { from: /old, to: /n%2Few }", "error: '/n%2Few' has an escaped slash or backslash"),
+        (
+            "path: /wiki\n    rewrite: { from: /old, to: /new }",
+            "error: '/old' is outside of the app's path '/wiki', so no request has it"
+        ),
+        (
+            "path: /wiki\n    rewrite: { from: /wikis, to: /new }",
+            "error: '/wikis' is outside of the app's path '/wiki'"
+        ),
+        ("rewrite: [{ from: /a, to: /b }, { from: /a/, to: /c }]", "error: '/a' is here twice; first in line"),
+        (
+            "path: /wiki\n    strip_prefix: true\n    rewrite: { from: /wiki, to: /new }",
+            "error: '/wiki' is the app's path, which 'strip_prefix' removes: 'strip_prefix' is the same as a rewrite"
+        ),
+        ("rewrite: { from: /a, to: /a }", "warning: this rewrite has no effect, since both paths are the same"),
+    ])
+    func `a rewrite that cannot be meant is reported`(lines: String, message: String) {
+        #expect(self.remarks(lines).contains { $0.hasPrefix(message) }, "\(self.remarks(lines))")
+    }
+
+    @Test func `an upstream with the path of the app gets it twice, which is a warning`() {
+        let text = "upstream: http://127.0.0.1:9000/wiki\n    path: /wiki"
+        let message =
+            "the app gets '/wiki/wiki/page' for '/wiki/page'; write 'strip_prefix: true' if it expects '/wiki/page'"
+        #expect(Fixture.remarks(Fixture.smallest(upstream: text)) == ["warning: \(message)"])
+        #expect(Fixture.remarks(Fixture.smallest(upstream: "\(text)\n    strip_prefix: true")) == [])
     }
 
     @Test func `X-02 of several apps that share a server the first of the file is named, on any host or on the same`() {
@@ -344,7 +425,7 @@ import Testing
     @Test(
         arguments: [
             "upstream_host: a", "request_headers: { remove: [X-A] }", "headers: { X-A: email }", "forwarded: true",
-            "max_body: 1", "streaming: true", "early_hints: true", "websocket: true",
+            "max_body: 1", "streaming: true", "early_hints: true", "websocket: true", "rewrite: { from: /a, to: /b }",
             "path: /a\n    strip_prefix: true",
         ]
     )

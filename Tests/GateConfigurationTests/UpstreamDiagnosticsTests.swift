@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import GateAppConfiguration
 import GateConfiguration
 import GateCore
+import GateProxy
+import GateWire
 import Testing
 
 /// Invalid settings of `upstream`, and their diagnostics.
@@ -25,9 +28,25 @@ import Testing
                 "has a scheme that sockets do not support; they carry plain HTTP/1.1, so write 'unix:/run/a.sock'"
             ),
             ("unix:run/a.sock", "needs an absolute path, such as unix:/run/app.sock"),
-            ("h2://a/path", "has a path; requests keep their path, so write 'h2://a'"),
-            ("https://a?q", "has a path; requests keep their path, so write 'https://a'"),
-            ("https://user@a", "is not an upstream; write such as http://10.0.0.5:8080 or unix:/run/app.sock"),
+            ("h2://a/x/../path", "has a path that is '/path' in requests; write that"),
+            ("http://a/p%61th", "has a path that is '/path' in requests; write that"),
+            ("http://a//path", "has a path that is '/path' in requests; write that"),
+            ("http://a/x/%2e%2e/y", "has a path that is '/y' in requests; write that"),
+            (
+                "http://a/x%2Fy",
+                "has a path that has an escaped slash or backslash, which some servers read as '/x/y'; write the path without it"
+            ),
+            ("https://a?q", "has a query, and each request has its own; remove the '?' and what follows it"),
+            ("https://a/b?q#f", "has a query, and each request has its own; remove the '?' and what follows it"),
+            ("https://a/b#f", "has a fragment, and each request has its own; remove the '#' and what follows it"),
+            (
+                "https://user@a",
+                "has a user name in it, which no request would have; for a password that the app asks for, see 'basic' of 'identity'"
+            ),
+            (
+                "https://user:word@a/b",
+                "has a user name in it, which no request would have; for a password that the app asks for, see 'basic' of 'identity'"
+            ),
             ("http://a:99999", "is not an upstream; write such as http://10.0.0.5:8080 or unix:/run/app.sock"),
             (
                 "wss://a",
@@ -51,6 +70,31 @@ import Testing
         #expect(self.remarks("[http://a, https://b]") == ["error: \(message)"])
         #expect(self.remarks("[http://a, http://b, unix:/run/a]").count == 1)
         #expect(self.remarks("[h2c://a, http://b]").count == 1)
+    }
+
+    @Test func `targets have one path`() {
+        let help = "all targets of an app have the same path, since the app cannot know which of them gets a request"
+        #expect(
+            self.remarks("[http://a/x, http://b/y]") == [
+                "error: 'http://b/y' has another path than the one in line 13; \(help)"
+            ]
+        )
+        #expect(self.remarks("[http://a/x, http://a/y]").count == 1)
+        #expect(self.remarks("[http://a, http://b/y]").count == 1)
+        #expect(self.remarks("[http://a/x, http://b/x/]") == [])
+        #expect(self.remarks("[http://a/x, http://A:80/x/]") == ["error: 'http://a/x' is here twice; first in line 13"])
+    }
+
+    @Test(arguments: [
+        ("http://a", ""), ("http://a/", ""), ("http://a/x", "/x"), ("http://a/x/", "/x"), ("h2c://a:81/x/y", "/x/y"),
+        ("{ targets: [https://a/x, https://b/x] }", "/x"), ("unix:/run/a/b.sock", ""),
+    ])
+    func `the path of an upstream is put before those of requests`(upstream: String, base: String) throws {
+        let app = try #require(
+            try Fixture.configuration(Fixture.smallest(upstream: "upstream: \(upstream)")).apps.first
+        )
+        #expect(app.upstream?.base == base)
+        #expect((app.pathMapping?.mapped("/page") ?? "/page") == "\(base)/page")
     }
 
     @Test func `a target is there once, however it is spelled`() {

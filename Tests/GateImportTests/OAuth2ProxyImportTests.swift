@@ -294,6 +294,7 @@ import Testing
             upstreamConfig:
               upstreams:
                 - { id: api, path: "^/api/(.*)$", rewriteTarget: "/$1", uri: "http://127.0.0.1:9090" }
+                - { id: old, path: "^/old/(.*)$", rewriteTarget: "/v1/$1", uri: "http://127.0.0.1:9091" }
                 - { id: app, path: /, uri: "http://127.0.0.1:8080", passHostHeader: false, timeout: 1m }
             injectRequestHeaders:
               - { name: X-Auth-Mail, values: [{ claim: email }] }
@@ -324,16 +325,17 @@ import Testing
             "type: keycloak", "client_secret: \"${env:OIDC_SECRET}\"", "X-Auth-Mail: email",
             "X-Known: \"${env:KNOWN}\"",
             "X-Fixed: \"${env:GATEHOUSE_HEADER_X_FIXED}\"", "strip_prefix: true", "upstream_host: \"127.0.0.1:8080\"",
+            "from: /old", "to: /v1",
             "- \"id_token:/org/groups\"",
         ] { #expect(imported.lines.contains(line), "\(line)") }
         #expect(!imported.result.yaml.contains("secret\n") && !imported.result.yaml.contains("c2VjcmV0"))
         #expect(
             imported.hasNote(
                 "'identity: { authorization: access_token }' of an app sends it as a bearer token",
-                line: 8
+                line: 9
             )
         )
-        #expect(imported.hasNote("identity in responses is for forward-auth", line: 12))
+        #expect(imported.hasNote("identity in responses is for forward-auth", line: 13))
         #expect(imported.hasNote("X-Forwarded-User is the user key"))
     }
 

@@ -109,6 +109,33 @@ import Testing
         #expect(!imported.admits(self.ann, "/x", host: self.host), "an unknown claim lets no user pass")
     }
 
+    @Test(
+        arguments: [
+            ("prefix: /x\nprefix_rewrite: /y", ["from: /x", "to: /y"]),
+            ("prefix: /x/\nprefix_rewrite: /y/", ["from: /x", "to: /y"]),
+            ("prefix_rewrite: /y/", ["from: /", "to: /y"]), ("prefix: /x\nprefix_rewrite: /", ["strip_prefix: true"]),
+            ("prefix: /x\nprefix_rewrite: /x", []),
+        ] as [(String, [String])]
+    )
+    func `the prefix of a route is replaced as Pomerium does`(more: String, lines: [String]) throws {
+        let imported = try self.imported(self.route("allow_any_authenticated_user: true\n\(more)"))
+        #expect(imported.errors == [])
+        #expect(imported.admits(self.ann, "/x/a", host: self.host))
+        for line in lines { #expect(imported.lines.contains(line), "\(imported.result.yaml)") }
+        #expect(imported.lines.contains { $0.hasPrefix("rewrite") } == lines.contains { $0.hasPrefix("from") })
+    }
+
+    @Test func `the path of a target takes the place of the prefix`() throws {
+        let route = self.route("prefix: /x\nallow_any_authenticated_user: true").replacing(
+            "http://127.0.0.1:8080",
+            with: "http://127.0.0.1:8080/base"
+        )
+        let imported = try self.imported(route)
+        #expect(imported.errors == [])
+        #expect(imported.admits(self.ann, "/x/a", host: self.host))
+        #expect(imported.lines.contains("from: /x") && imported.lines.contains("to: /base"), "\(imported.result.yaml)")
+    }
+
     // I-03
     @Test func `a prefix that ends within a segment takes longer segments from later routes`() throws {
         let admins = "prefix: /admin\nallowed_groups: [admins]"
@@ -242,7 +269,10 @@ import Testing
         "allow_any_authenticated_user: true\npolicy:\n  - audit: { or: [] }",
         "allow_any_authenticated_user: true\nbrand_new: true",
         "allow_any_authenticated_user: true\npath: /exact", "allow_any_authenticated_user: true\nregex: ^/a[0-9]$",
-        "allow_any_authenticated_user: true\nprefix: /x\nprefix_rewrite: /y",
+        "allow_any_authenticated_user: true\nprefix: /x\nprefix_rewrite: /y/",
+        "allow_any_authenticated_user: true\nprefix_rewrite: /y",
+        "allow_any_authenticated_user: true\nprefix: /x\nprefix_rewrite: /y;z",
+        "allow_any_authenticated_user: true\nprefix: /x\nregex_rewrite_pattern: ^/x\nregex_rewrite_substitution: /y",
         "policy:\n  - allow: { or: [{ email: \"${env:HOME}\" }] }",
     ])
     func `a policy that cannot be carried over denies all users`(more: String) throws {

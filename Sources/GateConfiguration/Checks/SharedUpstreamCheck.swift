@@ -13,7 +13,7 @@ internal import GateYAML
 struct SharedUpstreamCheck {
     private let apps: [AppSettings]
     private let marks: [String: YAMLMark]
-    /// The first two apps of each server, which is one more than an app itself; a check of all apps takes one pass.
+    /// The first apps of each server; a check of all apps takes one pass.
     private let byServer: [Server: [Int]]
 
     /// A server, for all hosts or for one.
@@ -21,6 +21,9 @@ struct SharedUpstreamCheck {
         let target: UpstreamTarget
         let host: HostPattern?
     }
+
+    /// How many apps of one server are compared with each other, which bounds the time.
+    private static let maxApps = 64
 
     init(apps: [AppSettings], drafts: [Named<AppDraft>]) {
         self.apps = apps
@@ -31,7 +34,8 @@ struct SharedUpstreamCheck {
             for target in targets {
                 for host in [nil] + app.route.origins.hosts {
                     let server = Server(target: target, host: host)
-                    if byServer[server, default: []].count < 2 { byServer[server, default: []].append(index) }
+                    let count = byServer[server, default: []].count
+                    if count < SharedUpstreamCheck.maxApps { byServer[server, default: []].append(index) }
                 }
             }
         }
@@ -44,7 +48,7 @@ struct SharedUpstreamCheck {
         for app in self.apps {
             guard let mark = self.marks[app.route.app] else { continue }
             self.warnOfSpellings(app, mark, &reading)
-            self.warnOfStrippedPrefix(app, mark, &reading)
+            self.warnOfReach(app, mark, &reading)
             self.warnOfOrigins(app, mark, &reading)
         }
     }
@@ -78,13 +82,28 @@ struct SharedUpstreamCheck {
         reading.warning("with 'path_spelling: exact', \(spelling), \(risk); \(help)", at: mark)
     }
 
-    /// Without its prefix an app is the whole server, the paths of other apps included.
-    private func warnOfStrippedPrefix(_ app: AppSettings, _ mark: YAMLMark, _ reading: inout DecodingContext) {
-        guard app.traffic.stripsPrefix, app.route.path != "/", let other = self.firstSharing(app, on: [nil]) else {
-            return
+    /// Without its prefix an app is the whole server, the paths of other apps included; so it is with other rewrites.
+    private func warnOfReach(_ app: AppSettings, _ mark: YAMLMark, _ reading: inout DecodingContext) {
+        guard app.pathMapping != nil else { return }
+        let reach = app.reachedPaths
+        let others = (app.upstream?.targets ?? []).flatMap { target in
+            self.byServer[Server(target: target, host: nil)] ?? []
         }
-        let risk = "users of '\(app.route.app)' reach every path of that server, those of '\(other.route.app)' too"
-        reading.warning("with 'strip_prefix' and the server of '\(other.route.app)', \(risk)", at: mark)
+        let found = others.sorted().lazy.map { self.apps[$0] }.first { other in
+            other.route.app != app.route.app
+                && other.reachedPaths.contains { one in reach.contains { Self.overlap($0, one) } }
+        }
+        guard let other = found else { return }
+        let key = app.traffic.stripsPrefix ? "strip_prefix" : app.traffic.rewrites.isEmpty ? "upstream" : "rewrite"
+        let isWhole = reach.contains("")
+        let paths = isWhole ? "every path of that server, those" : "paths"
+        let risk = "users of '\(app.route.app)' reach \(paths) of '\(other.route.app)'\(isWhole ? " too" : "")"
+        reading.warning("with '\(key)' and the server of '\(other.route.app)', \(risk)", at: mark)
+    }
+
+    /// Whether a path is below another one, or the other way round, by whole segments.
+    private static func overlap(_ one: String, _ other: String) -> Bool {
+        "\(one)/".hasPrefix("\(other)/") || "\(other)/".hasPrefix("\(one)/")
     }
 
     private func warnOfOrigins(_ app: AppSettings, _ mark: YAMLMark, _ reading: inout DecodingContext) {

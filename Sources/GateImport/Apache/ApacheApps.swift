@@ -193,24 +193,25 @@ struct ApacheApps {
             app.action = .response(status: 404, body: "not forwarded")
             return
         }
-        guard let url = WebURL(forward.target), let target = ConfigText(url.origin.description) else {
+        guard let url = WebURL(forward.target), let server = ConfigText(url.origin.description) else {
             return notes.warning(
                 "this target is not carried over; replace 'response' of the app by 'upstream'",
                 at: forward.place
             )
         }
-        let prefix = url.path == "/" ? "/" : url.path.hasSuffix("/") ? String(url.path.dropLast()) : url.path
-        if prefix == "/", forward.path != "/", forward.path == app.path {
-            app.settings.add("strip_prefix", .flag(true))
-        } else if prefix != forward.path {
+        let prefix = url.path.hasSuffix("/") ? String(url.path.dropLast()) : url.path
+        // What is below the path of the ProxyPass follows that of its target.
+        let below = forward.path == "/" ? app.path : String(app.path.dropFirst(forward.path.count))
+        let target = below == "/" || below.isEmpty ? (prefix.isEmpty ? "/" : prefix) : prefix + below
+        guard url.query == nil, app.replacePath(by: target) else {
             app.access = .deniedToAll
             notes.warning(
-                "the target has another path than the app, which cannot be carried over; the app is denied to all users",
+                "the path of the target is not a plain one and cannot be carried over; the app is denied to all users",
                 at: forward.place
             )
             return
         }
-        app.action = .upstream(.text(target))
+        app.action = .upstream(.text(server))
         let keepsHost = self.server.text("proxypreservehost")?.lowercased() == "on"
         if !keepsHost { app.settings.add("upstream_host", ConfigText(url.origin.authority)) }
     }

@@ -103,7 +103,7 @@ struct OAuth2ProxyUpstreams {
             notes.warning("the upstream is not carried over: \(kind)", at: draft.place)
             app.access = .deniedToAll
         }
-        if place.strips { app.settings.add("strip_prefix", .flag(true)) }
+        if let target = place.target, case .upstream = app.action, !app.replacePath(by: target) { app.deny() }
         if !draft.webSockets, case .upstream = app.action { app.settings.add("websocket", .flag(false)) }
         if draft.skipsVerification {
             notes.warning(
@@ -139,14 +139,14 @@ struct OAuth2ProxyUpstreams {
 /// The path of an upstream as that of an app.
 struct UpstreamPath {
     var path: String
-    /// Whether the path is removed from requests.
-    var strips = false
+    /// What the server gets in place of the path; nil for the path itself.
+    var target: String?
     /// Why an app at that path would serve other requests than before; nil if it serves the same.
     var difference: String?
 
-    private init(path: String, strips: Bool = false, difference: String? = nil) {
+    private init(path: String, target: String? = nil, difference: String? = nil) {
         self.path = path
-        self.strips = strips
+        self.target = target
         self.difference = difference
     }
 
@@ -163,7 +163,7 @@ struct UpstreamPath {
         }
     }
 
-    /// `^/api/(.*)$` with the target `/$1` removes the prefix; any other rewriting has no counterpart.
+    /// `^/api/(.*)$` with the target `/$1` removes the prefix, with `/v1/$1` it is replaced; any other rewriting has no counterpart.
     private static func rewritten(_ source: String, to target: String) -> UpstreamPath {
         let difference = "the rewriting of paths has no counterpart"
         let end = ["(.*)$", "(.*)"].first { source.hasSuffix($0) }
@@ -172,11 +172,11 @@ struct UpstreamPath {
             return UpstreamPath(path: self.start(of: source), difference: difference)
         }
         let path = self.withoutSlash(prefix)
-        switch target {
-        case "/$1": return UpstreamPath(path: path, strips: path != "/")
-        case "\(prefix)$1": return UpstreamPath(path: path)
-        default: return UpstreamPath(path: path, difference: difference)
+        let place = String(target.dropLast(2))
+        guard target.hasSuffix("/$1"), PathPattern.isCanonical(place) else {
+            return UpstreamPath(path: path, difference: difference)
         }
+        return UpstreamPath(path: path, target: place)
     }
 
     /// The path with which an expression begins.

@@ -159,14 +159,7 @@ struct PomeriumRoutes {
                 at: route["to"]?.owner ?? route.place
             )
         }
-        if urls.contains(where: { $0.path != "/" || $0.query != nil }) {
-            app.access = .deniedToAll
-            app.servesSamePaths = false
-            notes.warning(
-                "a target with a path cannot be carried over; the app is denied to all users",
-                at: route["to"]?.owner
-            )
-        }
+        self.addPath(of: urls, route, to: &app, &notes)
         var upstream = YAMLMapping()
         let targets = urls.compactMap { ConfigText($0.origin.description) }
         upstream.add("targets", .texts(targets))
@@ -184,6 +177,33 @@ struct PomeriumRoutes {
             app.settings.add("upstream_host", ConfigText(urls[0].origin.authority))
         }
         if route["allow_websockets"]?.flag != true { app.settings.add("websocket", .flag(false)) }
+    }
+
+    /// What the servers get in place of the prefix of a route: `prefix_rewrite`, else the path of the first target.
+    private func addPath(
+        of urls: [WebURL],
+        _ route: SourceNode,
+        to app: inout ImportedApp,
+        _ notes: inout ImportNotes
+    ) {
+        let rewrite = route["prefix_rewrite"]
+        let targetPath = urls[0].path == "/" ? nil : urls[0].path
+        guard let target = rewrite?.text ?? targetPath else { return }
+        // The text of the prefix is replaced, also within a segment: both end with a slash, or none does.
+        let prefix = route["prefix"]?.text ?? "/"
+        let isWhole = target == "/" ? app.path != "/" || prefix == "/" : target.hasSuffix("/") == prefix.hasSuffix("/")
+        let isPrefix = route["regex"] == nil && route["path"] == nil && route["regex_rewrite_pattern"] == nil
+        guard isPrefix, isWhole, urls.allSatisfy({ $0.query == nil }), PathPattern.isCanonical(target),
+            app.replacePath(by: target)
+        else {
+            app.access = .deniedToAll
+            app.servesSamePaths = false
+            app.publicPaths = []
+            return notes.warning(
+                "the path that the target gets cannot be carried over; the app is denied to all users",
+                at: rewrite?.owner ?? route["to"]?.owner
+            )
+        }
     }
 
     private func tls(_ route: SourceNode, isSecure: Bool) -> YAMLMapping {
@@ -245,14 +265,12 @@ struct PomeriumRoutes {
         "allow_websockets", "set_request_headers", "remove_request_headers", "set_response_headers",
         "pass_identity_headers", "name", "description", "id", "logo_url",
         "enable_google_cloud_serverless_authentication", "show_error_details", "depends_on",
-        "circuit_breaker_thresholds", "healthy_panic_threshold", "allow_renegotiation",
+        "circuit_breaker_thresholds", "healthy_panic_threshold", "allow_renegotiation", "prefix_rewrite",
     ]
 
     private func addFurtherKeys(_ route: SourceNode, to app: inout ImportedApp, _ notes: inout ImportNotes) {
         for (name, value) in route.entries where !PomeriumRoutes.carried.contains(name) && !value.isNull {
             switch name {
-            case "prefix_rewrite" where value.text == "/" && app.path != "/":
-                app.settings.add("strip_prefix", .flag(true))
             case "tls_skip_verify":
                 notes.warning(
                     "the certificate of the app is always verified; write 'upstream: { tls: { ca_file: … } }'",

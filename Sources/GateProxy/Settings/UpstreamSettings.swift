@@ -7,6 +7,8 @@ package import NIOCore
 package struct UpstreamSettings: Sendable, Hashable {
     /// The servers: 1 to 64, each once, all of one scheme.
     package var targets: [UpstreamTarget]
+    /// The path of all of them below which the app is, without a slash at its end; empty for the whole server.
+    package var base = ""
     /// Which HTTP/1.1 connections carry further requests.
     package var reuse = ConnectionReuse.withoutBodies
     /// How requests are spread over the targets.
