@@ -19,15 +19,19 @@ extension AppSettings {
 
     /// The paths of its server below which all are that its users reach; empty for the whole server.
     package var reachedPaths: [String] {
-        let own = self.route.path == "/" ? "" : self.route.path
-        guard let mapping = self.pathMapping else { return [own] }
-        return mapping.rules.map { $0.from.isEmpty ? $0.to + own : $0.to }
+        guard let mapping = self.pathMapping else { return [self.plainPath] }
+        return mapping.rules.map { $0.from.isEmpty ? $0.to + self.plainPath : $0.to }
     }
 
     /// The path that an app has to put before its own paths in links; nil if it sees the paths that clients send, or others than those
     /// without that path.
     package var forwardedPrefix: String? {
-        guard self.traffic.stripsPrefix, self.upstream?.base.isEmpty ?? true, self.route.path != "/" else { return nil }
-        return self.route.path
+        let isWhole = self.upstream?.base.isEmpty ?? true
+        return self.traffic.stripsPrefix && isWhole && !self.plainPath.isEmpty ? self.plainPath : nil
+    }
+
+    /// The app's path without a slash at its end.
+    private var plainPath: String {
+        self.route.path.hasSuffix("/") ? String(self.route.path.dropLast()) : self.route.path
     }
 }

@@ -15,7 +15,7 @@ extension Endpoints {
     /// How many sign-ins the page of an account lists.
     private static let maxSignIns = 50
     /// How many apps it lists to which the access ends.
-    private static let maxEnds = 50
+    private static let maxLimited = 50
     /// The query of the page after a session has ended.
     private static let ended = Form.Field("ended", "1")
 
@@ -37,7 +37,7 @@ extension Endpoints {
             hasEnded: request.query?[Endpoints.ended.name] == Endpoints.ended.value,
             actions: (end: self.runtime.address(.account), signOut: self.runtime.address(.signOut))
         )
-        view.ends = self.ends(of: session.profile, at: request.now)
+        view.limitedApps = self.limitedApps(of: session.profile, at: request.now)
         if self.runtime.sessions.keepsSessions {
             let (items, hasMore) = try await self.runtime.sessions.signIns(
                 of: session.profile,
@@ -68,14 +68,14 @@ extension Endpoints {
     }
 
     /// The apps to which the access of a user ends by a date in the rules, that which ends first first.
-    private func ends(of profile: Profile, at now: Instant) -> [(app: String, until: Instant)] {
+    private func limitedApps(of profile: Profile, at now: Instant) -> [(app: String, until: Instant)] {
         let found = self.runtime.routes.compactMap { route -> (app: String, until: Instant)? in
             guard route.hasDates, case .possible(let until?) = route.route.access(of: profile, at: now) else {
                 return nil
             }
             return (route.title, until)
         }
-        return Array(found.sorted { $0.until < $1.until }.prefix(Endpoints.maxEnds))
+        return Array(found.sorted { $0.until < $1.until }.prefix(Endpoints.maxLimited))
     }
 
     /// Ends the session that the form names, if it is one of the user's.

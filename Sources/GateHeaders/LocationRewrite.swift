@@ -39,7 +39,8 @@ struct LocationRewrite: Sendable {
         self.gatewayHost = gatewayHost
         self.endpoints = endpoints
         self.paths = app.pathMapping
-        self.path = app.route.path
+        let path = app.route.path
+        self.path = path.hasSuffix("/") && path != "/" ? String(path.dropLast()) : path
         let targets = upstream.targets.compactMap(\.origin)
         let named = app.traffic.upstreamHost.map { [$0.lowercased()] } ?? []
         self.authorities = Set(targets.map(\.authority) + named)

@@ -157,8 +157,8 @@ extension Pages {
         <div><dt>{{t.account_groups}}</dt><dd>{{^hasGroups}}{{t.account_no_groups}}{{/hasGroups}}\
         {{#hasGroups}}<ul class="tags">{{#groups}}<li>{{.}}</li>{{/groups}}</ul>{{/hasGroups}}\
         {{#hasMoreGroups}} {{t.account_more_groups}}{{/hasMoreGroups}}</dd></div>
-        {{#hasEnds}}<div><dt>{{t.account_ends}}</dt><dd><ul>\
-        {{#ends}}<li>{{name}} <small>{{t.apps_until}}</small></li>{{/ends}}</ul></dd></div>{{/hasEnds}}
+        {{#hasLimited}}<div><dt>{{t.account_limited}}</dt><dd><ul>\
+        {{#limited}}<li>{{name}} <small>{{t.apps_until}}</small></li>{{/limited}}</ul></dd></div>{{/hasLimited}}
         </dl>
         <section>
         <h2>{{t.sessions_title}}</h2>

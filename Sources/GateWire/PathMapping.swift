@@ -17,9 +17,10 @@ package final class PathMapping: Sendable {
         fileprivate let fromBytes: [UInt8]
         fileprivate let toBytes: [UInt8]
 
-        /// Replaces one canonical path without other readings by another; `/` is the same as an empty path.
+        /// Replaces one canonical path without other readings by another; a slash at the end makes no difference.
         package init(from: String, to: String) {
-            (self.from, self.to) = (from == "/" ? "" : from, to == "/" ? "" : to)
+            self.from = from.hasSuffix("/") ? String(from.dropLast()) : from
+            self.to = to.hasSuffix("/") ? String(to.dropLast()) : to
             (self.fromBytes, self.toBytes) = (Array(self.from.utf8), Array(self.to.utf8))
         }
     }

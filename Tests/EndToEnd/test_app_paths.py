@@ -153,8 +153,8 @@ def test_a_cookie_is_sent_back_to_the_app(gateway, ada, app, path, target, cooki
 def test_a_browser_follows_redirect_and_cookie_through_the_base(gateway, app, provider_server):
     browser = Browser(gateway)
     assert browser.sign_in("mock", "/wiki/x").status == 200
-    respond(app, "/docs/in", "Location: /docs/inside", "Set-Cookie: app=7; Path=/docs")
-    page = browser.visit("/wiki/in")
+    respond(app, "/docs/enter", "Location: /docs/inside", "Set-Cookie: app=7; Path=/docs")
+    page = browser.visit("/wiki/enter")
     assert page.status == 200 and browser.url.endswith("/wiki/inside")
     assert "app=7" in app.requests[-1].get("Cookie", "") and app.requests[-1].target == "/docs/inside"
 

@@ -156,7 +156,7 @@ import Testing
         ] as [(String, [String: String])]
     )
     func `rewrites replace whole segments`(lines: String, paths: [String: String]) throws {
-        let app = try #require(try Fixture.configuration(Fixture.smallest(app: lines)).apps.first)
+        let app = try #require(try Fixture.configuration(Fixture.smallest(app: "    \(lines)")).apps.first)
         for (path, expected) in paths { #expect((app.pathMapping?.mapped(path) ?? path) == expected, "\(path)") }
         #expect(app.traffic.mapsResponses)
     }

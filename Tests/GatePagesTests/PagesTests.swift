@@ -33,7 +33,7 @@ import Testing
             hasEnded: true,
             actions: (end: text, signOut: text)
         )
-        account.ends = [(app: text, until: now)]
+        account.limitedApps = [(app: text, until: now)]
         let consent = ConsentView(
             client: text,
             apps: [text],
@@ -130,12 +130,19 @@ import Testing
         )
         #expect(page.contains("<strong>Wiki</strong><small>Until 2026-12-31 17:00 UTC</small>"))
         #expect(page.contains("<strong>Desk</strong></span>"))
-        var view = AccountView(sessions: nil, hasMore: false, hasEnded: false, actions: (end: "/e", signOut: "/s"))
+        let session = AccountView.End(at: end, idle: .seconds(60))
+        var view = AccountView(
+            sessions: nil,
+            ends: session,
+            hasMore: false,
+            hasEnded: false,
+            actions: (end: "/e", signOut: "/s")
+        )
         func account() -> String {
             self.pages.account(view, of: profile, provider: "Acme", apps: "/", in: self.english)
         }
         #expect(!account().contains("Apps for a limited time"))
-        view.ends = [(app: "Wiki", until: end)]
+        view.limitedApps = [(app: "Wiki", until: end)]
         #expect(account().contains("<li>Wiki <small>Until 2026-12-31 17:00 UTC</small></li>"))
     }
 

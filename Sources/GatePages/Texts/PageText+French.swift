@@ -60,7 +60,7 @@ extension PageText {
         .accountGroups: "Groupes",
         .accountNoGroups: "aucun",
         .accountMoreGroups: "et {{count}} autres",
-        .accountEnds: "Applications à durée limitée",
+        .accountLimited: "Applications à durée limitée",
         .accountKey: "Identifiant transmis aux applications",
         .accountEnds: "Fin de la session",
         .accountEndsIdle: "ou après {{idle}} sans requête",

@@ -58,7 +58,7 @@ extension PageText {
         .accountGroups: "Gruppen",
         .accountNoGroups: "keine",
         .accountMoreGroups: "und {{count}} weitere",
-        .accountEnds: "Apps auf Zeit",
+        .accountLimited: "Apps auf Zeit",
         .accountKey: "Schlüssel, unter dem Apps Sie kennen",
         .accountEnds: "Sitzung endet",
         .accountEndsIdle: "oder nach {{idle}} ohne Anfrage",

@@ -56,7 +56,7 @@ extension PageText {
         .accountGroups: "Grupos",
         .accountNoGroups: "ninguno",
         .accountMoreGroups: "y {{count}} más",
-        .accountEnds: "Aplicaciones por tiempo limitado",
+        .accountLimited: "Aplicaciones por tiempo limitado",
         .accountKey: "Clave con la que te conocen las aplicaciones",
         .accountEnds: "La sesión termina",
         .accountEndsIdle: "o tras {{idle}} sin solicitudes",

@@ -101,7 +101,7 @@ package enum PageText: String, CaseIterable, Sendable {
     /// “and {{count}} more”.
     case accountMoreGroups = "account_more_groups"
     /// “Apps for a limited time”.
-    case accountEnds = "account_ends"
+    case accountLimited = "account_limited"
     /// “Key by which apps know you”.
     case accountKey = "account_key"
     /// “Signed in since”.
@@ -425,7 +425,7 @@ extension PageText {
         .accountGroups: "Groups",
         .accountNoGroups: "none",
         .accountMoreGroups: "and {{count}} more",
-        .accountEnds: "Apps for a limited time",
+        .accountLimited: "Apps for a limited time",
         .accountKey: "Key by which apps know you",
         .accountEnds: "Session ends",
         .accountEndsIdle: "or after {{idle}} without a request",

@@ -43,7 +43,7 @@ package struct AccountView {
     /// Whether one has just ended.
     package let hasEnded: Bool
     /// The apps to which the access of the user ends by itself, that which ends first first.
-    package var ends: [(app: String, until: Instant)] = []
+    package var limitedApps: [(app: String, until: Instant)] = []
     /// Where the forms lead: to end a session, and to sign out.
     package let actions: (end: String, signOut: String)
 
@@ -88,12 +88,13 @@ package struct AccountView {
         return [
             "facts": facts, "groups": Array(groups), "hasGroups": !groups.isEmpty, "hasMoreGroups": rest > 0,
             "count": rest, "picture": profile.picture ?? "", "hasPicture": profile.picture != nil,
-            "ends": self.ends.at.pageText, "idle": self.ends.idle.pageText, "keepsSessions": self.sessions != nil, "endAction": self.actions.end,
+            "ends": self.ends.at.pageText, "idle": self.ends.idle.pageText, "keepsSessions": self.sessions != nil,
+            "endAction": self.actions.end,
             "signOutAction": self.actions.signOut, "hasMore": self.hasMore, "hasEnded": self.hasEnded,
             "field": SessionForm.everywhere.name, "all": SessionForm.everywhere.value,
             "sessionField": SessionForm.session,
-            "shown": self.sessions?.count ?? 0, "hasEnds": !self.ends.isEmpty,
-            "ends": self.ends.map { ["name": $0.app, "until": $0.until.pageText] },
+            "shown": self.sessions?.count ?? 0, "hasLimited": !self.limitedApps.isEmpty,
+            "limited": self.limitedApps.map { ["name": $0.app, "until": $0.until.pageText] },
             "sessions": (self.sessions ?? []).map { session in
                 [
                     "id": session.id, "device": session.device ?? "", "hasDevice": session.device != nil,
