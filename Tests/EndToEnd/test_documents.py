@@ -36,7 +36,7 @@ def remarks(result):
 @pytest.mark.parametrize(
     "name", [
         "README.md", "docs/start.md", "docs/profile.md", "docs/pinning.md", "docs/headers.md", "docs/policy.md", "docs/machines.md",
-        "docs/clients.md", "docs/native.md", "docs/forward-auth.md", *PAGES,
+        "docs/clients.md", "docs/native.md", "docs/forward-auth.md", "docs/upstreams.md", *PAGES,
         *(page for page in APPS if page not in {"docs/apps/node.md", "docs/apps/go.md", "docs/apps/python.md"})
     ]
 )
@@ -92,7 +92,7 @@ PARTS = [
 def test_each_page_with_a_part_of_a_file_is_checked():
     """A page about the gateway whose blocks no test reads is not forgotten."""
     pages = {page.stem for page in (TOP / "docs").glob("*.md") if blocks(f"docs/{page.name}", "yaml")}
-    assert pages - {"alerts", "start", "profile", "pinning", "headers", "policy", "machines", "clients", "native"} == set(PARTS)
+    assert pages - {"alerts", "start", "profile", "pinning", "headers", "policy", "upstreams", "machines", "clients", "native"} == set(PARTS)
 
 
 @pytest.mark.parametrize("name", PARTS)
