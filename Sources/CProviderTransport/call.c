@@ -168,6 +168,20 @@ static int release_request(void *caller, char *remote, char *local, int remote_p
     return CURL_PREREQFUNC_OK;
 }
 
+// The chain and the key of the transport; without a pass phrase, so that libcurl never asks for one at a terminal.
+static int present(call *self, const trust *trust) {
+    CURL *easy = self->easy;
+    if (trust->chain == NULL) {
+        return 1;
+    }
+    struct curl_blob chain = {.data = trust->chain, .len = trust->chain_length, .flags = CURL_BLOB_NOCOPY};
+    struct curl_blob key = {.data = trust->key, .len = trust->key_length, .flags = CURL_BLOB_NOCOPY};
+    return set_text(easy, CURLOPT_SSLCERTTYPE, "PEM") && set_text(easy, CURLOPT_SSLKEYTYPE, "PEM") &&
+           set_text(easy, CURLOPT_KEYPASSWD, "") &&
+           curl_easy_setopt(easy, CURLOPT_SSLCERT_BLOB, &chain) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_SSLKEY_BLOB, &key) == CURLE_OK;
+}
+
 // The peer must prove its name by a certificate that is trusted for this provider.
 //
 // Authorities of the file are those that were read with it, whatever has become of their file. Of the system's the parsed
@@ -337,7 +351,7 @@ int call_prepare(call *self, const trust *trust, int64_t connect_milliseconds, i
     if (self->easy == NULL) {
         return 0;
     }
-    return secure(self, trust) && route(self, trust->proxy) && confine(self, trust) && describe(self) &&
+    return secure(self, trust) && present(self, trust) && route(self, trust->proxy) && confine(self, trust) && describe(self) &&
            receive(self) && set_number(self->easy, CURLOPT_CONNECTTIMEOUT_MS, (long)connect_milliseconds) &&
            set_number(self->easy, CURLOPT_TIMEOUT_MS, (long)timeout_milliseconds);
 }
@@ -345,6 +359,13 @@ int call_prepare(call *self, const trust *trust, int64_t connect_milliseconds, i
 static gate_outcome refused(call *self, CURLcode code) {
     self->failure = tls_failure(self->easy, code, self->text);
     return GATE_TLS_FAILED;
+}
+
+// With TLS 1.3 the peer looks at the client's certificate after the handshake has ended here. Its alert is lost when the connection
+// breaks while the request is written.
+static int was_turned_away(const call *self, CURLcode code) {
+    int is_lost = code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR || code == CURLE_GOT_NOTHING;
+    return is_lost && self->handshake != NULL && self->handshake->asked && self->head_seen == 0;
 }
 
 gate_outcome call_outcome(call *self, CURLcode code) {
@@ -355,6 +376,10 @@ gate_outcome call_outcome(call *self, CURLcode code) {
     curl_easy_getinfo(self->easy, CURLINFO_HTTP_CONNECTCODE, &tunnel);
     if (tunnel != 0 && tunnel / 100 != 2) {
         return GATE_PROXY_REFUSED;
+    }
+    if (code != CURLE_OK && (is_client_refused(self->text) || was_turned_away(self, code))) {
+        self->failure = GATE_TLS_CLIENT_CERTIFICATE;
+        return GATE_TLS_FAILED;
     }
     switch (code) {
     case CURLE_OK:

@@ -58,6 +58,14 @@ static int verify(X509_STORE_CTX *store, void *context) {
     return 0;
 }
 
+// Called when the peer asks for a certificate; what is shown stays what libcurl has set. SSL_CTX_set_cert_cb(3)
+static int note_request(SSL *ssl, void *context) {
+    (void)ssl;
+    handshake *self = context;
+    self->asked = 1;
+    return 1;
+}
+
 // A certificate without names of hosts is for none; RFC 9525 section 2 leaves the common name out as well.
 static int expect(X509_VERIFY_PARAM *parameters, const char *host) {
     X509_VERIFY_PARAM_set_hostflags(parameters,
@@ -87,6 +95,7 @@ handshake *handshake_begin(SSL_CTX *context, const char *host, const pin_set *pi
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_TICKET);
     SSL_CTX_set_cert_verify_callback(context, verify, self);
+    SSL_CTX_set_cert_cb(context, note_request, self);
     return self;
 }
 
@@ -132,6 +141,22 @@ static gate_tls_failure verification_failure(long result) {
     case X509_V_ERR_APPLICATION_VERIFICATION: return GATE_TLS_PIN;
     default: return GATE_TLS_OTHER;
     }
+}
+
+// The alerts of RFC 8446 section 6.2 that a server sends about a client's certificate, and the one of RFC 5246 for its absence
+// is not among them: a server sends it for other reasons too.
+int is_client_refused(const char *text) {
+    static const char *const alerts[] = {
+        "alert certificate required", "alert bad certificate",     "alert unsupported certificate",
+        "alert certificate revoked",  "alert certificate expired", "alert certificate unknown",
+        "alert unknown ca",           "alert access denied",
+    };
+    for (size_t index = 0; index < sizeof alerts / sizeof *alerts; index += 1) {
+        if (strstr(text, alerts[index]) != NULL) {
+            return 1;
+        }
+    }
+    return 0;
 }
 
 // OpenSSL's reasons come only as words.

@@ -17,6 +17,8 @@ typedef struct handshake {
     int enforced;
     // Whether OpenSSL's verification, the name included, succeeded.
     int verified;
+    // Whether the peer asked for a certificate of the client.
+    int asked;
     gate_pin_verdict verdict;
     size_t pin;
     size_t position;
@@ -43,6 +45,9 @@ int handshake_holds(CURL *easy, const pin_set *pins, int enforced);
 
 // A copy of the chain that the connection of a transfer was verified with; NULL if it cannot be had.
 chain *handshake_chain(CURL *easy);
+
+// Whether the peer ended the connection over the client's certificate; `text` are libcurl's words.
+int is_client_refused(const char *text);
 
 // Why TLS failed; `text` are libcurl's words.
 gate_tls_failure tls_failure(CURL *easy, CURLcode code, const char *text);

@@ -165,6 +165,11 @@ int gate_transport_trust(gate_transport *self, const uint8_t *pem, size_t length
     return trust_authorities(&self->trust, pem, length);
 }
 
+int gate_transport_present(gate_transport *self, const uint8_t *chain, size_t chain_length, const uint8_t *key,
+                           size_t key_length) {
+    return trust_present(&self->trust, chain, chain_length, key, key_length);
+}
+
 int gate_transport_tunnel(gate_transport *self, const char *proxy) { return trust_tunnel(&self->trust, proxy); }
 
 void gate_transport_public_only(gate_transport *self) { self->trust.public_only = 1; }

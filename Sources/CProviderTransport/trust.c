@@ -71,6 +71,29 @@ int trust_authorities(trust *self, const uint8_t *pem, size_t length) {
     return 1;
 }
 
+static void key_free(trust *self) {
+    if (self->key != NULL) {
+        explicit_bzero(self->key, self->key_length);
+    }
+    free(self->key);
+    self->key = NULL;
+}
+
+int trust_present(trust *self, const uint8_t *chain, size_t chain_length, const uint8_t *key, size_t key_length) {
+    free(self->chain);
+    key_free(self);
+    self->chain = malloc(chain_length + 1);
+    self->key = malloc(key_length + 1);
+    self->chain_length = chain_length;
+    self->key_length = key_length;
+    if (self->chain == NULL || self->key == NULL) {
+        return 0;
+    }
+    memcpy(self->chain, chain, chain_length);
+    memcpy(self->key, key, key_length);
+    return 1;
+}
+
 int trust_tunnel(trust *self, const char *proxy) {
     free(self->proxy);
     self->proxy = strdup(proxy);
@@ -83,6 +106,8 @@ void trust_free(trust *self) {
     }
     free(self->sets);
     free(self->authorities);
+    free(self->chain);
+    key_free(self);
     free(self->proxy);
 }
 

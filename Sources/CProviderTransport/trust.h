@@ -19,6 +19,11 @@ typedef struct trust {
     // PEM; NULL for the system's.
     uint8_t *authorities;
     size_t authorities_length;
+    // The chain and the key that are shown, as PEM; NULL for none.
+    uint8_t *chain;
+    size_t chain_length;
+    uint8_t *key;
+    size_t key_length;
     char *proxy;
     pin_set *sets;
     size_t set_count;
@@ -29,6 +34,7 @@ typedef struct trust {
 // Each keeps a copy, in place of the one before; 0 when memory ran out.
 int trust_authorities(trust *self, const uint8_t *pem, size_t length);
 int trust_tunnel(trust *self, const char *proxy);
+int trust_present(trust *self, const uint8_t *chain, size_t chain_length, const uint8_t *key, size_t key_length);
 
 // Adds a copy of a set; 0 when memory ran out.
 int trust_pin(trust *self, gate_pin_match match, const uint8_t *pins, size_t count);

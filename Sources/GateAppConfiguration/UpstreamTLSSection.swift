@@ -84,11 +84,7 @@ extension Mapping<UpstreamTLSDraft> {
                 ),
             ] + further,
             check: { _, written, reading in
-                for (one, other) in [("certificate", "private_key"), ("private_key", "certificate")] {
-                    guard let mark = written.keys[one], written.keys[other] == nil else { continue }
-                    let example = "'\(other): tls/client.\(other == "certificate" ? "pem" : "key")'"
-                    reading.error("'\(one)' needs '\(other)', such as \(example)", at: mark)
-                }
+                reading.requireBothTLSFiles(written.keys)
             }
         )
     }

@@ -61,6 +61,15 @@ extension ProviderDraft {
                 at: method.mark
             )
         }
+        let hasCertificate = self.tls?.certificate != nil
+        if let method = self.clientAuthentication, [.certificate, .ownCertificate].contains(method.value),
+            !hasCertificate
+        {
+            reading.error(
+                "\(method.value.rawValue) needs 'tls', such as 'tls: { certificate: tls/client.pem, private_key: tls/client.key }'",
+                at: method.mark
+            )
+        }
         let isPublic = self.clientSecret.map { $0.count == 0 } ?? false
         if let method = self.clientAuthentication, method.value == .none, !isPublic {
             reading.error(
@@ -76,6 +85,9 @@ extension ProviderDraft {
         guard written.keys["client_secret"] == nil, written.keys["private_key"] == nil,
             written.keys["client_assertion_file"] == nil, !needsKey
         else { return }
+        if hasCertificate, let mark = written.keys["tls"] {
+            return self.checkType("'tls.certificate' without a 'client_secret'", at: mark, &reading)
+        }
         let example =
             "such as 'client_secret: ${env:GOOGLE_CLIENT_SECRET}', or 'client_secret: none' for a public client"
         reading.error("a provider needs 'client_secret', \(example)", at: written.mark)
@@ -86,7 +98,7 @@ extension ProviderDraft {
         if needsKey {
             return reading.error("this type of provider needs 'private_key' and no 'client_secret'", at: mark)
         }
-        if self.privateKey != nil || self.clientAssertionFile != nil {
+        if self.privateKey != nil || self.clientAssertionFile != nil || self.tls?.certificate != nil {
             reading.error(
                 "'client_secret: none' is for a client without any proof; remove it, or the other one",
                 at: mark

@@ -56,7 +56,7 @@ extension Mapping<ProviderDraft> {
             \.clientSecret,
             .clientSecret,
             .init(
-                default: .words("(required without `private_key` and `client_assertion_file`)"),
+                default: .words("(required without `private_key`, `client_assertion_file` and `tls.certificate`)"),
                 example: "${env:GOOGLE_CLIENT_SECRET}"
             ),
             "The client secret that the provider issued, or `none` for a public client, whose codes PKCE protects (RFC 7636)."
@@ -72,10 +72,14 @@ extension Mapping<ProviderDraft> {
         Key(
             "client_authentication",
             located: \.clientAuthentication,
-            .oneOf("a client authentication method", among: [.secretBasic, .secretPost, .privateKeyJWT, .none]),
+            .oneOf(
+                "a client authentication method",
+                among: [.secretBasic, .secretPost, .privateKeyJWT, .certificate, .ownCertificate, .none]
+            ),
             .init(default: .words("that of the type, or of the provider's metadata"), example: "private_key_jwt"),
             "How the gateway authenticates at the provider: the secret in the `Authorization` field, the secret in the body, "
-                + "a JWT signed with `private_key` (RFC 7523), or `none` with `client_secret: none`."
+                + "a JWT signed with `private_key` (RFC 7523), the certificate of `tls` (RFC 8705, `tls_client_auth` or "
+                + "`self_signed_tls_client_auth`), or `none` with `client_secret: none`."
         ),
         Key(
             "private_key",

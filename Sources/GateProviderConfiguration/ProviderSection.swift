@@ -100,7 +100,15 @@ enum GitHubRegistration: String, Sendable, CaseIterable {
 /// A provider's `tls` as the file has it.
 struct ProviderTLSDraft: Sendable {
     var caFile: String?
+    var certificate: String?
+    var privateKey: String?
     var pins: PinSetDraft?
+
+    /// The certificate of the gateway's own with its key; nil unless both are there.
+    var shown: CertificateFiles? {
+        guard let certificate, let privateKey else { return nil }
+        return CertificateFiles(certificate: certificate, privateKey: privateKey)
+    }
 }
 
 extension Mapping<ProviderDraft> {
@@ -136,6 +144,21 @@ extension Mapping<ProviderTLSDraft> {
                 "A PEM file with the only certificates to trust for this provider; relative to the folder of this file."
             ),
             Key(
+                "certificate",
+                \.certificate,
+                .certificatesFile,
+                .init(default: .words("none"), example: "tls/client.pem"),
+                "The PEM file of the certificate chain, leaf first, that the gateway shows to the provider's hosts (mutual TLS, RFC "
+                    + "8705); with `private_key`. Without a `client_secret` it is what authenticates the gateway."
+            ),
+            Key(
+                "private_key",
+                \.privateKey,
+                .existingKeyFile,
+                .init(default: .words("none"), example: "tls/client.key"),
+                "The PEM file of the private key of `certificate`, without a pass phrase."
+            ),
+            Key(
                 "pins",
                 \.pins,
                 .pins,
@@ -143,7 +166,8 @@ extension Mapping<ProviderTLSDraft> {
                 "The keys or certificates that the provider's hosts have to present, in addition to a valid chain: "
                     + "`google-roots`, `github-roots`, `microsoft-roots`, or a mapping. All URLs must be https."
             ),
-        ]
+        ],
+        check: { _, written, reading in reading.requireBothTLSFiles(written.keys) }
     )
 }
 
@@ -153,6 +177,7 @@ extension ProviderDraft {
         if self.type == .local { return self.settings(id: id, type: .local, clientID: "") }
         guard let type = self.type, let clientID = self.clientID,
             self.clientSecret != nil || self.privateKey != nil || self.clientAssertionFile != nil
+                || self.tls?.shown != nil
         else { return nil }
         return self.settings(id: id, type: type, clientID: clientID)
     }
@@ -202,6 +227,7 @@ extension ProviderDraft {
         settings.revokesTokens = self.revokesTokens
         settings.authorizationParameters = (self.authorizationParameters ?? []).map { Form.Field($0.name, $0.value) }
         settings.caFile = self.tls?.caFile
+        settings.shownCertificate = self.tls?.shown
         settings.pins = self.tls?.pins?.policy
         settings.proxy = self.proxy
         settings.local.linkLifetime = self.linkLifetime ?? settings.local.linkLifetime
@@ -227,5 +253,16 @@ extension Key.Traits {
             types: types,
             requiredBy: setting.requiredBy.map(\.name)
         )
+    }
+}
+
+extension DecodingContext {
+    /// A certificate that is shown goes with its key.
+    package mutating func requireBothTLSFiles(_ keys: [String: YAMLMark]) {
+        for (one, other) in [("certificate", "private_key"), ("private_key", "certificate")] {
+            guard let mark = keys[one], keys[other] == nil else { continue }
+            let example = "'\(other): tls/client.\(other == "certificate" ? "pem" : "key")'"
+            self.error("'\(one)' needs '\(other)', such as \(example)", at: mark)
+        }
     }
 }

@@ -34,6 +34,8 @@ struct CallResult: Sendable {
     var text = ""
     /// The chain as verified, leaf first, if it was wanted or pins were looked at.
     var certificates: [ProviderCertificate] = []
+    /// The file of the certificate that the gateway shows to hosts which ask for one; nil for none.
+    var shown: String?
     /// The result of the pin check.
     var verdict = PinVerdict.notChecked
 
@@ -111,8 +113,15 @@ struct CallResult: Sendable {
     /// The message of the gateway, then that of libcurl.
     private func tlsDetail(of origin: Origin) -> String {
         let text = self.printableText
-        return text.isEmpty
-            ? "\(origin): \(self.tlsFailure.message)" : "\(origin): \(self.tlsFailure.message) (\(text))"
+        let message: String
+        if self.tlsFailure == .clientCertificate, let shown {
+            message =
+                "it asked for a certificate and ended the connection after \(shown) of tls.certificate: have that registered there, or "
+                + "renew it if it has expired"
+        } else {
+            message = self.tlsFailure.message
+        }
+        return text.isEmpty ? "\(origin): \(message)" : "\(origin): \(message) (\(text))"
     }
 
     /// The message in one line, because parts of it come from a certificate.

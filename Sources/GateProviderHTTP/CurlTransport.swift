@@ -16,6 +16,8 @@ internal import Synchronization
     private let pinning: Pinning?
     private let observe: @Sendable (PinnedHandshake) -> Void
     private let allowsPlainHTTP: Bool
+    /// The file of the certificate that is shown to hosts; nil for none.
+    private let shown: String?
     private let callers: PendingCalls
     private let lastResponses = Mutex<[Origin: ContinuousClock.Instant]>([:])
     nonisolated(unsafe) private let engine: OpaquePointer
@@ -51,6 +53,7 @@ internal import Synchronization
         }
         self.provider = provider
         self.allowsPlainHTTP = allowsPlainHTTP
+        self.shown = trust.certificate?.file
         self.pinning = trust.pins.map { Pinning($0, clock: clock) }
         self.observe = observe
         self.callers = callers
@@ -58,6 +61,12 @@ internal import Synchronization
         unsafe gate_transport_connections(engine, max(1, connections))
         if publicOnly { unsafe gate_transport_public_only(engine) }
         var isReady = trust.authorities.map { unsafe gate_transport_trust(engine, $0, $0.count) != 0 } ?? true
+        if let own = trust.certificate {
+            let isShown = own.key.withBytes { key in
+                unsafe gate_transport_present(engine, own.chain, own.chain.count, Array(key), key.count) != 0
+            }
+            isReady = isShown && isReady
+        }
         isReady = trust.proxy.map { unsafe gate_transport_tunnel(engine, "\($0)") != 0 } ?? true && isReady
         for set in self.pinning?.sets ?? [] {
             let bytes = set.pins.flatMap(\.bytes)
@@ -146,7 +155,7 @@ internal import Synchronization
         let pins = try self.pinning?.rule(for: origin)
         let call = try OutgoingCall(request, allowsPlainHTTP: self.allowsPlainHTTP)
         let id = self.callers.newID()
-        let ending = await withTaskCancellationHandler {
+        var ending = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 self.callers.insert(continuation, id: id)
                 self.submit(call, id: id, pins: pins, look: look)
@@ -154,6 +163,7 @@ internal import Synchronization
         } onCancel: {
             unsafe gate_transport_cancel(self.engine, id)
         }
+        ending.shown = self.shown
         if let pins, ending.verdict != .notChecked { self.observe(ending.handshake(self.provider, origin, pins)) }
         if ending.outcome == .completed { self.lastResponses.withLock { CurlTransport.note(origin, at: .now, &$0) } }
         return ending
@@ -282,6 +292,7 @@ extension TLSFailure {
         case GATE_TLS_WRONG_PURPOSE: self = .wrongPurpose
         case GATE_TLS_PIN: self = .pin
         case GATE_TLS_UNPROVEN: self = .unproven
+        case GATE_TLS_CLIENT_CERTIFICATE: self = .clientCertificate
         default: self = .other
         }
     }

@@ -8,6 +8,8 @@ package struct ProviderTrust: Sendable, Hashable {
     package var authorities: [UInt8]?
     /// The keys or certificates that its hosts have to show; nil to trust the authorities only.
     package var pins: PinPolicy?
+    /// What is shown to hosts that ask who the gateway is; nil for nothing.
+    package var certificate: ShownCertificate?
     /// The http proxy to tunnel through; nil for none.
     package var proxy: WebURL?
 
@@ -23,7 +25,26 @@ package struct ProviderTrust: Sendable, Hashable {
         guard var pins = self.pins else { return self }
         pins.standard = pins.standard.reporting
         pins.hosts = pins.hosts.mapValues(\.reporting)
-        return ProviderTrust(authorities: self.authorities, pins: pins, proxy: self.proxy)
+        var copy = self
+        copy.pins = pins
+        return copy
+    }
+}
+
+/// A certificate of the gateway's own with its key, which belong together.
+package struct ShownCertificate: Sendable, Hashable {
+    /// The file of the chain, for messages.
+    package let file: String
+    /// The chain, leaf first, as PEM.
+    package let chain: [UInt8]
+    /// The private key as PEM, without a pass phrase.
+    package let key: Secret
+
+    /// Puts the parts together.
+    package init(file: String, chain: [UInt8], key: Secret) {
+        self.file = file
+        self.chain = chain
+        self.key = key
     }
 }
 

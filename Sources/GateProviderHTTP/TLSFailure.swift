@@ -16,6 +16,7 @@ enum TLSFailure: Sendable, CaseIterable {
     case wrongPurpose
     case pin
     case unproven
+    case clientCertificate
 
     /// What is wrong, and what to do about it.
     var message: String {
@@ -49,6 +50,9 @@ enum TLSFailure: Sendable, CaseIterable {
             "none of the pins in tls.pins is among the keys that it showed"
         case .unproven:
             "the connection was not verified in a full handshake, so nothing was sent over it"
+        case .clientCertificate:
+            "it asked for a certificate of the gateway and ended the connection; name one that it knows as tls.certificate, with its "
+                + "tls.private_key"
         }
     }
 }

@@ -162,6 +162,10 @@ extension ProviderDefinition {
         ///
         /// RFC 7521 §4.2, RFC 7523 §2.2.
         case assertionFile = "client_assertion_file"
+        /// The id in the body, and a certificate that an authority of the provider's choice has signed. RFC 8705 §2.1.
+        case certificate = "tls_client_auth"
+        /// The id in the body, and a certificate that the provider knows as such. RFC 8705 §2.2.
+        case ownCertificate = "self_signed_tls_client_auth"
         /// The id alone, of a public client: who redeems a code is proved by PKCE. RFC 6749 §2.1, RFC 7636.
         case none
         /// What the metadata announce, else `secretBasic`. OpenID Connect Discovery §3.

@@ -40,7 +40,7 @@ struct CheckReport {
         for (keyFile, failure) in configuration.certificateFailures {
             self.add([Diagnostic(.error, failure.detail, at: self.location(ofPath: keyFile))])
         }
-        for remark in configuration.certificateRemarks(at: now) {
+        for remark in configuration.certificateRemarks(at: now) + configuration.shownCertificateRemarks(at: now) {
             self.add(remark.isFatal ? .error : .warning, remark.text)
         }
         guard self.isUsable else { return }

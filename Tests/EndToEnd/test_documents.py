@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from support.browser import Browser
+from support.chains import CLIENT_AUTH, Authority
 from support.documents import blocks
 from support.gateway import ENVIRONMENT, PROGRAM, Gateway, oidc, public_echo
 from support.processes import REPOSITORY, certificate
@@ -45,6 +46,8 @@ def test_the_files_in_the_documents_pass_the_check(name, tmp_path):
     assert files
     key = ec.generate_private_key(ec.SECP256R1())
     pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+    (tmp_path / "tls").mkdir()
+    Authority("clients").issue(common_name="gatehouse", usages=(CLIENT_AUTH, )).files(tmp_path / "tls", "client")
     for text in files:
         (tmp_path / "google").write_text("a secret of the provider")
         (tmp_path / "google").chmod(0o600)

@@ -59,6 +59,39 @@ import Testing
         }
     }
 
+    // M-03
+    @Test(
+        arguments: [
+            (["tls_client_auth", "client_secret_basic"], true, ProviderDefinition.ClientAuthentication.certificate),
+            (["self_signed_tls_client_auth"], false, .ownCertificate), ([], false, .certificate),
+            (["client_secret_basic"], true, .secretBasic), (["client_secret_post"], false, nil),
+        ] as [([String], Bool, ProviderDefinition.ClientAuthentication?)]
+    )
+    func `a certificate is what authenticates where the provider takes it`(
+        offered: [String],
+        hasSecret: Bool,
+        method: ProviderDefinition.ClientAuthentication?
+    ) throws {
+        let choice = ClientAuthenticationChoice(wanted: .advertised, hasSecret: hasSecret, hasCertificate: true)
+        let changes = ["token_endpoint_auth_methods_supported": JSON.array(offered.map(JSON.string))]
+        let document = ProviderFixture.metadata.with(changes)
+        let definition = try ProviderDefinition(ProviderFixture.settings())
+        let found = try? ProviderMetadata(document, of: definition, choice)
+        #expect(found?.clientAuthentication == method)
+    }
+
+    // M-03
+    @Test func `the endpoints for certificates are used with one only`() throws {
+        let alias = "https://mtls.example.com/token"
+        let document = ProviderFixture.metadata.with(["mtls_endpoint_aliases": ["token_endpoint": .string(alias)]])
+        let definition = try ProviderDefinition(ProviderFixture.settings())
+        for hasCertificate in [true, false] {
+            let choice = ClientAuthenticationChoice(wanted: .secretBasic, hasCertificate: hasCertificate)
+            let token = try ProviderMetadata(document, of: definition, choice).token
+            #expect(("\(token)" == alias) == hasCertificate)
+        }
+    }
+
     @Test func `G-05 endpoints of the file replace those of the metadata, also where those cannot be used`() throws {
         var settings = ProviderFixture.settings()
         settings.tokenEndpoint = WebURL("https://inside.example/token")

@@ -48,6 +48,8 @@ typedef enum gate_tls_failure {
     GATE_TLS_PIN,
     // A connection whose verification could not be shown; nothing was sent over it.
     GATE_TLS_UNPROVEN,
+    // The peer ended the connection over the client's certificate, or over not having one.
+    GATE_TLS_CLIENT_CERTIFICATE,
 } gate_tls_failure;
 
 enum { GATE_PIN_LENGTH = 32 };
@@ -131,9 +133,14 @@ const char *_Nullable gate_transport_unusable_reason(void);
 // A transport with connections, DNS answers and trust of its own; NULL when memory or descriptors ran out.
 gate_transport *_Nullable gate_transport_create(gate_completion completion, void *context);
 
-// The only certificates to trust, as PEM; without them, the system's. Like the next two, to be called before the start; 0
+// The only certificates to trust, as PEM; without them, the system's. Like the next three, to be called before the start; 0
 // when memory ran out.
 int gate_transport_trust(gate_transport *transport, const uint8_t *pem, size_t length);
+
+// The certificate chain and private key to show to peers that ask for one, as PEM without a pass phrase; without them, none. Both
+// must have been found to belong together. 0 when memory ran out.
+int gate_transport_present(gate_transport *transport, const uint8_t *chain, size_t chain_length, const uint8_t *key,
+                           size_t key_length);
 
 // The http proxy to tunnel through; without it, none, whatever the environment.
 int gate_transport_tunnel(gate_transport *transport, const char *proxy);

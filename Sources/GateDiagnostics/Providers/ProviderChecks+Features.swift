@@ -81,7 +81,8 @@ extension ProviderChecks {
         // A signed secret travels where a plain one would, and a file has a JWT.
         case .signedSecret: used = ProviderDefinition.ClientAuthentication.secretPost.rawValue
         case .assertionFile: used = ProviderDefinition.ClientAuthentication.privateKeyJWT.rawValue
-        case .secretPost, .secretBasic, .privateKeyJWT, .none, .advertised: used = method.rawValue
+        case .secretPost, .secretBasic, .privateKeyJWT, .certificate, .ownCertificate, .none, .advertised:
+            used = method.rawValue
         }
         guard self.findings.document != nil else {
             return self.line(.clientAuthentication, .good, "\(used) is used; what it takes cannot be asked")

@@ -10,9 +10,11 @@ internal import GateProviders
 
 // Makes what a start would make of providers and certificates, without any connection.
 extension Configuration {
-    /// What is wrong with the certificates and keys of the listeners, each with the file of the key.
+    /// What is wrong with the certificates and keys of the listeners, and with those that providers see, each with the file of the
+    /// key.
     package var certificateFailures: [(keyFile: String, failure: Failure)] {
-        self.gateway.listeners.flatMap(\.certificates).compactMap { files in
+        let shown = self.providers.compactMap(\.shownCertificate)
+        return (self.gateway.listeners.flatMap(\.certificates) + shown).compactMap { files in
             do throws(Failure) {
                 _ = try TLSIdentity(certificateFile: files.certificate, keyFile: files.privateKey)
                 return nil
@@ -36,6 +38,26 @@ extension Configuration {
             let found = ListenerCertificates(address: "\(listener.address)", certificates: certificates)
             return CertificateFinding.all(of: found, serving: self.hosts, at: now)
         }.map { ($0.isFatal, $0.text) }
+    }
+
+    /// From when on a certificate that providers see should be renewed.
+    private static let shownRemainder = Duration.seconds(30 * 86_400)
+
+    /// The certificates that providers see and will not accept, or soon will not.
+    ///
+    /// - Returns: Each with whether sign-ins fail now; files that cannot be read are left out.
+    package func shownCertificateRemarks(at now: Instant) -> [(isFatal: Bool, text: String)] {
+        self.providers.compactMap { settings in
+            guard let files = settings.shownCertificate,
+                let identity = try? TLSIdentity(certificateFile: files.certificate, keyFile: files.privateKey)
+            else { return nil }
+            let subject = "provider '\(settings.id)': the certificate \(files.certificate) of 'tls'"
+            let (start, end) = (identity.certificate.notBefore, identity.certificate.notAfter)
+            if end <= now { return (true, "\(subject) expired on \(end.date); renew it") }
+            if start > now { return (true, "\(subject) is not valid before \(start.date); check the clock") }
+            guard end.since(now) < Self.shownRemainder else { return nil }
+            return (false, "\(subject) expires on \(end.date), in \(end.days(from: now)) days; renew it")
+        }
     }
 
     /// The pin sets that have expired, each with what follows; known only at the time of asking.

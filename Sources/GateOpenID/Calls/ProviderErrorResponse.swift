@@ -166,6 +166,8 @@ struct ClientAdvice: Sendable {
                 "check client_id, team_id, that key_id is the name of private_key, and this host's clock"
             case .assertionFile:
                 "check client_id, and that the provider accepts issuer, subject and audience of the JWT in client_assertion_file"
+            case .certificate, .ownCertificate:
+                "check client_id, and that the provider knows the certificate of tls for it (\(method.rawValue)): its subject, or itself"
             case .none:
                 "check client_id, and that it is a public client at the provider, which needs no secret"
             }

@@ -22,6 +22,8 @@ struct ClientCredentials: Sendable {
     private let teamID: String?
     /// The file with the JWT that another party signs.
     let assertionFile: String?
+    /// Whether the connections show a certificate.
+    let hasCertificate: Bool
 
     /// Reads the key, if there is one.
     ///
@@ -36,6 +38,7 @@ struct ClientCredentials: Sendable {
         self.secret = settings.clientSecret
         self.teamID = settings.teamID
         self.assertionFile = settings.clientAssertionFile
+        self.hasCertificate = settings.shownCertificate != nil
         self.clock = clock
         self.random = random
         do throws(Failure) {
@@ -52,6 +55,8 @@ struct ClientCredentials: Sendable {
     private func check(_ method: ProviderDefinition.ClientAuthentication) throws(Failure) {
         switch method {
         case .secretPost, .secretBasic, .advertised, .assertionFile, .none: return
+        case .certificate, .ownCertificate:
+            guard self.hasCertificate else { throw self.failure("tls.certificate: client_authentication needs it") }
         case .privateKeyJWT:
             guard self.key != nil else { throw self.failure("private_key: client_authentication needs it") }
         case .signedSecret:
@@ -91,7 +96,7 @@ struct ClientCredentials: Sendable {
             form.append("client_id", self.clientID)
             form.append("client_assertion_type", ClientCredentials.assertionType)
             form.append("client_assertion", try self.fileAssertion())
-        case .none:
+        case .none, .certificate:
             form.append("client_id", self.clientID)
         }
         return nil
@@ -176,6 +181,8 @@ enum ClientProof: Sendable, Equatable {
     case signedSecret(audience: String)
     /// The JWT in a file.
     case assertionFile
+    /// A certificate, which the connection shows.
+    case certificate
     /// None, of a public client.
     case none
 }

@@ -59,7 +59,9 @@ struct ProviderMetadata: Sendable, Equatable {
             throw Failure(.openIDDiscoveryIssuerMismatch, "discovery names the issuer \(found)")
         }
         try ProviderMetadata.checkChallengeMethods(document, of: definition)
-        let reader = EndpointReader(document, of: issuer, at: definition.discovery)
+        let choice = choice ?? ClientAuthenticationChoice(wanted: definition.clientAuthentication)
+        let shown = choice.hasCertificate ? ProviderMetadata.withAliases(document) : document
+        let reader = EndpointReader(shown, of: issuer, at: definition.discovery)
         self.issuer = issuer
         self.authorization = try reader.required(
             "authorization_endpoint",
@@ -79,13 +81,31 @@ struct ProviderMetadata: Sendable, Equatable {
         self.requiresCallbackIssuer =
             definition.requiresCallbackIssuer
             ?? (document["authorization_response_iss_parameter_supported"]?.bool == true)
-        let choice = choice ?? ClientAuthenticationChoice(wanted: definition.clientAuthentication)
         self.clientAuthentication = try choice.method(document)
+        if [.certificate, .ownCertificate].contains(self.clientAuthentication), !self.token.origin.isSecure {
+            throw Failure(.openIDMetadata, "token_endpoint is plain http, where no certificate is shown")
+        }
         self.assertionAlgorithm = try choice.algorithm(for: self.clientAuthentication, document)
         let pushed = try reader.optional("pushed_authorization_request_endpoint")
         let isRequired = document["require_pushed_authorization_requests"]?.bool == true
         try ProviderMetadata.checkPushing(definition.pushesAuthorization, offered: pushed != nil, isRequired)
         self.pushedAuthorization = definition.pushesAuthorization ? pushed : nil
+    }
+
+    /// The document with the endpoints at which the provider asks for certificates, where it has others for that.
+    ///
+    /// RFC 8705 §5.
+    private static func withAliases(_ document: JSON) -> JSON {
+        guard var members = document.object, let aliases = document["mtls_endpoint_aliases"]?.object else {
+            return document
+        }
+        let names = [
+            "token_endpoint", "userinfo_endpoint", "revocation_endpoint", "pushed_authorization_request_endpoint",
+        ]
+        for name in names {
+            if let alias = aliases[name], alias != .null { members[name] = alias }
+        }
+        return .object(members)
     }
 
     /// A provider that lists its methods without S256 would ignore the challenge.

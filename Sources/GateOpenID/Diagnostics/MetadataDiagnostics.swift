@@ -93,7 +93,9 @@ package struct MetadataDiagnostics: Sendable {
     }
 
     /// Accepted by every provider, so that failures of the client authentication are reported separately.
-    private static let anyAuthentication = ClientAuthenticationChoice(wanted: .secretBasic)
+    private var anyAuthentication: ClientAuthenticationChoice {
+        ClientAuthenticationChoice(wanted: .secretBasic, hasCertificate: self.clientAuthentication.hasCertificate)
+    }
 
     private func fixedFindings() -> ProviderFindings {
         guard case .oauth2(let endpoints) = self.definition.signIn else {
@@ -118,10 +120,10 @@ package struct MetadataDiagnostics: Sendable {
         findings.document = document
         guard case .success = findings.endpoints else { return findings }
         findings.challengeFailure = self.failure { () throws(Failure) in
-            _ = try ProviderMetadata(document, of: self.definition, Self.anyAuthentication)
+            _ = try ProviderMetadata(document, of: self.definition, self.anyAuthentication)
         }
         guard !self.definition.usesSecretForTokens else { return findings }
-        findings.keys = await self.keyFindings(at: (try? read(Self.anyAuthentication))?.keys)
+        findings.keys = await self.keyFindings(at: (try? read(self.anyAuthentication))?.keys)
         return findings
     }
 
@@ -129,7 +131,7 @@ package struct MetadataDiagnostics: Sendable {
         _ read: (ClientAuthenticationChoice) throws(Failure) -> ProviderMetadata
     ) -> ProviderFindings {
         do throws(Failure) {
-            let endpoints = ProviderFindings.Endpoints(try read(Self.anyAuthentication))
+            let endpoints = ProviderFindings.Endpoints(try read(self.anyAuthentication))
             var findings = ProviderFindings(endpoints: .success(endpoints))
             do throws(Failure) {
                 findings.clientAuthentication = .success(try read(self.clientAuthentication).clientAuthentication)

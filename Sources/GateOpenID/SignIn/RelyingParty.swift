@@ -72,6 +72,7 @@ package final class RelyingParty: Sendable {
             wanted: wanted,
             hasSecret: client.secret.count > 0,
             key: client.key,
+            hasCertificate: client.hasCertificate,
             hasAssertion: client.assertionFile != nil
         )
         self.client = client
@@ -299,6 +300,7 @@ extension RelyingParty {
         case .privateKeyJWT: .assertion(audience: audience, algorithm: metadata.assertionAlgorithm)
         case .signedSecret: .signedSecret(audience: metadata.issuer)
         case .assertionFile: .assertionFile
+        case .certificate, .ownCertificate: .certificate
         case .none: .none
         }
     }

@@ -94,6 +94,8 @@ package struct ProviderSettings: Sendable, Hashable {
     package var authorizationParameters: [Form.Field] = []
     /// A PEM file with the only certificates to trust for this provider; nil for the system's.
     package var caFile: String?
+    /// The certificate of the gateway's own that is shown to its hosts, with its key; nil for none.
+    package var shownCertificate: CertificateFiles?
     /// The keys or certificates that its hosts have to show; nil to trust whom the authorities vouch for.
     package var pins: PinPolicy?
     /// The HTTP proxy that its hosts are reached through, with a `CONNECT` tunnel; nil for none.

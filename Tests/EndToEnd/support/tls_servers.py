@@ -88,6 +88,11 @@ class TLSServer(Closing):
         else:
             self.context = self._offer(cert, key)
 
+    def demand(self, ca_file):
+        """New connections have to show a certificate that this authority has signed."""
+        self.context.load_verify_locations(ca_file)
+        self.context.verify_mode = ssl.CERT_REQUIRED
+
     def finish_request(self, sock, client_address):
         """Shakes hands and serves, in the connection's own thread."""
         connection = Connection()
