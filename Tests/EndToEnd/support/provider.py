@@ -24,7 +24,9 @@ class Realm:
         self.reset()
 
     def reset(self):
-        """Back to the defaults; `who` is the user who agrees to an authorization request, given its query."""
+        """Back to the defaults; `who` is the user who agrees to an authorization request, given its query, and `rejection` why a token
+        request does not prove who the client is.
+        """
         self.user = {"sub": "ada", "email": "ada@example.com", "email_verified": True, "name": "Ada Example"}
         self.key = self.keys[0]
         self.requests = []
@@ -44,6 +46,7 @@ class Realm:
         self.metadata = {}
         self.holds = {}
         self.posts = False
+        self.rejection = lambda form, fields: None
 
     @contextmanager
     def fresh(self):
@@ -162,6 +165,8 @@ class Handler(BaseHTTPRequestHandler):
             return self.reply(200, {"Content-Type": "text/html"}, f"{page}</script>".encode())
         if path == "authorize":
             return self.reply(302, {"Location": realm.authorize(query)}, b"")
+        if path == "token" and (reason := realm.rejection(form, dict(self.headers))):
+            return self.json(401, {"error": "invalid_client", "error_description": reason})
         if path == "token":
             return self.json(*realm.tokens(form))
         if path == "userinfo":
