@@ -46,6 +46,8 @@ package struct ClientSettings: Sendable, Hashable {
     package var route: Route
     /// The providers' claims that its ID tokens and userinfo have, whatever scopes it asks for.
     package var claims: [String] = []
+    /// Scopes of the client's own, and the claims that each gives.
+    package var scopes: [String: [String]] = [:]
     /// The names of the apps that its access tokens may be for.
     package var audiences: [String] = []
     /// Whether users are asked before they are signed in at it for the first time.

@@ -15,7 +15,7 @@ extension Configuration {
             let entries = (route.access.entries + route.denied).flatMap(\.withNested)
             used.formUnion(entries.flatMap(\.claims).map(\.name))
         }
-        return used.union(self.clients.flatMap(\.claims))
+        return used.union(self.clients.flatMap { $0.claims + $0.scopes.values.joined() })
     }
 
     /// The fields that an app names, or that clients get with the scope `profile`.

@@ -162,7 +162,7 @@ extension Endpoints {
         let html = self.runtime.rendering.pages.consent(
             ConsentView(
                 client: asked.client.name,
-                apps: self.runtime.permissions(of: asked.terms.audiences, asked.terms.scopes),
+                apps: self.runtime.permissions(of: asked.terms.audiences, asked.terms.scopes, by: asked.client),
                 action: self.runtime.address(.authorize),
                 field: (Consent.field, consent.sealed(by: self.runtime.sealer)),
                 choice: Consent.choice

@@ -95,7 +95,7 @@ extension Endpoints {
         let html = self.runtime.rendering.pages.deviceConsent(
             ConsentView(
                 client: client.name,
-                apps: self.runtime.permissions(of: audiences, device.scopes),
+                apps: self.runtime.permissions(of: audiences, device.scopes, by: client),
                 action: self.runtime.address(.device),
                 field: (Consent.field, consent.sealed(by: self.runtime.sealer)),
                 choice: Consent.choice

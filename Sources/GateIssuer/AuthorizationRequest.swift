@@ -175,7 +175,11 @@ extension Issuer {
         guard !client.isOpen || !named.isEmpty else {
             throw OAuthError(.invalidTarget, "name the app in 'resource' (RFC 8707)")
         }
-        terms.scopes = try self.scopes(form["scope"], at: named.isEmpty ? self.audiences(of: client) : named)
+        terms.scopes = try self.scopes(
+            form["scope"],
+            at: named.isEmpty ? self.audiences(of: client) : named,
+            of: client
+        )
         terms.audiences = named.isEmpty ? self.audiences(of: client, for: terms.scopes) : named
         terms.nonce = form["nonce"]
         if let thumbprint = form["dpop_jkt"] {
@@ -217,13 +221,17 @@ extension Issuer {
         if let long { throw OAuthError(.invalidRequest, "'\(long.name)' is too long") }
     }
 
-    /// The scopes of a request that mean something at some audiences, each once; others are ignored (OpenID Connect Core §3.1.2.1).
-    func scopes(_ text: String?, at audiences: [String]) throws(OAuthError) -> [String] {
+    /// The scopes of a request that mean something at some audiences or for the client, each once; others are ignored (OpenID Connect Core §3.1.2.1).
+    func scopes(
+        _ text: String?,
+        at audiences: [String],
+        of client: ClientSettings
+    ) throws(OAuthError) -> [String] {
         let words = (text ?? "").split(separator: " ").map(String.init)
         guard words.count <= Issuer.maxScopes else {
             throw OAuthError(.invalidScope, "'scope' has over \(Issuer.maxScopes) words")
         }
-        let known = Issuer.scopes + audiences.flatMap { self.appScopes[$0] ?? [] }
+        let known = Issuer.scopes + client.scopes.keys + audiences.flatMap { self.appScopes[$0] ?? [] }
         var found: [String] = []
         for word in words where known.contains(word) && !found.contains(word) { found.append(word) }
         return found

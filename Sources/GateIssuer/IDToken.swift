@@ -15,6 +15,9 @@ extension Profile {
         var claims: [String: JSON] = [:]
         // The names that have a meaning in tokens cannot be those of claims.
         for name in client?.claims ?? [] { claims[name] = self.claims[name]?.json }
+        for scope in scopes {
+            for name in client?.scopes[scope] ?? [] { claims[name] = self.claims[name]?.json }
+        }
         claims["sub"] = .string(self.forwardedKey)
         if scopes.contains("profile") {
             claims["name"] = self.name.map(JSON.string)

@@ -28,8 +28,8 @@ extension Issuer {
             "grant_types_supported": .array(grants.map(JSON.string)),
             "subject_types_supported": ["public"],
             "id_token_signing_alg_values_supported": ["ES256"],
-            "scopes_supported": .array(Issuer.scopes.map(JSON.string)),
-            "claims_supported": .array(Issuer.claims.map(JSON.string)),
+            "scopes_supported": .array((Issuer.scopes + self.clientScopes).map(JSON.string)),
+            "claims_supported": .array((Issuer.claims + self.clientClaims).map(JSON.string)),
             "token_endpoint_auth_methods_supported": methods,
             "introspection_endpoint_auth_methods_supported": ["client_secret_basic", "client_secret_post"],
             "revocation_endpoint_auth_methods_supported": methods,
@@ -47,6 +47,17 @@ extension Issuer {
         if self.open.byURL { members["client_id_metadata_document_supported"] = true }
         if self.open.dynamic { members["registration_endpoint"] = .string(endpoint("register")) }
         return .object(members)
+    }
+
+    /// The scopes that clients have of their own, sorted.
+    private var clientScopes: [String] {
+        Set(self.clients.values.flatMap(\.scopes.keys)).sorted()
+    }
+
+    /// The claims that clients get beyond those of the standard scopes, sorted.
+    private var clientClaims: [String] {
+        let clients = self.clients.values
+        return Set(clients.flatMap(\.claims) + clients.flatMap { $0.scopes.values.joined() }).sorted()
     }
 
     private static let claims = [

@@ -94,7 +94,7 @@ extension Issuer {
     /// The client of the new token is named in it, as after a sign-in at the client; so it does not act for another one.
     private func exchange(ofIssuer text: String, in request: TokenRequest) throws(OAuthError) -> TokenExchange {
         // No user is asked, so that such a token has no more scopes of apps than that of the issuer itself: none.
-        let scopes = try self.scopes(request.form["scope"], at: [])
+        let scopes = try self.scopes(request.form["scope"], at: [], of: request.client)
         let (target, isNamed) = try self.target(of: request, otherwise: self.audiences(of: request.client, for: scopes))
         return TokenExchange(
             subject: .ofIssuer(text),
@@ -130,7 +130,7 @@ extension Issuer {
             requested: try Issuer.requestedType(in: request, for: target),
             target: target,
             isTargetNamed: isNamed,
-            scopes: try self.scopes(request.form["scope"], of: subject, at: target),
+            scopes: try self.scopes(request, of: subject, at: target),
             actor: isOwn ? subject.actor : try Issuer.actor(request.client.id, before: subject.actor)
         )
     }
@@ -176,14 +176,16 @@ extension Issuer {
 
     /// The scopes that are named, all of which the subject token has; those of apps that the new token is not for mean nothing in it.
     private func scopes(
-        _ text: String?,
+        _ request: TokenRequest,
         of subject: AccessToken,
         at target: TokenExchange.Target
     ) throws(OAuthError) -> [String] {
-        var known = Issuer.scopes
+        // A scope of another client means nothing for this one, even if it has one of this name.
+        let own = isIdentical(subject.client, request.client.id) ? Array(request.client.scopes.keys) : []
+        var known = Issuer.scopes + own
         if case .apps(let apps) = target { known += apps.flatMap { self.appScopes[$0] ?? [] } }
         let kept = subject.scopes.filter(known.contains)
-        guard let text else { return kept }
+        guard let text = request.form["scope"] else { return kept }
         let named = text.split(separator: " ").map(String.init)
         guard named.allSatisfy({ scope in subject.scopes.contains { isIdentical($0, scope) } }) else {
             throw OAuthError(.invalidScope, "'scope' has a word that the subject token does not have")

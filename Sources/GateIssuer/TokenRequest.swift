@@ -171,7 +171,8 @@ extension Issuer {
     package func deviceRequest(_ request: TokenRequest) throws(OAuthError) -> (scopes: [String], audiences: [String]) {
         let named = try self.namedAudiences(in: request.form, of: request.client)
         let client = request.client
-        let scopes = try self.scopes(request.form["scope"], at: named.isEmpty ? self.audiences(of: client) : named)
+        let reach = named.isEmpty ? self.audiences(of: client) : named
+        let scopes = try self.scopes(request.form["scope"], at: reach, of: client)
         return (scopes, named.isEmpty ? self.audiences(of: client, for: scopes) : named)
     }
 }

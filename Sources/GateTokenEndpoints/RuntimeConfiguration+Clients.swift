@@ -39,12 +39,16 @@ extension RuntimeConfiguration {
         audiences.allSatisfy { self.route(withAudience: $0)?.isCurrent(session, now: now) ?? true }
     }
 
-    /// What a client may do for a user, in words for the user: the apps, and what each scope permits in them.
-    package func permissions(of audiences: [String], _ scopes: [String]) -> [String] {
-        audiences.compactMap { self.route(withAudience: $0) }.flatMap { route in
+    /// What a client may do for a user, in words for the user: the apps, what each scope permits in them, and the claims that a scope of its
+    /// own gives.
+    package func permissions(of audiences: [String], _ scopes: [String], by client: ClientSettings) -> [String] {
+        let learned = scopes.compactMap { scope in
+            client.scopes[scope].map { "\(scope): \($0.sorted().joined(separator: ", "))" }
+        }
+        return audiences.compactMap { self.route(withAudience: $0) }.flatMap { route in
             let granted = route.route.scopes.filter { scopes.contains($0.name) }
             return [route.title] + granted.map { "\(route.title): \($0.text)" }
-        }
+        } + learned
     }
 
     /// Whether an app with one of these audiences asks the user of a session for a passkey, at its front page.

@@ -7,6 +7,7 @@ import requests
 
 from support.browser import Browser
 from support.gateway import Gateway, oidc
+from support.oauth_client import Client
 from support.upstream import Upstream
 
 #: A text that no output of the gateway may have where nothing uses the claim.
@@ -16,6 +17,7 @@ CLAIMS = {
     "projects": "id_token:/projects[active]/name", "cost_center": ["userinfo:/cost_center", "const:none"],
     "unused": "id_token:/unused",
 }
+CALLBACK = "com.example.hr:/signed-in"
 FIELDS = {
     "X-Given": "given_name", "X-Family": "family_name", "X-Picture": "picture", "X-Locale": "locale", "X-Acr": "acr",
     "X-Amr": "amr", "X-Subject": "subject", "X-Issuer": "issuer", "X-Verified": "email_verified",
@@ -54,7 +56,15 @@ def gateway(tmp_path_factory, provider_server, app):
     provider["claims"] = CLAIMS
     provider["profile"] = {"roles": "id_token:/roles"}
     apps = {name: {"upstream": app.address, **settings} for name, settings in APPS.items()}
-    with Gateway(tmp_path_factory.mktemp("claims"), {"mock": provider}, apps) as gateway:
+    gateway = Gateway(tmp_path_factory.mktemp("claims"), {"mock": provider}, apps)
+    gateway.configuration["clients"] = {
+        "hr": {
+            "type": "native", "redirect_uris": [CALLBACK], "allow": "signed_in", "consent": True, "claims": ["level"],
+            "scopes": {"hr": ["department", "cost_center"], "work": ["projects", "contractor"]},
+        },
+        "other": {"type": "native", "redirect_uris": [CALLBACK], "allow": "signed_in"},
+    }
+    with gateway:
         yield gateway
 
 
@@ -157,3 +167,50 @@ def test_m_02_a_constant_is_the_last_source(gateway, realm, app):
     realm.userinfo = lambda user: {"sub": user["sub"]}
     entered(gateway, realm, "/constant")
     assert assertion(gateway, app.seen("/constant")[-1])["claims"]["cost_center"] == "none"
+
+
+def of_scopes(found):
+    """The claims of an ID token or of userinfo that only scopes of the client give."""
+    return {name: value for name, value in found.items() if name in CLAIMS and name != "level"}
+
+
+@pytest.mark.parametrize(
+    "scope, expected", [
+        ("openid", {}), ("openid hr", {"department": "finance", "cost_center": "4711"}),
+        ("openid work hr", {"department": "finance", "cost_center": "4711", "projects": ["z", "a,b"], "contractor": False}),
+        ("openid unused", {}),
+    ]
+)
+def test_m_02_a_client_gets_claims_by_a_scope_that_was_granted(scope, expected, gateway, realm):
+    realm.user = dict(USER)
+    client = Client(gateway, "hr", CALLBACK, scope=scope)
+    tokens = client.sign_in()
+    identity = jwt.decode(tokens["id_token"], options={"verify_signature": False})
+    assert of_scopes(identity) == expected and identity["level"] == 7
+    assert of_scopes(client.userinfo(tokens["access_token"]).json) == expected
+    assert set(tokens["scope"].split()) == set(scope.split()) - {"unused"}
+
+
+def test_m_02_a_refresh_for_fewer_scopes_has_fewer_claims(gateway, realm):
+    realm.user = dict(USER)
+    client = Client(gateway, "hr", CALLBACK, scope="openid hr work offline_access")
+    tokens = client.sign_in()
+    fewer = client.refresh(tokens["refresh_token"], scope="openid work").json
+    expected = {"projects": ["z", "a,b"], "contractor": False}
+    assert of_scopes(client.userinfo(fewer["access_token"]).json) == expected
+
+
+def test_m_02_a_scope_of_one_client_means_nothing_for_another(gateway, realm):
+    realm.user = dict(USER)
+    client = Client(gateway, "other", CALLBACK, scope="openid hr")
+    tokens = client.sign_in()
+    assert tokens["scope"] == "openid" and of_scopes(client.userinfo(tokens["access_token"]).json) == {}
+
+
+def test_m_02_scopes_of_clients_are_in_the_metadata_and_on_the_consent_page(gateway, realm):
+    realm.user = dict(USER)
+    client = Client(gateway, "hr", CALLBACK, scope="openid hr")
+    assert {"hr", "work"} <= set(client.metadata["scopes_supported"])
+    assert {"department", "cost_center", "projects", "contractor", "level"} <= set(client.metadata["claims_supported"])
+    page = Browser(gateway).visit(client.url())
+    assert page.status == 200 and "hr: cost_center, department" in page.text and "projects" not in page.text

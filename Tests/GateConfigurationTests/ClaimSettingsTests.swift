@@ -231,6 +231,25 @@ import Testing
         #expect(try Fixture.configuration(text).providers[0].clientAssertionFile == "/etc/gatehouse/token.jwt")
     }
 
+    private static let files = "tls: { certificate: tls/good.pem, private_key: tls/good.key }"
+
+    // M-03
+    @Test func `a certificate of the gateway's own is proof enough`() throws {
+        #expect(self.proof("    \(Self.files)\n").isEmpty)
+        for method in ["tls_client_auth", "self_signed_tls_client_auth"] {
+            #expect(self.proof("    \(Self.files)\n    client_authentication: \(method)\n").isEmpty)
+        }
+        let text = Fixture.smallest().replacing("client_secret: ${env:CLIENT_SECRET}", with: Self.files)
+        let files = try Fixture.configuration(text).providers[0].shownCertificate
+        #expect(
+            files
+                == CertificateFiles(
+                    certificate: "/etc/gatehouse/tls/good.pem",
+                    privateKey: "/etc/gatehouse/tls/good.key"
+                )
+        )
+    }
+
     @Test(arguments: [("linkedin", "takes no PKCE"), ("facebook", "each call to its API is proved with the secret")])
     func `M-03: a type that needs the secret has no public clients`(type: String, part: String) {
         let text = Fixture.smallest().replacing("client_secret: ${env:CLIENT_SECRET}", with: "client_secret: none")
@@ -246,6 +265,33 @@ import Testing
             """
         let result = Fixture.parse(Self.text(app: "    allow: signed_in", rest: client))
         #expect(result.diagnostics.map(\.message).contains { $0.hasSuffix("did you mean 'department'?") })
+    }
+
+    private static func client(_ scopes: String) -> String {
+        let client = """
+            clients:
+              notes: { type: native, redirect_uris: ["com.example.notes:/cb"], scopes: \(scopes), audiences: [wiki], allow: signed_in }
+            """
+        return self.text(app: "    allow: signed_in\n    accept: [token]", rest: client)
+    }
+
+    // M-02
+    @Test func `a client has scopes that give claims, which are read for it`() throws {
+        let text = Self.client("{ hr: [department], \"api:read\": [department] }")
+        let configuration = try Fixture.configuration(text)
+        #expect(configuration.clients[0].scopes == ["hr": ["department"], "api:read": ["department"]])
+        #expect(configuration.usedClaims == ["department"])
+    }
+
+    @Test(arguments: [
+        ("{ email: [department] }", "OpenID Connect has one of this name"),
+        ("{ hr: [departmnt] }", "did you mean 'department'?"),
+        ("{ hr: [] }", "the scope 'hr' gives no claim"), ("{ \"a b\": [department] }", "it may have 1 to 64 of"),
+        ("{ hr: [email] }", "the profile or every token has it"),
+    ])
+    func `a scope of a client that means nothing is an error`(scopes: String, part: String) {
+        let messages = Fixture.parse(Self.client(scopes)).diagnostics.filter { $0.severity == .error }.map(\.message)
+        #expect(messages.count == 1 && messages[0].contains(part), "\(messages)")
     }
 
     @Test(
@@ -265,6 +311,13 @@ import Testing
                 "there is one way only"
             ),
             ("", "'client_secret: none' for a public client"),
+            ("    tls: { certificate: tls/good.pem }\n", "'certificate' needs 'private_key'"),
+            ("    tls: { private_key: tls/good.key }\n", "'private_key' needs 'certificate'"),
+            ("    client_secret: none\n    \(files)\n", "is for a client without any proof"),
+            (
+                "    client_secret: ${env:CLIENT_SECRET}\n    client_authentication: tls_client_auth\n",
+                "tls_client_auth needs 'tls', such as"
+            ),
         ]
     )
     func `M-03: proofs that contradict each other are errors`(lines: String, part: String) {

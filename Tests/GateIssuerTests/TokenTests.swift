@@ -93,6 +93,19 @@ import Testing
         #expect(profile.claims(for: ["profile"], of: nil) == ["sub": "mock:1", "name": "Ada", "provider": "mock"])
     }
 
+    // M-02
+    @Test func `a scope of a client gives its claims to that client only, and no unknown one`() async throws {
+        var profile = try await self.session().session.profile
+        profile.claims = ["department": .text("eng"), "level": .number("7"), "secret": .flag(true)]
+        var client = self.fixture.issuer.clients.values.first
+        client?.claims = []
+        client?.scopes = ["hr": ["department", "cost_center"], "rank": ["level"]]
+        #expect(profile.claims(for: ["openid"], of: client) == ["sub": "mock:1"])
+        #expect(profile.claims(for: ["hr"], of: client) == ["sub": "mock:1", "department": "eng"])
+        #expect(profile.claims(for: ["hr", "rank", "other"], of: client)["level"] == .number("7"))
+        #expect(profile.claims(for: ["hr"], of: nil) == ["sub": "mock:1"])
+    }
+
     @Test(
         arguments: [
             (["client_id": "notes"], nil, "notes"), (["client_id": "notes", "client_secret": ""], nil, "notes"),

@@ -25,7 +25,9 @@ extension ClientDraft {
     ) -> ClientSettings? {
         let draft = client.value
         var asked = client.asApp
-        if let claims = draft.claims {
+        draft.checkScopes(&reading)
+        let claims = (draft.claims ?? []) + (draft.scopes?.value ?? []).flatMap(\.value)
+        if !claims.isEmpty {
             asked = asked.map { app in
                 var app = app
                 app.identity = IdentityDraft(claims: claims)
@@ -49,6 +51,9 @@ extension ClientDraft {
         settings.postLogoutRedirectURIs = (draft.postLogoutRedirectURIs?.value ?? []).map(\.value)
         settings.grants = draft.grantTypes
         settings.claims = (draft.claims ?? []).map(\.value)
+        settings.scopes = Dictionary((draft.scopes?.value ?? []).map { ($0.name, $0.value.map(\.value)) }) { first, _ in
+            first
+        }
         settings.audiences = (draft.audiences ?? []).map(\.value)
         settings.asksConsent = draft.asksConsent ?? false
         settings.accessTokenLifetime = draft.accessTokenLifetime ?? settings.accessTokenLifetime
@@ -97,4 +102,19 @@ extension ClientDraft {
 extension Named<ClientDraft> {
     /// The client as an app with its name and its rules.
     package var asApp: Named<AppDraft> { self.map(\.access) }
+}
+
+extension ClientDraft {
+    /// As many as an app may have.
+    private static let maxScopes = 32
+
+    fileprivate func checkScopes(_ reading: inout DecodingContext) {
+        guard let scopes else { return }
+        if scopes.value.count > ClientDraft.maxScopes {
+            reading.error("'scopes' has over \(ClientDraft.maxScopes) entries", at: scopes.mark)
+        }
+        for scope in scopes.value where scope.value.isEmpty {
+            reading.error("the scope '\(scope.name)' gives no claim; name one, such as '[department]'", at: scope.mark)
+        }
+    }
 }

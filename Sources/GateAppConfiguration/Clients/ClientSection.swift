@@ -16,6 +16,8 @@ package struct ClientDraft: Sendable {
     package var postLogoutRedirectURIs: Located<[Located<RedirectURI>]>?
     var grants: [GrantName]?
     var claims: [Located<String>]?
+    /// Scopes of its own, with the claims that each gives.
+    var scopes: Located<[Named<[Located<String>]>]>?
     /// The names of the apps that its access tokens may be for.
     package var audiences: [Located<String>]?
     var asksConsent: Bool?
@@ -186,6 +188,18 @@ extension Mapping<ClientDraft> {
             .list(of: Shape<String>.claimName.located, named: "a list of claims"),
             .init(default: .value([]), example: ["department"]),
             "Which of the providers' `claims` its ID tokens and userinfo have, whatever scopes it asks for."
+        ),
+        Key(
+            "scopes",
+            located: \.scopes,
+            .entries(
+                of: .list(of: Shape<String>.claimName.located, named: "a list of claims"),
+                named: "a mapping of scopes to lists of claims",
+                rule: .scope
+            ),
+            .init(default: .words("none"), example: ["hr": ["department", "cost_center"]]),
+            "Scopes of this client, at most 32, each with the providers' `claims` that ID tokens and userinfo have once it was asked for and "
+                + "granted."
         ),
         Key(
             "audiences",
