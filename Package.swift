@@ -74,7 +74,9 @@ let moduleGraph: [(target: String, imports: [String])] = [
     (
         "GateHTTP",
         [
-            "GateWire", "GateNet", "GateCore", "CNGHTTP2", "HTTPTypes", "NIOCore", "NIOSSL", "NIOTLS", "SwiftASN1",
+            "GateWire", "GateNet", "GateCore", "CClientCertificates", "CNGHTTP2", "HTTPTypes", "NIOCore", "NIOSSL",
+            "NIOTLS",
+            "SwiftASN1",
         ]
     ),
     ("GateProviderHTTP", ["GateOpenID", "GateCore", "CProviderTransport"]),
@@ -240,6 +242,7 @@ let moduleGraph: [(target: String, imports: [String])] = [
 
 let systemLibraries: [Target] = [
     .systemLibrary(name: "CArgon2", pkgConfig: "libargon2", providers: [.apt(["libargon2-dev"])]),
+    .target(name: "CClientCertificates", linkerSettings: [.linkedLibrary("crypto")]),
     .systemLibrary(name: "CEventPoll"),
     .target(name: "CMail", linkerSettings: [.linkedLibrary("curl")]),
     .systemLibrary(name: "CLibYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),

@@ -35,6 +35,7 @@ package struct EntryDraft: Sendable {
     var mcpMethod: Located<[String]>?
     var mcpTool: Located<[String]>?
     var scope: Located<[String]>?
+    var certificate: Located<CertificateConditionDraft>?
     var not: Located<[EntryDraft]>?
     var any: Located<[EntryDraft]>?
     var all: Located<[EntryDraft]>?
@@ -58,7 +59,7 @@ package struct EntryDraft: Sendable {
             self.path.map { .path($0.value) }, self.time.map(RequestCondition.time),
             self.from.map { .from($0.value) }, self.until.map { .until($0.value) },
             self.authenticated, self.mcpMethod.map { .mcpMethod($0.value) }, self.mcpTool.map { .mcpTool($0.value) },
-            self.scope.map { .scope($0.value) },
+            self.scope.map { .scope($0.value) }, self.certificate.map { .certificate($0.value.condition) },
         ].compactMap(\.self)
     }
 
@@ -69,6 +70,7 @@ package struct EntryDraft: Sendable {
             && self.claim == nil && self.network == nil && self.method == nil && self.path == nil && self.time == nil
             && self.from == nil && self.until == nil
             && self.authenticated == nil && self.mcpMethod == nil && self.mcpTool == nil && self.scope == nil
+            && self.certificate == nil
             && self.nested.isEmpty
     }
 }

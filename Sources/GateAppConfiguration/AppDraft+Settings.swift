@@ -42,6 +42,9 @@ extension AppDraft {
         route.groups = draft.groups ?? .all
         route.publicRules = draft.publicRules?.map(\.value) ?? []
         var settings = AppSettings(route: route, action: action, headers: draft.identityHeaders)
+        settings.certificateHeaders = CertificateHeader.allCases.filter {
+            draft.certificateHeaders?.value.contains($0) ?? false
+        }
         settings.traffic = draft.trafficSettings
         settings.identity = draft.identity?.settings ?? IdentitySettings()
         let edited = Set(settings.traffic.requestHeaders.remove.map { $0.lowercased() })

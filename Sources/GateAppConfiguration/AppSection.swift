@@ -40,6 +40,7 @@ package struct AppDraft: Sendable {
     package var lifetime: Located<Duration>?
     var recheck: Duration??
     var headers: [Named<IdentityFact>]?
+    var certificateHeaders: Located<[CertificateHeader]>?
     /// How users see it.
     var display: DisplaySettings?
     var identity: IdentityDraft?
@@ -235,6 +236,15 @@ extension Mapping<AppDraft> {
                 + "providers' `claims`. What is sent here is in the assertion as well."
         ),
         Key(
+            "certificate_headers",
+            located: \.certificateHeaders,
+            .list(of: .oneOf("a header"), named: "a list of headers"),
+            .init(default: .words("none"), example: ["Client-Cert"]),
+            "Headers with the verified certificate of the client: `X-Forwarded-Client-Cert` in the form of Envoy, `Client-Cert` and "
+                + "`Client-Cert-Chain` of RFC 9440. An app gets them only if a listener has `client_certificates` for its hosts and the "
+                + "certificate was verified. See [client-certificates.md](client-certificates.md#headers)."
+        ),
+        Key(
             "identity",
             \.identity,
             Mapping<IdentityDraft>.identity.shape,
@@ -252,12 +262,37 @@ extension Mapping<AppDraft> {
 }
 
 extension AppDraft {
+    /// The gateway itself forwards the requests, and passes nothing of the client under the names.
+    fileprivate func checkCertificateHeaders(_ reading: inout DecodingContext) {
+        guard let headers = self.certificateHeaders else { return }
+        if self.forwardAuth != nil {
+            let reason = "with 'forward_auth' another proxy forwards the requests"
+            reading.error("'certificate_headers' is for apps with 'upstream': \(reason)", at: headers.mark)
+        }
+        let kept = self.requestHeaders?.keep ?? []
+        let names = Set(CertificateHeader.allCases.map { $0.rawValue.lowercased() })
+        if let name = kept.first(where: { names.contains($0.value.lowercased()) }) {
+            let reason = "the app could not distinguish a certificate that was verified from the client's own text"
+            reading.error(
+                "'keep' and 'certificate_headers' exclude each other for '\(name.value)': \(reason)",
+                at: name.mark
+            )
+        }
+        if headers.value.isEmpty {
+            reading.error("'certificate_headers' is an empty list; remove it", at: headers.mark)
+        }
+    }
+
+    /// Where `certificate_headers` is; nil if it is not.
+    package var certificateHeadersMark: YAMLMark? { self.certificateHeaders?.mark }
+
     /// Checks what depends on this app only.
     fileprivate mutating func check(_ written: Mapping<AppDraft>.Written, _ reading: inout DecodingContext) {
         self.upstreamMark = written.keys["upstream"]
         if !written.has("allow") {
             reading.error("an app needs 'allow', such as 'allow: signed_in'", at: written.mark)
         }
+        self.checkCertificateHeaders(&reading)
         if let accepts = self.accepts, accepts.value.isEmpty {
             reading.error("'accept' is an empty list; write [session], [token] or both", at: accepts.mark)
         }

@@ -15,6 +15,8 @@ package struct AppSettings: Sendable, Hashable {
     package var traffic = TrafficSettings()
     /// Further header names for identity fields, in the order of the file.
     package var headers: [HeaderSetting]
+    /// The headers with the certificate of the client, each once.
+    package var certificateHeaders: [CertificateHeader] = []
     /// How the app receives the identity of a user.
     package var identity = IdentitySettings()
     /// How users see it.

@@ -86,6 +86,14 @@ extension Mapping<EntryDraft> {
             "The scopes of the app of which an access token of a client must have one. A session of a browser has all of them, and a "
                 + "token of a machine none. See [policy.md](policy.md#scopes)."
         ),
+        Key(
+            "certificate",
+            located: \.certificate,
+            Mapping<CertificateConditionDraft>.certificateCondition.shape,
+            .init(),
+            "What the certificate of the client must have. It needs `client_certificates` of a listener. See "
+                + "[client-certificates.md](client-certificates.md)."
+        ),
     ]
 }
 

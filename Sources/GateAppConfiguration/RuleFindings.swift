@@ -161,6 +161,7 @@ extension RequestCondition {
         case (.mcpMethod(let own), .mcpMethod(let others)), (.mcpTool(let own), .mcpTool(let others)),
             (.scope(let own), .scope(let others)):
             Set(others).isSubset(of: own)
+        case (.certificate(let own), .certificate(let other)): own.includes(other)
         case (.authenticated(let own), .authenticated(let other)): other <= own
         case (.passkey(let own), .passkey(let other)): own.map { own in other.map { $0 <= own } ?? false } ?? true
         case (.time(let own), .time(let other)): own == other

@@ -48,6 +48,7 @@ struct ConfigurationBuilder {
             publicURL: gateway.publicURL,
             routes: apps.map(\.route) + clients.map(\.route)
         ).relyingParty(&reading)
+        CertificateRuleCheck(draft: self.draft, publicHost: gateway.publicURL.host, apps: apps).check(&reading)
         var sessions = SessionSettings(
             store: self.draft.sessions?.store
                 ?? .sqlite(path: FileAccess.resolve("sessions.db", in: gateway.stateFolder))
@@ -125,6 +126,7 @@ struct ConfigurationBuilder {
         }
         var settings = ListenerSettings(address: address, certificates: certificates)
         settings.http2 = !certificates.isEmpty && draft.http2?.value ?? true
+        settings.clientCertificates = draft.clientCertificates?.value.settings
         settings.redirectsToHTTPS = draft.redirect != nil
         settings.proxyProtocol = (draft.proxyProtocol ?? []).map(\.value)
         settings.socketMode = draft.mode?.value ?? settings.socketMode

@@ -65,6 +65,7 @@ package struct ForwardedHead {
     ///     own `Host` has found the route by its host alone.
     ///   - downstream: The connection from which the request came.
     ///   - identity: The identity lines; nil on what is open to all.
+    ///   - certificate: The lines with the certificate of the client; nil for none.
     ///   - changes: What the app wants otherwise; nil for nothing.
     ///   - requestID: The id of the request.
     ///   - traceParent: The `traceparent` of the gateway's own span; nil while tracing is off.
@@ -77,6 +78,7 @@ package struct ForwardedHead {
         authority: String,
         downstream: Downstream,
         identity: ByteBuffer?,
+        certificate: ByteBuffer? = nil,
         changes: RequestChanges? = nil,
         requestID: RequestID,
         traceParent: String? = nil,
@@ -109,6 +111,7 @@ package struct ForwardedHead {
             }
             if endsConnection { writer.writeLiteral("Connection: close\r\n") }
             writer.writeFraming(ofRequest: head)
+            if let certificate { writer.write(certificate) }
             if let identity { writer.write(identity) }
         }
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateCore
+internal import GateHTTP
 internal import GateHeaders
 internal import GatePolicy
 internal import GateRuntime
@@ -57,6 +58,7 @@ extension RequestPath {
         )
         facts.passkeyUsed = session.passkeyUsed
         facts.scopes = scopes
+        if rules.needsCertificate { facts.certificate = self.certificate?.verified?.facts }
         return facts
     }
 

@@ -59,6 +59,8 @@ struct RequestPath {
     var messages = MessageReading.unread
     /// Whether this is the first verdict on the request, which spends the proof of a key.
     var isFirst = true
+    /// What the certificate of the client means for the request; nil if nothing asks for one.
+    var certificate: RequestCertificate?
 
     /// The verdict for a request.
     ///
@@ -83,6 +85,9 @@ struct RequestPath {
         let host = request.authority.host
         guard tls?.admits(host: host) ?? true else {
             return self.misdirected(request)
+        }
+        if let failure = self.certificate?.failure {
+            return self.healthVerdictOfNoApp(on: request) ?? .refused(failure)
         }
         guard !request.hasLoopField || !self.runtime.loopMarker.hasLooped(request) else {
             let detail = "the upstream of an app leads back to the gateway; see 'gatehouse check'"
@@ -205,7 +210,12 @@ struct RequestPath {
                 let detail =
                     "\(user.user) may not enter \(route.name) with this token: the rule\(rule) asks for a scope"
                 return .scopesNeeded(needed, Failure(.policyScope, "\(detail), and with \(names) it would be admitted"))
-            case .denied(let denial): return .refused(denial.failure(of: user, app: route.name))
+            case .denied(let denial):
+                let failure = denial.failure(of: user, app: route.name)
+                guard failure.reason == .policyCertificate, let why = self.certificate?.rejection else {
+                    return .refused(failure)
+                }
+                return .refused(Failure(.policyCertificate, "\(failure.detail); \(why)"))
             case .openToAll, .openToNetwork, .admitted:
                 return self.verdict(for: request, on: route, admittedAs: identity, isAmbient: isAmbient)
             }
@@ -253,12 +263,15 @@ extension RequestPath {
         self.loop.healthStatus(of: request).map { .respond(status: $0) }
     }
 
+    /// The verdict on a health check on a path that no app has: balancers check by IP, and without a certificate.
+    private func healthVerdictOfNoApp(on request: RequestHead) -> Verdict? {
+        self.route(of: request) == nil ? self.healthVerdict(on: request) : nil
+    }
+
     /// The verdict on a request for a host that the certificate of its connection is not for.
     func misdirected(_ request: RequestHead) -> Verdict {
-        // Balancers check by IP; a path that an app has is the app's on every connection.
-        let health = self.route(of: request) == nil ? self.healthVerdict(on: request) : nil
         let detail = "the certificate shown is not for \(request.authority.host)"
-        return health ?? .refused(Failure(.requestMisdirected, detail))
+        return self.healthVerdictOfNoApp(on: request) ?? .refused(Failure(.requestMisdirected, detail))
     }
 
     private func noSuchApp(_ request: RequestHead) -> Verdict {

@@ -54,6 +54,8 @@ package struct PageContext: Sendable {
     package var userKey: String?
     /// The rule that denied it, for operators only.
     package var rule: RulePlace?
+    /// The authorities whose certificates of clients are accepted, by their names.
+    package var issuers: String?
     /// What is offered in place of what failed.
     package var others: [PageButton] = []
     /// Whether the request came for a host of ours, so that the page may link to the gateway's.
@@ -94,6 +96,7 @@ extension Failure.Page {
 
     private func plain(_ part: KeyPath<(title: String, text: String), String>, _ app: String?) -> String {
         (Failure.Page.english[self.name]?[keyPath: part] ?? "").replacing("{{app}}", with: app ?? "this app")
+            .replacing("{{issuers}}", with: "the operators")
     }
 }
 

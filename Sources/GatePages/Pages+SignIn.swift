@@ -63,6 +63,8 @@ extension Pages {
         let page: Failure.Page
         /// The name of the app; nil if it is not known.
         let app: String?
+        /// The authorities whose certificates of clients are accepted.
+        let issuers: String
         /// The code of the failure, and its incident.
         let code: String
         let incident: String
@@ -75,13 +77,14 @@ extension Pages {
         package init(
             _ page: Failure.Page,
             app: String? = nil,
+            issuers: String = "",
             code: String,
             incident: String,
             user: PageContext.User? = nil,
             buttons: [PageButton] = []
         ) {
             (self.page, self.app, self.code, self.incident) = (page, app, code, incident)
-            (self.user, self.buttons) = (user, buttons)
+            (self.user, self.buttons, self.issuers) = (user, buttons, issuers)
         }
     }
 
@@ -90,7 +93,7 @@ extension Pages {
         let texts = language.templates(of: view.page)
         let values: [String: Any] = [
             "text": texts.text.value, "app": view.app ?? language.template(.thisApp).value, "code": view.code,
-            "incident": view.incident, "buttons": view.buttons.map { $0.values(in: language) },
+            "issuers": view.issuers, "incident": view.incident, "buttons": view.buttons.map { $0.values(in: language) },
             "hasButtons": !view.buttons.isEmpty,
         ]
         let all = values.merging(Pages.values(of: view.user)) { $1 }

@@ -27,6 +27,8 @@ package enum Decision: Sendable, Hashable {
         case notAllowed
         /// The entry of `allow` there matches, but the provider is not the authority for the email address.
         case emailNotAuthoritative(at: RulePlace?)
+        /// The entry of `allow` there may match with a certificate of the client, and none was verified.
+        case certificateNeeded(at: RulePlace?)
         /// The entry of `deny` there matches.
         case denyEntry(at: RulePlace?)
         /// Whether the entry of `deny` there matches depends on a fact that is unknown.
@@ -42,6 +44,7 @@ extension Decision {
         switch self {
         case .admitted(let place), .openToNetwork(let place), .authenticationNeeded(let place),
             .passkeyNeeded(let place), .scopesNeeded(let place), .denied(.emailNotAuthoritative(let place)),
+            .denied(.certificateNeeded(let place)),
             .denied(.denyEntry(let place)),
             .denied(.unknown(_, let place)):
             place
@@ -183,7 +186,7 @@ extension Route {
                 entry.request.allSatisfy { condition in
                     switch condition {
                     // The hours and the client are left aside: a preflight is not worth more.
-                    case .time, .network, .authenticated, .passkey, .scope: true
+                    case .time, .network, .authenticated, .passkey, .scope, .certificate: true
                     // A preflight has no message; the request after it is decided by its own.
                     case .mcpMethod, .mcpTool: false
                     case .path, .method, .from, .until:

@@ -28,6 +28,13 @@ extension Decision.Denial {
                 .policyGroupsUnknown,
                 "\(who): deny\(Self.text(place)) asks for a group, and \(profile.provider) did not send all of them"
             )
+        case .certificateNeeded(let place):
+            Failure(
+                .policyCertificate,
+                "\(who): allow\(Self.text(place)) asks for \(UnknownFact.certificate.words)"
+            )
+        case .unknown(.certificate, let place):
+            Failure(.policyCertificate, "\(who): deny\(Self.text(place)) asks for \(UnknownFact.certificate.words)")
         case .unknown(let fact, let place):
             Failure(.policyFactUnknown, "\(who): deny\(Self.text(place)) asks for \(fact.words)")
         case .ambiguousPath:
@@ -53,6 +60,7 @@ extension UnknownFact {
         case .keptGroups: "a group that no rule named at the sign-in; a new sign-in settles it"
         case .emailAuthority: "an email address that the provider only verified once"
         case .claim: "a claim that the user does not have; a new sign-in may bring it"
+        case .certificate: "a certificate of the client, and the request came with none that was verified"
         case .connectedAccount: "another account, with which the user has connected the one of the sign-in"
         }
     }

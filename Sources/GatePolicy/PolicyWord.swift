@@ -38,6 +38,7 @@ extension Decision {
         case .scopesNeeded: "the rule asks for a scope that the access token lacks"
         case .denied(.notAllowed): "no entry of 'allow' matches"
         case .denied(.emailNotAuthoritative): "'allow' asks for a provider that is the authority for the email address"
+        case .denied(.certificateNeeded): "'allow' asks for \(UnknownFact.certificate.words)"
         case .denied(.denyEntry): "an entry of 'deny' matches"
         case .denied(.unknown(let fact, _)): "an entry of 'deny' asks for \(fact.words)"
         case .denied(.ambiguousPath): "a server could read the path as one for which another decision holds"

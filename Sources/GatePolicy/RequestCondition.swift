@@ -18,6 +18,8 @@ package struct RequestFacts: Sendable, Hashable {
     package var message: MCPMessage?
     /// What a client was granted by its access token; nil for the user's own session, which may do everything.
     package var scopes: [String]?
+    /// The verified certificate of the client; nil if none was asked for, presented or accepted.
+    package var certificate: CertificateFacts?
 
     /// Facts about a request.
     package init(method: String, client: IPAddress?, time: Instant, authenticated: Instant?) {
@@ -52,6 +54,8 @@ package enum RequestCondition: Sendable, Hashable {
     case mcpTool([String])
     /// The access token has one of these scopes, or there is the user's own session.
     case scope([String])
+    /// The client has such a certificate.
+    case certificate(CertificateCondition)
 
     /// Whether a request meets the condition.
     func match(_ request: RequestFacts, _ path: Span<UInt8>, as spelling: PathPattern.Spelling) -> MatchResult {
@@ -86,6 +90,10 @@ package enum RequestCondition: Sendable, Hashable {
         case .scope(let names):
             guard let scopes = request.scopes else { return .yes }
             return MatchResult(names.contains { name in scopes.contains { isIdentical($0, name) } })
+        case .certificate(let condition):
+            // A client chooses whether it presents one, so its absence proves nothing.
+            guard let certificate = request.certificate else { return .unknown(.certificate) }
+            return MatchResult(condition.matches(certificate))
         }
     }
 }

@@ -21,6 +21,8 @@ package struct RequestRules: Sendable, Hashable {
     package let needsClient: Bool
     /// Whether a condition asks for the message to an MCP server.
     package let needsMessage: Bool
+    /// Whether a condition asks for the certificate of the client.
+    package let needsCertificate: Bool
     /// Whether a condition asks for the path.
     private let needsPath: Bool
     /// Whether letter case decides about some path.
@@ -45,6 +47,7 @@ package struct RequestRules: Sendable, Hashable {
         let conditions = (denied + (self.allowed ?? [])).flatMap(\.condition.requestConditions)
         var (client, path, capitals, authentication, passkey, message) = (false, false, false, false, false, false)
         var scopes: [String] = []
+        var certificate = false
         for condition in conditions {
             switch condition {
             case .network: client = true
@@ -55,6 +58,7 @@ package struct RequestRules: Sendable, Hashable {
             case .passkey: passkey = true
             case .mcpMethod, .mcpTool: message = true
             case .scope(let names): scopes += names.filter { !scopes.contains($0) }
+            case .certificate: certificate = true
             case .method, .time, .from, .until: break
             }
         }
@@ -62,6 +66,7 @@ package struct RequestRules: Sendable, Hashable {
         (self.needsAuthentication, self.needsPasskey, self.needsMessage) = (authentication, passkey, message)
         self.scopes = scopes
         self.turns = Set(conditions.compactMap(\.turn)).sorted()
+        self.needsCertificate = certificate
     }
 
     /// What is left of entries: those that cannot match are dropped, and those after one that decides in any case.
@@ -188,16 +193,19 @@ extension RequestRules {
         guard let allowed else { return .admitted(at: nil) }
         var isRenewable = false
         var unproven: Rule?
+        var uncertified: Rule?
         for index in allowed.indices {
             switch allowed[index].condition.result(for: request, path, as: spelling) {
             case .yes: return .admitted(at: allowed[index].place)
             case .unknown(.keptGroups): isRenewable = true
             case .unknown(.emailAuthority): unproven = unproven ?? allowed[index]
+            case .unknown(.certificate): uncertified = uncertified ?? allowed[index]
             case .unknown, .no: continue
             }
         }
         if isRenewable { return .signInNeeded }
-        return .denied(unproven.map { .emailNotAuthoritative(at: $0.place) } ?? .notAllowed)
+        if let unproven { return .denied(.emailNotAuthoritative(at: unproven.place)) }
+        return .denied(uncertified.map { .certificateNeeded(at: $0.place) } ?? .notAllowed)
     }
 
     private static func hasCapitals(_ path: Span<UInt8>) -> Bool {

@@ -67,6 +67,8 @@ package enum UnknownFact: Sendable, Hashable, Comparable, CaseIterable {
     case connectedAccount
     /// The user has no such claim: the provider does not define or send it, or no rule asked for it at the sign-in.
     case claim
+    /// The client has presented no certificate that was verified, or nothing asks for one there.
+    case certificate
 }
 
 /// An entry as it is about one user: what depends on the user only is decided already.

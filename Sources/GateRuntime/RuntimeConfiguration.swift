@@ -5,6 +5,7 @@ internal import GateAppConfiguration
 package import GateAssertion
 package import GateConfiguration
 package import GateCore
+package import GateHTTP
 package import GateHeaders
 package import GateIssuer
 package import GateOpenID
@@ -100,6 +101,8 @@ package final class RuntimeConfiguration: Sendable {
     package let sessionAPI: String?
     /// The path of health checks on the listeners for requests; nil if it is off.
     package let healthPath: String?
+    /// The certificates that clients present, by the address of each listener for requests: nil for one that asks for none.
+    private let clientCertificates: [BindAddress: ClientCertificatePolicy?]
     /// The re-checks in progress.
     package let rechecks: Rechecks
     /// The value of `Strict-Transport-Security`; nil for no such field.
@@ -119,6 +122,29 @@ package final class RuntimeConfiguration: Sendable {
     /// Whether other gateways may have the same session store.
     package let sharesStore: Bool
 
+    /// The certificates that clients of a listener present; nil if it asks for none.
+    ///
+    /// - Parameters:
+    ///   - listener: The address of the listener.
+    ///   - known: What holds for a listener that the configuration does not have any more, but that serves until a restart.
+    /// - Returns: The policy.
+    package func clientCertificates(
+        at listener: BindAddress?,
+        otherwise known: ClientCertificatePolicy?
+    ) -> ClientCertificatePolicy? {
+        guard known != nil || !self.clientCertificates.isEmpty else { return nil }
+        return listener.flatMap { self.clientCertificates[$0] } ?? known
+    }
+
+    /// The authorities of certificates of clients, as pages name them.
+    package var certificateIssuers: String {
+        var names: [String] = []
+        for policy in self.clientCertificates.values.compactMap(\.self) {
+            names += policy.issuers.filter { !names.contains($0) }
+        }
+        return names.sorted().prefix(5).joined(separator: "; ")
+    }
+
     /// A configuration of these parts.
     package init(_ parts: RuntimeParts, routes: [RuntimeRoute], providers: [RuntimeProvider]) {
         self.publicOrigin = parts.publicOrigin
@@ -132,7 +158,10 @@ package final class RuntimeConfiguration: Sendable {
         self.spellings = RouteSpellings(routes)
         self.trustedProxies = parts.trustedProxies
         self.forwardAuth = parts.forwardAuth
-        self.fieldNames = FieldNames(alsoManaged: routes.flatMap { $0.identity.further.map(\.name) })
+        self.fieldNames = FieldNames(
+            alsoManaged: routes.flatMap { $0.identity.further.map(\.name) },
+            exactly: parts.clientCertificates.values.compactMap { $0?.settings.header?.name }
+        )
         self.providers = providers
         self.demands = Dictionary(
             providers.map { ($0.id, RequiredGroups(of: $0.id, routes: routes.map(\.route))) }
@@ -165,6 +194,7 @@ package final class RuntimeConfiguration: Sendable {
         self.proofs = parts.proofs
         self.sessionAPI = parts.issuer == nil ? nil : parts.sessionAPI
         self.healthPath = parts.healthPath
+        self.clientCertificates = parts.clientCertificates
         self.rechecks = parts.rechecks
         self.hsts = parts.hsts
         self.rendering = Rendering(
@@ -464,6 +494,8 @@ package struct RuntimeParts {
     package var sessionAPI: String?
     /// The path of health checks on the listeners for requests; nil if it is off.
     package var healthPath: String?
+    /// The certificates that clients present, by the address of each listener for requests: nil for one that asks for none.
+    package var clientCertificates: [BindAddress: ClientCertificatePolicy?] = [:]
     /// The metadata documents of clients, which outlive a reload; nil unless clients may be named by a URL.
     package var clientDocuments: ClientDocuments?
     /// The limits on clients without an entry in the file, which outlive a reload.

@@ -56,6 +56,8 @@ package final class RuntimeRoute: Sendable {
     package let requestChanges: RequestChanges?
     /// Whether the app is a part of its server, or gets some paths in place of others, so that no server may read a path as another.
     let confinesPaths: Bool
+    /// The headers in which the app gets the certificate of the client; empty for none.
+    package let certificateHeaders: [CertificateHeader]
     /// Changes to the lines of the app's responses on public paths; nil if absent.
     private let openChanges: ResponseChanges?
     /// The same on all others.
@@ -122,6 +124,7 @@ package final class RuntimeRoute: Sendable {
         self.speaksHTTP2 = self.upstream.settings.targets.contains(where: \.isHTTP2)
         self.requestChanges = RequestChanges(app)
         self.confinesPaths = self.guardsSpellings && (self.requestChanges?.paths?.isConfined ?? false)
+        self.certificateHeaders = app.certificateHeaders
         self.openChanges = ResponseChanges(app, below: endpoints, isProtected: false, gatewayHost: gatewayHost)
         self.protectedChanges = ResponseChanges(app, below: endpoints, isProtected: true, gatewayHost: gatewayHost)
         self.directResponse = DirectResponse(app)

@@ -18,23 +18,15 @@ package struct ManagedFields: Sendable {
     }
 
     /// The whole names, in lower case.
-    static let spellings = ManagedFields.all.flatMap(\.names).filter { !$0.hasSuffix("*") }.map(ManagedFields.regular)
+    static let spellings = ManagedFields.all.flatMap(\.names).filter { !$0.hasSuffix("*") }.map(FieldNames.regular)
 
     /// The prefixes of names, in lower case.
     static let prefixes = ManagedFields.all.flatMap(\.names).filter { $0.hasSuffix("*") }.map {
-        ManagedFields.regular(String($0.dropLast()))
+        FieldNames.regular(String($0.dropLast()))
     }
 
     /// Names with these prefixes that carry a secret which the app verifies itself, so that they cannot be forged.
     static let credentials = ["x-auth-token", "x-auth-key", "auth-token", "auth-key", "x-jwt-token"]
-
-    /// A name in lower case, as app servers read it that map each irregular character to `-`.
-    private static func regular(_ name: String) -> String {
-        String(
-            decoding: name.lowercased().utf8.map { ByteClass.isPlainName($0) ? $0 : UInt8(ascii: "-") },
-            as: UTF8.self
-        )
-    }
 
     /// The table, each name once.
     package static let all = [
@@ -173,8 +165,9 @@ package struct ManagedFields: Sendable {
         ManagedFields(
             "client certificates: RFC 9440, nginx, HAProxy, F5",
             [
-                "Client-Cert*", "X-Client-Cert*", "X-Client-Verify*", "X-Client-DN", "X-SSL", "X-SSL-*", "X-TLS-*",
-                "SSL-*", "SSLClientCert*",
+                "Client-Cert*", "X-Client-Cert*", "X-Client-Verify*", "X-Client-DN", "X-Client-S-DN", "X-Client-I-DN",
+                "X-Client-Subject*", "X-Client-Issuer*", "X-Client-SAN*", "X-Client-Fingerprint*", "X-Client-Serial*",
+                "X-MTLS-*", "X-SSL", "X-SSL-*", "X-TLS-*", "SSL-*", "SSLClientCert*",
             ],
             users: ["X-SSL-Client-S-DN"]
         ),

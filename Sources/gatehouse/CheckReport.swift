@@ -43,6 +43,9 @@ struct CheckReport {
         for remark in configuration.certificateRemarks(at: now) + configuration.shownCertificateRemarks(at: now) {
             self.add(remark.isFatal ? .error : .warning, remark.text)
         }
+        for remark in configuration.clientCertificateRemarks(at: now) {
+            self.add(remark.isFatal ? .error : .warning, remark.text)
+        }
         guard self.isUsable else { return }
         for remark in configuration.ownPathRemarks { self.add(.warning, remark) }
         if let remark = configuration.gateway.missingProxies { self.add(.warning, remark) }

@@ -69,6 +69,15 @@ struct ExplainPolicy: ParsableCommand {
     )
     var scope: String?
 
+    @Option(
+        name: .customLong("certificate"),
+        help: ArgumentHelp(
+            "The verified certificate of the client: any, subject=NAME, issuer=NAME, san=dns:HOST or fingerprint=SHA256; repeatable.",
+            valueName: "part"
+        )
+    )
+    var certificate: [String] = []
+
     @OptionGroup var gateway: OperationsOption
 
     @Flag(help: "Print JSON.")
@@ -96,6 +105,11 @@ struct ExplainPolicy: ParsableCommand {
         (question.mcpMethod, question.mcpTool) = (self.mcpMethod, self.mcpTool)
         question.scopes = self.scope.map { $0.split(separator: " ").map(String.init) }
         try reportingFailure { () throws(Failure) in
+            if !self.certificate.isEmpty {
+                var certificate = CertificateQuestion()
+                for part in self.certificate { try certificate.add(part) }
+                question.certificate = certificate.facts
+            }
             let response = try question.response(of: configuration)
             var files: [String: [Substring]] = [:]
             printLine(
@@ -159,7 +173,7 @@ struct TestPolicy: ParsableCommand {
               cases:
                 - { app: wiki, as: ann, path: /admin, method: POST, expect: denied }
 
-            'expect' is one of allowed, denied, sign_in and public. A case may also have client, time, mcp_method, mcp_tool, \
+            'expect' is one of allowed, denied, sign_in and public. A case may also have client, time, mcp_method, mcp_tool, certificate, \
             authenticated and passkey (how long ago) and rule (the line, or the file and line, of the rule that decides). Without 'as' there is no session.
             """
     )

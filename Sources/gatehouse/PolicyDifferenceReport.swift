@@ -82,9 +82,13 @@ struct PolicyDifferenceReport {
         let client = request["client"].map { " from \(self.text($0))" } ?? ""
         let time = request["time"].map { " at \(self.text($0))" } ?? ""
         let token = request["scopes"]?.array.map { RequestSample.text(ofToken: $0.map { self.text($0) }) } ?? ""
+        let certificate = request["certificate"].map { text in
+            RequestSample.text(ofCertificate: text.string?.isEmpty ?? true ? "" : self.text(text))
+        }
         let more = self.count(change, "requests") - 1
         let rest = more > 0 ? " and \(more) more" : ""
-        return "\(self.text(request["method"])) \(self.text(request["path"]))\(token)\(client)\(time)\(rest)"
+        return
+            "\(self.text(request["method"])) \(self.text(request["path"]))\(token)\(certificate ?? "")\(client)\(time)\(rest)"
     }
 
     private func list(_ names: JSON?) -> String {

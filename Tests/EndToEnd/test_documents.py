@@ -88,7 +88,7 @@ def completed(block):
 
 PARTS = [
     "forward-auth", "sessions", "compatibility", "hosts", "websockets", "logs", "administration", "credentials", "mcp",
-    "accounts", "pages", "passkeys", "connected-accounts",
+    "accounts", "pages", "passkeys", "connected-accounts", "client-certificates",
 ]
 
 
@@ -101,10 +101,10 @@ def test_each_page_with_a_part_of_a_file_is_checked():
 @pytest.mark.parametrize("name", PARTS)
 def test_the_parts_of_files_in_the_documents_pass_the_check(name, tmp_path):
     """As the keys of a file that has the rest."""
-    pem, key = certificate(tmp_path, "any", "gate.example.com")
+    pem, key = certificate(tmp_path, "any", "gate.example.com", "wiki.example.com")
     for block in blocks(f"docs/{name}.md", "yaml"):
         file = tmp_path / "providers.yaml"
-        block = re.sub(r"tls/[\w-]+\.pem", str(pem), block).replace("tls/client.key", str(key))
+        block = re.sub(r"tls/[\w-]+\.pem", str(pem), block).replace("tls/client.key", str(key)).replace("tls/gate.key", str(key))
         for picture in re.findall(r"pages/[\w-]+\.svg", block):
             (tmp_path / "pages").mkdir(exist_ok=True)
             (tmp_path / picture).write_text('<svg xmlns="http://www.w3.org/2000/svg"/>')

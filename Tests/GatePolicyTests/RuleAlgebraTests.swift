@@ -52,14 +52,22 @@ private struct Generator {
         facts.message = message
         facts.passkeyUsed = self.chance(2) ? nil : Instant(seconds: time.seconds - Int64(self.number(7200)))
         facts.scopes = self.pick([nil, [], ["r"], ["r", "w"]])
+        facts.certificate = self.pick([nil, .of("CN=a,O=x"), .of("CN=b,O=y")])
         return (
             facts,
             self.pick(["/", "/a", "/a/b", "/admin", "/admin/x", "/admin/x/y"])
         )
     }
 
+    /// For every certificate, and for the names of one authority.
+    private static let certificateConditions: [CertificateCondition] = {
+        var condition = CertificateCondition()
+        condition.subjects = CertificateName("O=x").map { [.init(name: $0, isBase: true)] } ?? []
+        return [CertificateCondition(), condition]
+    }()
+
     mutating func condition() -> RequestCondition {
-        switch self.number(11) {
+        switch self.number(12) {
         case 0: .network([CIDRRange("10.0.0.0/8")].compactMap(\.self))
         case 1: .method([self.pick(["GET", "POST"])])
         case 2: .path([PathPattern(self.pick(["/a", "/a/", "/admin/**", "/*/x", "/**/b"]))])
@@ -75,6 +83,7 @@ private struct Generator {
         case 4: .mcpMethod([self.pick(["ping", "initialize"])])
         case 5: .mcpTool([self.pick(["rm", "dd"])])
         case 6: .passkey(within: self.pick([nil, .seconds(3600)]))
+        case 10: .certificate(self.pick(Self.certificateConditions))
         case 7: .scope(self.pick([["r"], ["w"], ["w", "x"]]))
         case 8: .from(Instant(seconds: 1_790_000_000 + Int64(self.number(7 * 86_400))))
         case 9: .until(Instant(seconds: 1_790_000_000 + Int64(self.number(7 * 86_400))))
@@ -166,7 +175,9 @@ private struct Definition {
         if let index = results.firstIndex(of: .yes) { return .admitted(at: entries[index].place) }
         if results.contains(.unknown(.keptGroups)) { return .signInNeeded }
         let unproven = results.firstIndex(of: .unknown(.emailAuthority))
-        return .denied(unproven.map { .emailNotAuthoritative(at: entries[$0].place) } ?? .notAllowed)
+        if let unproven { return .denied(.emailNotAuthoritative(at: entries[unproven].place)) }
+        let uncertified = results.firstIndex(of: .unknown(.certificate))
+        return .denied(uncertified.map { .certificateNeeded(at: entries[$0].place) } ?? .notAllowed)
     }
 
     /// The decision, with all scopes, a passkey, a new authentication or several of them where that would admit the user.

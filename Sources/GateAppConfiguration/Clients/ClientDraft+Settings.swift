@@ -89,6 +89,7 @@ extension ClientDraft {
                 case .mcpMethod: key = "mcp_method"
                 case .mcpTool: key = "mcp_tool"
                 case .scope: key = "scope"
+                case .certificate: key = "certificate"
                 case .network, .time, .from, .until, .authenticated, .passkey: continue
                 }
                 guard let place = entry.place, let mark = reading.mark(of: place) else { continue }

@@ -2,6 +2,7 @@
 
 internal import GateAppConfiguration
 package import GateCore
+package import GateHTTP
 internal import GateYAML
 
 /// The gateway itself: its public URL, its listeners, what it trusts.
@@ -73,6 +74,8 @@ package struct ListenerSettings: Sendable, Hashable {
     package var http2: Bool
     /// Whether it redirects every request to https; never with certificates.
     package var redirectsToHTTPS = false
+    /// The certificates that clients present; nil if they are not asked for any.
+    package var clientCertificates: ClientCertificateSettings?
     /// The networks whose connections must start with a PROXY header; those of others must not.
     package var proxyProtocol: [CIDRRange] = []
     /// The permissions of the file of a Unix socket.
@@ -129,6 +132,7 @@ struct ListenerDraft: Sendable {
     var address: Located<BindAddress>?
     var certificates: Located<[CertificateDraft]>?
     var http2: Located<Bool>?
+    var clientCertificates: Located<ClientCertificateDraft>?
     var redirect: Located<ListenerRedirect>?
     var proxyProtocol: [Located<CIDRRange>]?
     var mode: Located<UInt32>?
@@ -323,6 +327,13 @@ extension Mapping<ListenerDraft> {
                 "The certificates, chosen by the server name that a client asks for."
             ),
             Key(
+                "client_certificates",
+                located: \.clientCertificates,
+                Mapping<ClientCertificateDraft>.clientCertificates.shape,
+                .init(default: .words("none: clients are not asked")),
+                "The certificates that users, devices and machines present; with `tls`, or behind a trusted proxy."
+            ),
+            Key(
                 "http2",
                 located: \.http2,
                 .flag,
@@ -363,6 +374,7 @@ extension Mapping<ListenerDraft> {
         ],
         check: { listener, written, reading in
             listener.checkSocket(written, &reading)
+            listener.checkClientCertificates(written, &reading)
             if let http2 = listener.http2, http2.value, written.keys["tls"] == nil {
                 let help = "browsers speak it over TLS only; write 'tls', or remove this"
                 reading.error("'http2' needs 'tls': \(help)", at: http2.mark)
@@ -443,6 +455,7 @@ extension GatewayDraft {
     func check(_ reading: inout DecodingContext) {
         self.checkListeners(&reading)
         self.checkRedirects(&reading)
+        self.checkCertificateHeaders(&reading)
         self.warnOfPlainListeners(&reading)
         self.warnOfPublicOperations(&reading)
         for network in self.trustedProxies ?? [] { self.checkTrust(in: network, &reading) }
@@ -477,6 +490,16 @@ extension GatewayDraft {
         let message =
             "'\(operations)' cannot be the address of a listener and of the operations listener, which is never public"
         reading.error(message, at: self.operations?.mark ?? taken.mark)
+    }
+
+    /// A header of a proxy counts only if the proxy is trusted.
+    private func checkCertificateHeaders(_ reading: inout DecodingContext) {
+        guard (self.trustedProxies ?? []).isEmpty else { return }
+        for listener in self.listeners?.value ?? [] where listener.trusted?.value != true {
+            guard let header = listener.clientCertificates?.value.header else { continue }
+            let help = "list the proxy in 'trusted_proxies', such as 127.0.0.1"
+            reading.error("the header with the certificate never counts: no proxy is trusted; \(help)", at: header.mark)
+        }
     }
 
     private func checkRedirects(_ reading: inout DecodingContext) {

@@ -40,6 +40,7 @@ extension Failure {
         case policyGroupsUnknown
         case policyFactUnknown
         case policyScope
+        case policyCertificate
         case policyAuthenticationStale
         case providerDenied
         case providerHostedDomain
@@ -161,6 +162,9 @@ extension Failure {
         case endpointNone
         case endpointMethod
         case requestMisdirected
+        case clientCertificateMissing
+        case clientCertificateRejected
+        case clientCertificateHeader
         case requestNotNavigation
         case requestCrossSite
         case requestCrossSiteWebSocket
@@ -303,6 +307,7 @@ extension Failure {
         case tlsCertificateUnreadable
         case tlsKeyUnreadable
         case tlsKeyMismatch
+        case clientCertificateFiles
         case transportNoResources
         case transportUnsupportedLibrary
         case profilePayload
@@ -660,6 +665,17 @@ extension Failure.Reason {
                     The access token lacks a scope that a rule of the app asks for, and with it the user would be admitted. \
                     `WWW-Authenticate` has `error="insufficient_scope"` and the scopes to ask for at `/oauth2/authorize`. See \
                     [policy.md](policy.md#scopes).
+                    """
+            )
+        case .policyCertificate:
+            Entry(
+                "policy.certificate",
+                .forbidden,
+                .signIn,
+                page: .certificateNeeded,
+                documentation: """
+                    A rule with `certificate` decides about the app, and the request came with no certificate of a client that was \
+                    verified. See [client-certificates.md](client-certificates.md).
                     """
             )
         case .policyAuthenticationStale:
@@ -1666,7 +1682,40 @@ extension Failure.Reason {
                 status: 421,
                 page: .misdirected,
                 documentation: """
-                    The TLS certificate of the connection is not for this host; the browser opens another connection.
+                    The TLS certificate of the connection is not for this host, or the connection was made for a host that asks for no \
+                    certificate of the client while this one does; the browser opens another connection.
+                    """
+            )
+        case .clientCertificateMissing:
+            Entry(
+                "client_certificate.missing",
+                .forbidden,
+                .request,
+                page: .certificateNeeded,
+                documentation: """
+                    The host requires a certificate of the client (`client_certificates`, `mode: require`), and the client presented \
+                    none. See [client-certificates.md](client-certificates.md).
+                    """
+            )
+        case .clientCertificateRejected:
+            Entry(
+                "client_certificate.rejected",
+                .forbidden,
+                .request,
+                page: .certificateRejected,
+                documentation: """
+                    The host requires a certificate of the client, and the one that the client presented could not be verified; the \
+                    detail has the reason, such as that it has expired or is revoked, or that the revocation list is too old.
+                    """
+            )
+        case .clientCertificateHeader:
+            Entry(
+                "client_certificate.header",
+                .malformedRequest,
+                .request,
+                documentation: """
+                    A trusted proxy sent the certificate of its client in a form other than the configured one, more than once, or in \
+                    another spelling of the header: the client may have sent it.
                     """
             )
         case .requestNotNavigation:
@@ -2544,6 +2593,14 @@ extension Failure.Reason {
             Entry("tls.key_unreadable", .internalError, .gateway, shown: "start")
         case .tlsKeyMismatch:
             Entry("tls.key_mismatch", .internalError, .gateway, shown: "start")
+        case .clientCertificateFiles:
+            Entry(
+                "client_certificate.files",
+                .internalError,
+                .gateway,
+                shown: "start",
+                documentation: "A file of `client_certificates` cannot be used: an authority, or a revocation list."
+            )
         case .transportNoResources:
             Entry(
                 "transport.no_resources",

@@ -75,6 +75,8 @@ extension Failure.Page {
     static let endpointNotFound = Self("endpoint_not_found", [.apps])
     static let addressNotAccepted = Self("address_not_accepted", [.apps])
     static let misdirected = Self("misdirected")
+    static let certificateNeeded = Self("certificate_needed", [.retry])
+    static let certificateRejected = Self("certificate_rejected", [.retry])
     static let notNavigation = Self("not_navigation", [.signInAgain])
     static let crossSite = Self("cross_site")
 

@@ -61,6 +61,14 @@ extension Failure.Reason {
                 + "nothing is to be done"
         case .requestMisdirected:
             "the client used a connection that it made for another host; browsers repeat the request by themselves"
+        case .policyCertificate, .clientCertificateMissing:
+            "install a certificate of one of the authorities in 'client_certificates.ca_file' on the device; the gateway asks for it "
+                + "on the listeners and 'hosts' of that section only"
+        case .clientCertificateRejected:
+            "the detail has the reason: replace the certificate, or correct 'ca_file' or 'crl_files' of 'client_certificates'"
+        case .clientCertificateHeader:
+            "let the proxy set the header itself on each request, in the 'form' of 'client_certificates.header', and remove the "
+                + "client's in every spelling"
         case .routeMaintenance:
             "remove 'maintenance' from the app when the work is done"
         case .requestBodyTooLarge, .endpointMethod, .endpointNone, .providerNone:

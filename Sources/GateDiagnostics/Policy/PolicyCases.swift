@@ -86,6 +86,7 @@ package struct PolicyCases: Sendable {
             question.client = one.draft.client
             (question.mcpMethod, question.mcpTool) = (one.draft.mcpMethod, one.draft.mcpTool)
             question.scopes = one.draft.scopes
+            question.certificate = one.draft.certificate?.facts
             question.authenticated = one.draft.authenticated.map { question.time.advanced(by: .zero - $0) }
             question.passkeyUsed = one.draft.passkey.map { question.time.advanced(by: .zero - $0) }
             do throws(Failure) {
@@ -122,6 +123,7 @@ private struct CaseDraft: Sendable {
     var mcpMethod: String?
     var mcpTool: String?
     var scopes: [String]?
+    var certificate: CertificateQuestion?
     var expect: PolicyWord?
     var rule: String?
 
@@ -273,6 +275,13 @@ extension Mapping<CaseDraft> {
                 .list(of: .text, named: "a list of scopes"),
                 .init(),
                 "What the access token of a client permits, `[]` for no scope; without it, the request has the user's own session."
+            ),
+            Key(
+                "certificate",
+                \.certificate,
+                Mapping<CertificateQuestion>.question.shape,
+                .init(),
+                "The verified certificate of the client; without it, none."
             ),
             Key("expect", \.expect, .oneOf("a decision"), .init(isRequired: true, example: "allowed"), "The decision."),
             Key("rule", \.rule, .text, .init(), "The line of the rule that decides, or its file and line."),

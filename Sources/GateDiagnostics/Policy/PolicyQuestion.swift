@@ -31,6 +31,8 @@ package struct PolicyQuestion: Sendable {
     package var mcpTool: String?
     /// What the access token of the request permits; nil for the user's own session, and for a machine, whose token permits none.
     package var scopes: [String]?
+    /// The verified certificate of the client; nil for none.
+    package var certificate: CertificateFacts?
 
     /// A `GET` of an unknown client.
     package init(app: String, profile: Profile?, path: String, time: Instant) {
@@ -74,6 +76,7 @@ package struct PolicyQuestion: Sendable {
             profile.provider == Profile.serviceTokenProvider
                 || configuration.issuers.contains { $0.id == profile.provider }
         }
+        facts.certificate = self.certificate
         facts.scopes = self.scopes ?? (isMachine ?? false ? [] : nil)
         let decision = app.route.decision(
             for: facts,

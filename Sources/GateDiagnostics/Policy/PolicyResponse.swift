@@ -69,6 +69,7 @@ package struct PolicyResponse: Sendable {
         members["mcp_method"] = self.question.mcpMethod.map(JSON.string)
         members["mcp_tool"] = self.question.mcpTool.map(JSON.string)
         members["scopes"] = self.question.scopes.map { .array($0.map(JSON.string)) }
+        members["certificate"] = self.question.certificate.map { .string($0.subject.text) }
         members["client"] = self.question.client.map { .string($0.text) }
         members["file"] = self.decision.place.map { .string($0.file) }
         members["rule"] = self.decision.place.map { .int(Int64($0.line)) }

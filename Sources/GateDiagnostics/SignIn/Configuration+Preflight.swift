@@ -60,6 +60,20 @@ extension Configuration {
         }
     }
 
+    /// What is wrong with the files of `client_certificates`, each with whether it makes the configuration unusable.
+    package func clientCertificateRemarks(at now: Instant) -> [(isFatal: Bool, text: String)] {
+        self.gateway.listeners.flatMap { listener -> [(isFatal: Bool, text: String)] in
+            guard let settings = listener.clientCertificates else { return [] }
+            do throws(Failure) {
+                let authority = try ClientCertificatePolicy(settings).authority
+                let found = authority.findings(at: now, of: settings)
+                return found.map { ($0.isFatal, "listener \(listener.address), client_certificates: \($0.text)") }
+            } catch {
+                return [(true, error.detail)]
+            }
+        }
+    }
+
     /// The pin sets that have expired, each with what follows; known only at the time of asking.
     package func expiredPins(at now: Instant) -> [String] {
         self.providers.flatMap { settings in
@@ -91,6 +105,43 @@ extension Configuration {
                     return (settings.id, error)
                 }
             }
+    }
+}
+
+extension CertificateAuthority {
+    /// What there is to report of the certificates and lists.
+    fileprivate func findings(
+        at now: Instant,
+        of settings: ClientCertificateSettings
+    ) -> [(isFatal: Bool, text: String)] {
+        var found: [(isFatal: Bool, text: String)] = []
+        for entry in self.certificates {
+            if entry.from > now { found.append((false, "'\(entry.name)' is not valid before \(entry.from.date)")) }
+            guard let until = entry.until, until <= now else { continue }
+            found.append(
+                (false, "'\(entry.name)' expired on \(until.date), so no certificate of it is accepted; replace it")
+            )
+        }
+        for entry in self.lists {
+            let list = "the revocation list of '\(entry.name)'"
+            switch entry.isSigned {
+            case false?: found.append((true, "'\(entry.name)' in 'ca_file' has not signed \(list)"))
+            case nil:
+                let help = "it counts only for an authority that clients send with their certificates"
+                found.append((false, "the revocation list of '\(entry.name)' is of no authority in 'ca_file'; \(help)"))
+            case true?: break
+            }
+            guard let until = entry.until, until <= now else { continue }
+            found.append(
+                (false, "\(list) expired on \(until.date), so no certificate of it is accepted; replace the file")
+            )
+        }
+        guard !settings.listFiles.isEmpty else { return found }
+        for entry in self.certificates where !self.lists.contains(where: { $0.name == entry.name }) {
+            let reason = "'crl_files' has no revocation list of '\(entry.name)', so no certificate of it is accepted"
+            found.append((false, "\(reason); add the file"))
+        }
+        return found
     }
 }
 

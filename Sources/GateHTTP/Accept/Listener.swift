@@ -230,7 +230,7 @@ extension Listener {
             let connection = try makeConnection(
                 channel,
                 client,
-                DownstreamNegotiation(tls: nil, isHTTP2: false)
+                DownstreamNegotiation(tls: nil, isHTTP2: false, clientCertificates: plan.clientCertificates)
             )
             member.connection = connection
             return try channel.pipeline.syncOperations.addHandler(connection)
@@ -238,22 +238,49 @@ extension Listener {
         let deadline = HandshakeTimeoutHandler(member.accepted + plan.handshake) { limiter.report($0) }
         let sniffer = SNIHandler { result in
             channel.eventLoop.makeCompletedFuture {
-                let facts = Listener.facts(result, identities, fallback, member.accepted)
-                let offer = plan.http2 ? facts.identity.context : facts.identity.contextWithoutHTTP2
+                var facts = Listener.facts(result, identities, fallback, member.accepted)
+                if plan.clientCertificates?.isAsked(byClientOf: facts.serverName) ?? false {
+                    facts.clientCertificate = PresentedCertificate()
+                }
+                let (tls, handler) = (facts, try Listener.handler(for: facts, plan))
                 let choice = ALPNHandler(deadline: deadline) { isHTTP2 in
                     let connection = try makeConnection(
                         channel,
                         client,
-                        DownstreamNegotiation(tls: facts, isHTTP2: isHTTP2)
+                        DownstreamNegotiation(
+                            tls: tls,
+                            isHTTP2: isHTTP2,
+                            clientCertificates: plan.clientCertificates
+                        )
                     )
                     member.connection = connection
                     return connection
                 }
-                try channel.pipeline.syncOperations.addHandlers([NIOSSLServerHandler(context: offer), choice])
+                try channel.pipeline.syncOperations.addHandlers([handler, choice])
             }
         }
         let plain = PlainRequestHandler(limiter: limiter, handshake: deadline)
         try channel.pipeline.syncOperations.addHandlers([deadline, plain, ByteToMessageHandler(sniffer)])
+    }
+
+    /// The TLS handler of a connection.
+    ///
+    /// The handshake proves that the client has the key of the certificate that it presents. Whether that is accepted is decided on each
+    /// request: a user then sees why it is not, and one that expires meanwhile is not accepted any more.
+    private static func handler(for facts: NegotiatedTLS, _ plan: ListenerPlan) throws -> NIOSSLServerHandler {
+        guard let presented = facts.clientCertificate, let policy = plan.clientCertificates else {
+            let identity = facts.identity
+            return NIOSSLServerHandler(context: plan.http2 ? identity.context : identity.contextWithoutHTTP2)
+        }
+        let context = try facts.identity.context(requesting: policy.trusted, http2: plan.http2)
+        return NIOSSLServerHandler(context: context) { chain, result in
+            result.completeWith(
+                Result {
+                    presented.note(try chain.map { try $0.toDERBytes() })
+                    return .certificateVerified
+                }
+            )
+        }
     }
 
     private static func facts(

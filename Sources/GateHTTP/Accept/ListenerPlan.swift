@@ -20,6 +20,8 @@ package struct ListenerPlan: Sendable {
     package var socketMode: UInt32 = 0o600
     /// Whether the processes that connect to a Unix socket are trusted proxies.
     package var trustsPeers = false
+    /// The certificates that clients present; nil if they are not asked for any.
+    package var clientCertificates: ClientCertificatePolicy?
     /// A listening socket that the parent process has opened.
     package var inherited: InheritedSocket?
 

@@ -11,6 +11,8 @@ package struct NegotiatedTLS: Sendable {
 
     /// When the connection was accepted; the handshake's deadline counts from there.
     package let accepted: NIODeadline
+    /// What the client presented when it was asked for a certificate; nil if it was not asked.
+    package var clientCertificate: PresentedCertificate?
 
     /// Whether a request for `host` may use this connection.
     ///

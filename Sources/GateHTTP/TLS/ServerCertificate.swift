@@ -72,7 +72,7 @@ extension ServerCertificate {
 }
 
 /// The DER nodes of a certificate that matter here.
-private struct CertificateFields {
+struct CertificateFields {
     /// RSA with MD2, MD4, MD5 and SHA-1, DSA and ECDSA with SHA-1.
     static let weakSignatures: Set<String> = [
         "1.2.840.113549.1.1.2", "1.2.840.113549.1.1.3", "1.2.840.113549.1.1.4", "1.2.840.113549.1.1.5",

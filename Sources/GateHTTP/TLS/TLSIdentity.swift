@@ -17,6 +17,8 @@ package struct TLSIdentity: Sendable {
     /// The file it was read from.
     package let file: String
 
+    private let configuration: TLSConfiguration
+
     /// Reads a certificate chain and its private key from PEM files.
     ///
     /// - Throws: A `Failure` that names the file and the error.
@@ -44,6 +46,7 @@ package struct TLSIdentity: Sendable {
         )
         configuration.minimumTLSVersion = .tlsv12
         configuration.renegotiationSupport = .none
+        self.configuration = configuration
         do {
             configuration.applicationProtocols = ["h2", "http/1.1"]
             self.context = try NIOSSLContext(configuration: configuration)
@@ -56,6 +59,25 @@ package struct TLSIdentity: Sendable {
             )
         }
         self.file = certificateFile
+    }
+
+    /// A context that asks clients for a certificate, which they need not have; for one connection.
+    ///
+    /// The keys of session tickets belong to a context, and no other connection has this one: no session is resumed, so that each
+    /// client presents its certificate, and proves that it has the key, on each connection.
+    ///
+    /// - Parameters:
+    ///   - authorities: The certificates whose names are sent, so that browsers offer fitting certificates.
+    ///   - http2: Whether HTTP/2 is offered.
+    /// - Returns: The context.
+    /// - Throws: An error of the TLS library.
+    func context(requesting authorities: [NIOSSLCertificate], http2: Bool) throws -> NIOSSLContext {
+        var configuration = self.configuration
+        configuration.certificateVerification = .optionalVerification
+        configuration.trustRoots = .certificates(authorities)
+        configuration.sendCANameList = true
+        configuration.applicationProtocols = http2 ? ["h2", "http/1.1"] : ["http/1.1"]
+        return try NIOSSLContext(configuration: configuration)
     }
 
     /// Whether the certificate is valid for a host.

@@ -84,6 +84,7 @@ extension GatewayResponder {
             request: request,
             route: route,
             tls: self.tls,
+            certificates: (self.certificates, self.certificatePeer),
             client: self.ruledClient(of: request),
             session: session,
             loop: self.loop
@@ -139,9 +140,10 @@ extension GatewayResponder: UpstreamExchangeDelegate {
 
     /// The identity lines for a retry, after the request was authorized again; nil if it is denied now.
     func refreshedIdentity(for exchange: UpstreamExchange) -> ByteBuffer? {
-        let path = RequestPath(runtime: self.runtime, loop: self.loop, messages: self.messages)
         defer { self.loop.forgetForAccessLine() }
-        guard let request = self.request,
+        guard let request = self.request else { return nil }
+        let path = self.path(of: request)
+        guard
             case .forwarded(let again, .some(let identity)) = path.verdict(
                 for: request,
                 over: self.tls,
@@ -160,12 +162,16 @@ extension GatewayResponder: UpstreamExchangeDelegate {
         endsConnection: Bool
     ) -> ByteBuffer {
         let (request, route) = (self.trace?.forwarded(exchange.request) ?? exchange.request, exchange.route)
+        let certificate =
+            route.certificateHeaders.isEmpty
+            ? nil : self.path(of: exchange.request).certificate?.verified?.lines(route.certificateHeaders)
         let capacity = request.message.bytes.readableBytes + (identity?.readableBytes ?? 0) + 256
         return ForwardedHead.request(
             request,
             authority: route.authority(of: request),
             downstream: self.downstream,
             identity: identity,
+            certificate: certificate,
             changes: route.requestChanges,
             requestID: self.requestID,
             traceParent: self.trace?.traceParent,

@@ -79,11 +79,13 @@ extension GatewayResponder {
         }
         self.request = asked.original
         self.forwardAuth = asked
-        let path = RequestPath(runtime: self.runtime, loop: self.loop)
+        let path = self.path(of: asked.original)
         let verdict = path.verdict(for: asked.original, over: nil) { self.ruledClient(of: asked.original) }
         guard let route = path.route(of: asked.original) else { return self.carryOut(verdict) }
         let reportsStatus = settings.reportsStatus && route.isShadowed
-        if let name = asked.foreignField(reportsStatus: reportsStatus, keeping: route.requestChanges) {
+        let header = self.downstream.isTrusted ? self.certificatePolicy?.settings.header : nil
+        let own = [header?.name, header?.form.chainHeader].compactMap { $0?.lowercased() }
+        if let name = asked.foreignField(reportsStatus: reportsStatus, keeping: route.requestChanges, setByProxy: own) {
             let help =
                 "remove it in the proxy, from the request to the gateway and from that to the app; if the app takes no "
                 + "identity from it, write 'request_headers: { keep: [\(name)] }' for the app"

@@ -48,6 +48,13 @@ extension GatewayResponder {
             context.isOurHost = self.runtime.serves(request.authority.host)
             if failure.isOfApp { self.complete(&context, for: request) }
         }
+        switch failure.reason {
+        case .policyCertificate, .clientCertificateMissing, .clientCertificateRejected:
+            context.issuers = self.runtime.certificateIssuers
+            // A client that has one by now presents it on a new connection only.
+            self.connection?.closeAfterResponse()
+        default: break
+        }
         if failure.kind == .forbidden {
             let path = RequestPath(runtime: self.runtime, loop: self.loop)
             context.userKey = path.liveSession(of: request)?.profile.user
@@ -220,7 +227,7 @@ extension GatewayResponder {
 
     /// Runs the request path again with what was looked up.
     func decideAgain(about request: RequestHead, lookup: SessionLookup?) {
-        let path = RequestPath(runtime: self.runtime, loop: self.loop, messages: self.messages, isFirst: false)
+        let path = self.path(of: request, isFirst: false)
         // The connection of a proxy that asks is not the one over which the original request came.
         let tls = self.forwardAuth == nil ? self.tls : nil
         self.carryOut(path.verdict(for: request, over: tls, lookup: lookup) { self.ruledClient(of: request) })

@@ -25,6 +25,10 @@ final class GatewayResponder: Responder {
     /// Whether the peer is a trusted proxy without an IP.
     let isTrustedPeer: Bool
     let tls: NegotiatedTLS?
+    /// Where certificates of clients come from.
+    let certificates: CertificateSource
+    /// The certificates that clients present; nil if nothing asks for any.
+    private(set) var certificatePolicy: ClientCertificatePolicy?
 
     /// Where the response goes; nil while no request is in progress.
     var connection: (any DownstreamExchange)?
@@ -63,12 +67,21 @@ final class GatewayResponder: Responder {
     /// For the access line; nil if those are off.
     var record: AccessRecord?
 
-    init(loop: LoopState, peer: IPAddress?, peerText: String, isTrustedPeer: Bool = false, tls: NegotiatedTLS?) {
+    init(
+        loop: LoopState,
+        peer: IPAddress?,
+        peerText: String,
+        isTrustedPeer: Bool = false,
+        tls: NegotiatedTLS?,
+        listener: BindAddress? = nil,
+        accepting policy: ClientCertificatePolicy? = nil
+    ) {
         self.loop = loop
         self.peer = peer
         self.peerText = peerText
         self.isTrustedPeer = isTrustedPeer
         self.tls = tls
+        self.certificates = CertificateSource(listener: listener, accepted: policy, tls: tls)
         self.runtime = loop.runtime
         self.downstream = ForwardedHead.Downstream(
             peer: peer,
@@ -109,7 +122,7 @@ extension GatewayResponder {
                 return self.beginForwardAuth(request, settings)
             }
         }
-        let path = RequestPath(runtime: self.runtime, loop: self.loop)
+        let path = self.path(of: request)
         self.carryOut(path.verdict(for: request, over: self.tls) { self.ruledClient(of: request) })
     }
 
@@ -129,6 +142,7 @@ extension GatewayResponder {
     func takeRuntime() {
         guard self.runtime !== self.loop.runtime || self.turn == 1 else { return }
         self.runtime = self.loop.runtime
+        self.certificatePolicy = self.certificates.policy(in: self.runtime)
         let isTrusted =
             self.peer.map { peer in self.runtime.trustedProxies.contains { $0.contains(peer) } } ?? self.isTrustedPeer
         self.downstream = ForwardedHead.Downstream(
@@ -139,6 +153,24 @@ extension GatewayResponder {
             trusting: isTrusted ? self.runtime.trustedProxies : [],
             marker: self.runtime.loopMarker.line
         )
+    }
+
+    /// The path on which a request, or the one that a proxy asks about, is decided.
+    func path(of request: RequestHead, isFirst: Bool = true) -> RequestPath {
+        var path = RequestPath(runtime: self.runtime, loop: self.loop, messages: self.messages, isFirst: isFirst)
+        guard let policy = self.certificatePolicy else { return path }
+        path.certificate = self.certificates.certificate(
+            of: request,
+            under: policy,
+            from: self.certificatePeer,
+            at: self.loop.now
+        )
+        return path
+    }
+
+    /// Whose connection it is, for its certificate.
+    var certificatePeer: CertificateSource.Peer {
+        CertificateSource.Peer(isTrusted: self.downstream.isTrusted, isAsking: self.forwardAuth != nil)
     }
 
     func carryOut(_ verdict: Verdict) {

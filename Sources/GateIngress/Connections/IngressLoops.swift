@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateConfiguration
-internal import GateCore
+package import GateCore
 package import GateHTTP
 package import GateNet
 package import GateProxy
@@ -76,6 +76,7 @@ package final class IngressLoops: Sendable {
     ///   - loop: The event loop.
     ///   - client: The client.
     ///   - negotiation: What TLS negotiated.
+    ///   - listener: The address of the listener, as the configuration has it.
     ///   - redirects: Whether every request is redirected to https.
     /// - Returns: The handler, the only one of its channel.
     /// - Throws: `ioOnClosedChannel` if the loop does not belong to the group.
@@ -83,6 +84,7 @@ package final class IngressLoops: Sendable {
         on loop: any EventLoop,
         of client: ClientIP,
         over negotiation: DownstreamNegotiation,
+        at listener: BindAddress,
         redirects: Bool
     ) throws -> any ChannelHandler & IdleClosable {
         guard let state = self.byLoop[ObjectIdentifier(loop)]?.value else { throw ChannelError.ioOnClosedChannel }
@@ -94,7 +96,9 @@ package final class IngressLoops: Sendable {
                     peer: client.ip,
                     peerText: client.text,
                     isTrustedPeer: client.isTrusted,
-                    tls: negotiation.tls
+                    tls: negotiation.tls,
+                    listener: listener,
+                    accepting: negotiation.clientCertificates
                 )
         }
         var limits = state.runtime.limits.downstream

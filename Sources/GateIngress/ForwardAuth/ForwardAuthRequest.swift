@@ -140,11 +140,15 @@ struct ForwardAuthRequest {
     ///
     /// Of a request that the gateway forwards such a field would be left out. A proxy leaves out the names that it is
     /// configured for, and passes all others to the app.
-    func foreignField(reportsStatus: Bool, keeping changes: RequestChanges?) -> String? {
+    func foreignField(
+        reportsStatus: Bool,
+        keeping changes: RequestChanges?,
+        setByProxy own: [String] = []
+    ) -> String? {
         let message = self.asking.message
         let known = reportsStatus ? ShadowComparison.fieldName : ""
         return message.fields.lazy.filter { $0.name == .managed }.map { message.text($0.nameRange).lowercased() }
-            .first { !self.isSetByProxy($0) && $0 != known && changes?.keeps($0) != true }
+            .first { !self.isSetByProxy($0) && !own.contains($0) && $0 != known && changes?.keeps($0) != true }
     }
 
     /// The status with which a proxy in shadow mode has decided itself, as it reports it; nil unless the field is there once.

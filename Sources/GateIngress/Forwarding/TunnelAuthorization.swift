@@ -29,6 +29,7 @@ final class TunnelAuthorization {
     private let request: RequestHead
     private let route: RuntimeRoute
     private let tls: NegotiatedTLS?
+    private let certificates: (source: CertificateSource, peer: CertificateSource.Peer)?
     private let client: IPAddress?
     private let session: Session?
     private let loop: LoopState
@@ -46,6 +47,7 @@ final class TunnelAuthorization {
     ///   - request: The handshake.
     ///   - route: The route it was admitted to.
     ///   - tls: What TLS negotiated; nil for a plain connection.
+    ///   - certificates: Where the certificate of the client comes from, and who sent the handshake; nil if nothing asks for any.
     ///   - client: The client IP; nil if it is not known.
     ///   - session: The session; nil on public paths.
     ///   - loop: The event loop.
@@ -53,6 +55,7 @@ final class TunnelAuthorization {
         request: RequestHead,
         route: RuntimeRoute,
         tls: NegotiatedTLS?,
+        certificates: (source: CertificateSource, peer: CertificateSource.Peer)?,
         client: IPAddress? = nil,
         session: Session?,
         loop: LoopState
@@ -60,6 +63,7 @@ final class TunnelAuthorization {
         self.request = request
         self.route = route
         self.tls = tls
+        self.certificates = certificates
         self.client = client
         self.session = session
         self.loop = loop
@@ -94,7 +98,14 @@ final class TunnelAuthorization {
         return min(check, .seconds(max(1, turn.since(now).wholeSeconds)))
     }
 
-    private var path: RequestPath { RequestPath(runtime: self.loop.runtime, loop: self.loop, isFirst: false) }
+    /// The request as it is decided again, with the certificate as it is verified now.
+    private var path: RequestPath {
+        var path = RequestPath(runtime: self.loop.runtime, loop: self.loop, isFirst: false)
+        if let (source, peer) = self.certificates, let policy = source.policy(in: self.loop.runtime) {
+            path.certificate = source.certificate(of: self.request, under: policy, from: peer, at: self.loop.now)
+        }
+        return path
+    }
 
     private func endingAccess(on route: RuntimeRoute) -> EndingAccess? {
         guard self.session != nil else { return nil }

@@ -123,7 +123,7 @@ package struct Incident: Sendable, Hashable {
     var isDenial: Bool {
         switch self.reason {
         case .policyRefused, .policyEmailNotAuthoritative, .policyDenied, .policyEmailUnknown, .policyGroupsUnknown,
-            .policyFactUnknown, .policyAuthenticationStale:
+            .policyFactUnknown, .policyAuthenticationStale, .policyCertificate:
             true
         default: false
         }

@@ -165,6 +165,21 @@ extension Failure.Page {
             "Wrong connection",
             "Your browser used a connection that is for another site. Reload the page."
         ),
+        "certificate_needed": (
+            "A certificate is needed",
+            """
+            To open {{app}}, your browser has to present a certificate of you or of your device, and it presented none \
+            that is accepted. Accepted are certificates of: {{issuers}}. If you have installed one just now, close the \
+            browser and open it again.
+            """
+        ),
+        "certificate_rejected": (
+            "Your certificate is not accepted",
+            """
+            The certificate that your browser presented cannot be used here: it may have expired, or it was revoked. Ask \
+            the operators for another one. Accepted are certificates of: {{issuers}}.
+            """
+        ),
         "not_navigation": (
             "You cannot sign in here",
             "A sign-in begins in a window of its own, not inside another page."

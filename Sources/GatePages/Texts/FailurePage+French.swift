@@ -160,6 +160,21 @@ extension Failure.Page {
             "Mauvaise connexion",
             "Votre navigateur a utilisé une connexion destinée à un autre site. Rechargez la page."
         ),
+        "certificate_needed": (
+            "Un certificat est nécessaire",
+            """
+            Pour ouvrir {{app}}, votre navigateur doit présenter un certificat de vous ou de votre appareil, et il n’en \
+            a présenté aucun qui soit accepté. Sont acceptés les certificats de : {{issuers}}. Si vous venez d’en \
+            installer un, fermez le navigateur puis rouvrez-le.
+            """
+        ),
+        "certificate_rejected": (
+            "Votre certificat n’est pas accepté",
+            """
+            Le certificat que votre navigateur a présenté ne peut pas être utilisé ici : il a peut-être expiré ou a été \
+            révoqué. Demandez-en un autre aux opérateurs. Sont acceptés les certificats de : {{issuers}}.
+            """
+        ),
         "not_navigation": (
             "Vous ne pouvez pas vous connecter ici",
             "Une connexion commence dans sa propre fenêtre, pas à l’intérieur d’une autre page."

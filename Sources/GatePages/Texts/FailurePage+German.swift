@@ -174,6 +174,22 @@ extension Failure.Page {
             "Falsche Verbindung",
             "Ihr Browser hat eine Verbindung benutzt, die für eine andere Site ist. Laden Sie die Seite neu."
         ),
+        "certificate_needed": (
+            "Ein Zertifikat ist nötig",
+            """
+            Um {{app}} zu öffnen, muss Ihr Browser ein Zertifikat von Ihnen oder Ihrem Gerät vorlegen, und er hat keines \
+            vorgelegt, das angenommen wird. Angenommen werden Zertifikate von: {{issuers}}. Wenn Sie gerade erst eines \
+            installiert haben, schließen Sie den Browser und öffnen Sie ihn neu.
+            """
+        ),
+        "certificate_rejected": (
+            "Ihr Zertifikat wird nicht angenommen",
+            """
+            Das Zertifikat, das Ihr Browser vorgelegt hat, kann hier nicht benutzt werden: Es ist vielleicht abgelaufen \
+            oder wurde widerrufen. Bitten Sie den Betreiber um ein anderes. Angenommen werden Zertifikate von: \
+            {{issuers}}.
+            """
+        ),
         "not_navigation": (
             "Hier können Sie sich nicht anmelden",
             "Eine Anmeldung beginnt in einem eigenen Fenster, nicht in einer anderen Seite."

@@ -157,6 +157,21 @@ extension Failure.Page {
             "Conexión equivocada",
             "Tu navegador usó una conexión que es para otro sitio. Recarga la página."
         ),
+        "certificate_needed": (
+            "Hace falta un certificado",
+            """
+            Para abrir {{app}}, tu navegador tiene que presentar un certificado tuyo o de tu dispositivo, y no presentó \
+            ninguno que se acepte. Se aceptan certificados de: {{issuers}}. Si acabas de instalar uno, cierra el \
+            navegador y ábrelo de nuevo.
+            """
+        ),
+        "certificate_rejected": (
+            "Tu certificado no se acepta",
+            """
+            El certificado que presentó tu navegador no se puede usar aquí: quizá ha caducado o fue revocado. Pide otro \
+            a los operadores. Se aceptan certificados de: {{issuers}}.
+            """
+        ),
         "not_navigation": (
             "No puedes iniciar sesión aquí",
             "Un inicio de sesión empieza en su propia ventana, no dentro de otra página."

@@ -146,6 +146,7 @@ extension PolicyDifference.Row {
         var request: [String: JSON] = ["method": .string(self.request.method), "path": .string(self.request.path)]
         request["client"] = self.request.client.map { .string($0.text) }
         request["scopes"] = self.request.scopes.map { .array($0.map(JSON.string)) }
+        request["certificate"] = self.request.certificate.map { .string($0.text) }
         request["time"] = self.request.time.map { .string($0.timestamp) }
         return [
             "change": .string(self.change.rawValue), "anonymous": .bool(self.isAnonymous),
@@ -162,12 +163,19 @@ extension RequestSample {
         scopes.isEmpty ? " by a token without scopes" : " by a token for \(scopes.joined(separator: " "))"
     }
 
+    /// A certificate in words that follow a request.
+    package static func text(ofCertificate text: String) -> String {
+        text.isEmpty ? " with a certificate that no rule names" : " with a certificate of \(text)"
+    }
+
     /// The request in words: `GET /admin/x from 10.0.0.0 at 2026-11-23T10:00:00Z`.
     package var text: String {
         let client = self.client.map { " from \($0.text)" } ?? ""
         let message = self.message.map { " with \($0)" } ?? ""
         let scopes = self.scopes.map { RequestSample.text(ofToken: $0) } ?? ""
-        return "\(self.method) \(self.path)\(message)\(scopes)\(client)\(self.time.map { " at \($0.timestamp)" } ?? "")"
+        let certificate = self.certificate.map { RequestSample.text(ofCertificate: $0.text) } ?? ""
+        let time = self.time.map { " at \($0.timestamp)" } ?? ""
+        return "\(self.method) \(self.path)\(message)\(scopes)\(certificate)\(client)\(time)"
     }
 }
 

@@ -18,12 +18,22 @@ package struct RequestSample: Sendable, Hashable {
     package let message: MCPMessage?
     /// What the access token of the request permits; nil for the user's own session.
     package let scopes: [String]?
+    /// The certificate of the client, if rules ask for one and it has one.
+    package let certificate: SampleCertificate?
+}
+
+/// The certificate of a sample request.
+package struct SampleCertificate: Sendable, Hashable {
+    /// The certificate.
+    package let facts: CertificateFacts
+    /// What the condition asks for that it meets; empty for one that rules do not name.
+    package let text: String
 }
 
 /// The requests on which the decisions of two versions of an app's rules are compared.
 ///
-/// One for the path of the app, and for each path pattern, method, network, time window, date, MCP message and scope that one of the versions
-/// names one that it covers and one that it does not; all of these combined.
+/// One for the path of the app, and for each path pattern, method, network, time window, date, MCP message, scope and certificate that one
+/// of the versions names one that it covers and one that it does not; all of these combined.
 struct RequestSamples: Sendable {
     /// The maximum number of requests; beyond it, only those that differ from the first one in two respects at most.
     static let limit = 1024
@@ -57,7 +67,10 @@ struct RequestSamples: Sendable {
         let moments = times.samples(for: terms.windows, terms.dates)
         let messages = terms.sampleMessages
         let scopes = terms.sampleScopes
-        let sizes = [paths.count, methods.count, clients.count, moments.count, messages.count, scopes.count]
+        let certificates = terms.sampleCertificates
+        let sizes = [
+            paths.count, methods.count, clients.count, moments.count, messages.count, scopes.count, certificates.count,
+        ]
         let isLimited = further.count >= Self.maxPaths || sizes.dropFirst().contains { $0 > Self.maxOthers }
         let bounded = [sizes[0]] + sizes.dropFirst().map { min($0, Self.maxOthers) }
         let combinations = bounded.reduce(1, *)
@@ -80,7 +93,8 @@ struct RequestSamples: Sendable {
                     client: clients[at[2]],
                     time: moments[at[3]],
                     message: messages[at[4]],
-                    scopes: scopes[at[5]]
+                    scopes: scopes[at[5]],
+                    certificate: certificates[at[6]]
                 )
             )
         }
@@ -98,6 +112,7 @@ private struct RequestTerms {
     private(set) var dates: [Instant] = []
     private var messages: [MCPMessage] = []
     private var scopes: [String] = []
+    private var certificates: [CertificateCondition] = []
 
     init(of routes: [Route]) {
         for route in routes {
@@ -112,6 +127,7 @@ private struct RequestTerms {
                 case .mcpTool(let tools):
                     self.messages += tools.map { MCPMessage(method: MCPMessage.toolCall, tool: $0) }
                 case .scope(let names): self.scopes += names
+                case .certificate(let condition): self.certificates.append(condition)
                 case .authenticated, .passkey: break
                 }
             }
@@ -128,6 +144,7 @@ private struct RequestTerms {
         self.dates = self.dates.unique
         self.messages = self.messages.unique
         self.scopes = self.scopes.unique
+        self.certificates = self.certificates.unique
     }
 
     /// For each pattern a path that it covers, below all prefixes.
@@ -164,6 +181,16 @@ private struct RequestTerms {
     var sampleScopes: [[String]?] {
         guard !self.scopes.isEmpty else { return [nil] }
         return [nil, []] + self.scopes.map { [$0] }
+    }
+
+    /// No certificate, one that rules do not name, and one for each condition; only none if there is no condition.
+    var sampleCertificates: [SampleCertificate?] {
+        guard !self.certificates.isEmpty else { return [nil] }
+        let named = self.certificates.compactMap { condition in
+            condition.example.map { SampleCertificate(facts: $0, text: condition.text) }
+        }
+        let other = CertificateCondition().example.map { SampleCertificate(facts: $0, text: "") }
+        return [nil, other] + named
     }
 
     /// A client of no network that rules name, and one of each.

@@ -66,6 +66,7 @@ struct VerdictSource {
         )
         facts.message = sample.message
         facts.scopes = sample.scopes
+        facts.certificate = sample.certificate?.facts
         let path = Array(text.utf8)
         let decision = rules.route.decision(
             for: facts,

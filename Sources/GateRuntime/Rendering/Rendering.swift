@@ -259,6 +259,7 @@ package struct Rendering: Sendable {
         let view = Pages.ErrorView(
             page,
             app: context.title ?? context.app,
+            issuers: context.issuers ?? "",
             code: failure.code,
             incident: incident,
             user: page.namesUser ? context.user : nil,

@@ -255,9 +255,9 @@ package final class Gateway: Sendable {
         let loops = self.loops
         for var plan in plans {
             plan.inherited = sockets[plan.address]
-            let redirects = plan.redirectsToHTTPS
+            let (redirects, address) = (plan.redirectsToHTTPS, plan.address)
             let listener = try await Listener.open(plan, on: self.group, limiter: self.gate) { channel, client, tls in
-                try loops.connection(on: channel.eventLoop, of: client, over: tls, redirects: redirects)
+                try loops.connection(on: channel.eventLoop, of: client, over: tls, at: address, redirects: redirects)
             }
             self.listeners.withLock { $0.append(listener) }
         }

@@ -186,6 +186,12 @@ actor RuntimeBuilder {
             let sender = configuration.pages.organization ?? origin.host
             return AccountMailer(over: queue, as: sender, within: self.mailLimits)
         }
+        for listener in configuration.gateway.listeners {
+            let policy = try listener.clientCertificates.map { settings throws(Failure) in
+                try ClientCertificatePolicy(settings)
+            }
+            parts.clientCertificates.updateValue(policy, forKey: listener.address)
+        }
         parts.hsts = configuration.gateway.hsts.map { "max-age=\($0.wholeSeconds)" }
         let runtime = RuntimeConfiguration(parts, routes: routes, providers: providers.map(\.provider))
         self.firstAdmissions = self.firstAdmissions ?? admissions
@@ -303,6 +309,9 @@ actor RuntimeBuilder {
             var plan = ListenerPlan(listener.address, identities: identities, http2: listener.http2)
             plan.handshake = configuration.gateway.limits.downstream.handshake
             plan.balancers = listener.proxyProtocol
+            plan.clientCertificates = try listener.clientCertificates.map { settings throws(Failure) in
+                try ClientCertificatePolicy(settings)
+            }
             plan.redirectsToHTTPS = listener.redirectsToHTTPS
             plan.socketMode = listener.socketMode
             plan.trustsPeers = listener.trustsPeers

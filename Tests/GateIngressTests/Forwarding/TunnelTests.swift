@@ -46,6 +46,7 @@ import Testing
                     request: head,
                     route: try gateway.route("wiki"),
                     tls: nil,
+                    certificates: nil,
                     session: session,
                     loop: gateway.loop
                 ),
@@ -102,7 +103,14 @@ import Testing
         let ends = now.advanced(by: .seconds(60))
         let valid = MachineCache.Entry.valid(known, ends: ends)
         loop.machines.insert(valid, for: credential, at: issuer, lifetime: .minutes(1), now: loop.tick)
-        let authorization = TunnelAuthorization(request: head, route: route, tls: nil, session: session, loop: loop)
+        let authorization = TunnelAuthorization(
+            request: head,
+            route: route,
+            tls: nil,
+            certificates: nil,
+            session: session,
+            loop: loop
+        )
         gateway.clock.advance(by: seconds)
         let down = MachineCache.Entry.rejected(Failure(.providerUnavailable, "it does not respond"))
         loop.machines.insert(down, for: credential, at: issuer, lifetime: .zero, now: .now())

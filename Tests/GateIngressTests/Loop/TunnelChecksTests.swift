@@ -51,6 +51,7 @@ import Testing
             request: try gateway.head("GET /wiki", GatewayFixture.gate, lines),
             route: try gateway.route("wiki"),
             tls: nil,
+            certificates: nil,
             session: nil,
             loop: gateway.loop
         )
