@@ -2,6 +2,7 @@
 
 import Dispatch
 import GateCore
+import GateFixtures
 import GateProviders
 import GateSessionStores
 import Testing
@@ -219,6 +220,26 @@ import Testing
         #expect(try await fixture.accounts.store.account(named: AccountName("ada@example.com"))?.id == second.id)
     }
 
+    @Test func `F-09: an account that is made and removed meanwhile takes the other links of its address with it`()
+        async throws
+    {
+        let store = SwitchedStore()
+        let fixture = Fixture(store: store, settings: self.settings())
+        let address = try #require(Self.address)
+        let first = RegistrationRequest(address, name: nil, at: fixture.accounts)
+        let other = RegistrationRequest(address, name: nil, at: fixture.accounts)
+        let accounts = fixture.accounts
+        // The first look at the name finds it free; this happens before the next.
+        store.interrupt("entry") {
+            store.interrupt("entry") {
+                let made = try? await accounts.register(other, name: "", password: Fixture.password, from: nil)
+                guard case .changed(let account)? = made else { return }
+                _ = try? await accounts.store.remove(account.id)
+            }
+        }
+        #expect(try await self.register(first, at: fixture).isLost)
+    }
+
     // F-03: no link occupies the threads that hash.
     @Test func `a link of a registration costs no hash once it was used`() async throws {
         let workers = PasswordWorkers(threads: 1, maxWaiting: 0, cost: Fixture.cost)
@@ -233,6 +254,28 @@ import Testing
         for await _ in began.stream { break }
         // Not that the gateway is busy.
         #expect(try await self.register(wanted, at: fixture).isLost)
+        end.signal()
+        try await blocked
+    }
+
+    @Test func `F-03: a new password takes a place of its client network, from the first look at it on`() async throws {
+        let places = PasswordWorkers.maxOfNetwork
+        let workers = PasswordWorkers(threads: 1, maxWaiting: places, cost: Fixture.cost)
+        let fixture = Fixture(settings: self.settings(), workers: workers)
+        let wanted = RegistrationRequest(try #require(Self.address), name: nil, at: fixture.accounts)
+        let eve = IPAddress("192.0.2.1")
+        let (began, end) = (AsyncStream<Void>.makeStream(), DispatchSemaphore(value: 0))
+        async let blocked: Void = workers.run(for: nil) {
+            began.continuation.yield()
+            end.wait()
+        }
+        for await _ in began.stream { break }
+        for _ in 0..<places { Task { try? await workers.run(for: eve) {} } }
+        while workers.count <= places { await Task.yield() }
+        let failure = await #expect(throws: Failure.self) {
+            try await fixture.accounts.register(wanted, name: "", password: Fixture.password, from: eve)
+        }
+        #expect(failure?.reason == .accountBusy && failure?.detail.contains("one client network") == true)
         end.signal()
         try await blocked
     }

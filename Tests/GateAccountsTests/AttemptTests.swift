@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Dispatch
 import GateCore
 import Testing
 
@@ -45,12 +46,12 @@ import Testing
     }
 
     @Test func `of forty codes at once five are looked at, recovery codes too`() async throws {
-        for wrong in ["000000", "aaaa-aaaa-aaaa-aaaa"] {
+        for wrong in [["000000"], ["aaaa-aaaa-aaaa-aaaa"], (0..<40).map { "\(100_000 + $0)" }] {
             let fixture = Fixture()
             let account = try await fixture.addCodes(to: try await fixture.add()).account
             let proof = try fixture.proof(of: account)
-            let found = try await self.results(40) { _ in
-                try await fixture.accounts.check(code: wrong, after: proof, from: fixture.network)
+            let found = try await self.results(40) {
+                try await fixture.accounts.check(code: wrong[$0 % wrong.count], after: proof, from: fixture.network)
             }
             #expect(found.count(where: \.isRejected) == 5 && found.count { $0.wait != nil } == 35)
         }
@@ -85,6 +86,25 @@ import Testing
         _ = try await fixture.add("ada@example.com")
         for _ in 0..<5 { _ = try await fixture.accounts.check("ada@example.com", "wrong", from: fixture.network) }
         #expect(try await fixture.accounts.check(spelling, Fixture.password, from: fixture.network).wait != nil)
+    }
+
+    @Test func `F-04: an attempt whose password was not looked at does not count`() async throws {
+        let workers = PasswordWorkers(threads: 1, maxWaiting: 0, cost: Fixture.cost)
+        let fixture = Fixture(workers: workers)
+        _ = try await fixture.add("ada@example.com")
+        func check() async throws -> LocalAccounts.PasswordResult {
+            try await fixture.accounts.check("ada@example.com", Fixture.password, from: fixture.network)
+        }
+        let end = DispatchSemaphore(value: 0)
+        async let blocked: Void = workers.run(for: nil) { end.wait() }
+        while workers.count == 0 { await Task.yield() }
+        for _ in 0..<10 {
+            let failure = await #expect(throws: Failure.self) { _ = try await check() }
+            #expect(failure?.reason == .accountBusy)
+        }
+        end.signal()
+        try await blocked
+        #expect(try await check().isAdmitted)
     }
 
     @Test func `right passwords at once are all looked at`() async throws {

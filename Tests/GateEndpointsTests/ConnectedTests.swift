@@ -314,4 +314,23 @@ private let grace: [String: JSON] = ["sub": "grace", "email": "grace@example.net
         #expect(response.status == 403 && response.text.contains("account.disabled"))
         #expect(self.browser.begun.count == 1)
     }
+
+    @Test func `F-07: a session that is due ends once the first account of its user is disabled`() async throws {
+        let policy = RecheckPolicy(interval: .seconds(1800), maxStale: .seconds(900))
+        let gateway = try GatewayFixture(recheck: policy, features: [.connections, .accounts])
+        let account = try await gateway.addAccount()
+        var profile = Profile.guest
+        profile.connectedKey = try gateway.accounts.profile(of: account).user
+        let issued = try await gateway.session(of: profile)
+        let (lookUp, sessions) = (SessionLookUp(runtime: gateway.runtime), gateway.runtime.sessions)
+        func isLive() async throws -> Bool {
+            _ = await lookUp.result(for: issued.ticket, host: GatewayFixture.gate, mayAskUser: true)
+            let now = gateway.clock.now
+            return try await sessions.session(for: issued.ticket, host: GatewayFixture.gate, now: now) != nil
+        }
+        gateway.clock.advance(by: 1900)
+        #expect(try await isLive())
+        _ = try await gateway.accounts.setDisabled(true, account.id)
+        #expect(try await !isLive())
+    }
 }

@@ -137,4 +137,15 @@ import Testing
         fixture.browser.jar = ada
         #expect(try await self.open(codes.user, at: fixture).status == 429)
     }
+
+    @Test func `E-12: wrong codes at one gateway count at all others over the same store`() async throws {
+        let one = try await self.signedIn()
+        let other = try ClientFixture(sharing: one)
+        other.browser.jar = one.browser.jar
+        for attempt in 0..<DeviceLimiter.attempts {
+            #expect(try await self.open("BBBB-BBBB", at: attempt.isMultiple(of: 2) ? one : other).status == 404)
+        }
+        let codes = try await self.begin(at: one)
+        for gateway in [one, other] { #expect(try await self.open(codes.user, at: gateway).status == 429) }
+    }
 }

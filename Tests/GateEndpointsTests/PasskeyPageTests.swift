@@ -526,6 +526,18 @@ private let navigation = "Sec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: document\r
         #expect(try await self.saved("guests:g1").isEmpty)
     }
 
+    @Test func `F-01: a passkey of a connected account is removed there`() async throws {
+        let key = try await self.withPasskey()
+        let connections = try #require(self.gateway.runtime.connections)
+        _ = try await connections.connect(.guest, to: .staff())
+        _ = try await self.gateway.signIn(self.browser, as: .guest)
+        let page = try await self.confirmed(with: key)
+        let form = try #require(page.forms.first { $0.buttons["remove"] != nil })
+        let removed = try await self.browser.submit(form, ["remove": try #require(form.buttons["remove"])])
+        #expect(removed.status == 303 && removed.location == "\(list)?changed=1")
+        #expect(try await self.saved().isEmpty)
+    }
+
     @Test func `a session that ends meanwhile gets no passkey noted`() async throws {
         let key = try await self.withPasskey()
         let form = try await self.useForm()

@@ -24,15 +24,17 @@ private let script = "Accept: */*\r\n"
         _ gateway: GatewayFixture,
         _ browser: Browser,
         app: String = "shop",
+        host: String? = nil,
         step: SignInStep = .signIn
     ) throws -> String {
-        let head = try gateway.head("GET /cart", "\(app).example.com", "Sec-Fetch-Mode: navigate\r\n")
+        let host = host ?? "\(app).example.com"
+        let head = try gateway.head("GET /cart", host, "Sec-Fetch-Mode: navigate\r\n")
         let response = SignInRedirect(runtime: gateway.runtime).response(
             for: head,
             route: try gateway.route(app),
             step: step
         )
-        browser.keep(response, host: "\(app).example.com")
+        browser.keep(response, host: host)
         return try #require(response.location)
     }
 
@@ -119,6 +121,22 @@ private let script = "Accept: */*\r\n"
         _ = try await sessions.notePasskey("hwk", in: issued.ticket, at: gateway.clock.now)
         #expect(self.hasCode(try await browser.open(url)))
         #expect(self.hasCode(try await browser.open(try self.knock(gateway, browser))))
+    }
+
+    @Test(arguments: [("store.example.com", true), ("x.apps.example.com", false)])
+    func `F-02: a passkey counts on a host that an app names, and not on others below a wildcard`(
+        host: String,
+        counts: Bool
+    ) async throws {
+        let gateway = try GatewayFixture(app: GatewayFixture.severalHosts)
+        let browser = Browser(gateway)
+        let issued = try await gateway.session(of: .staff())
+        browser.jar[GatewayFixture.gate] = ["__Host-gatehouse": issued.ticket.text]
+        _ = try await gateway.runtime.sessions.notePasskey("hwk", in: issued.ticket, at: gateway.clock.now)
+        let code = try #require(try await browser.open(try self.knock(gateway, browser, host: host)).location)
+        try await browser.open(code)
+        #expect(browser.begun.map(\.session.host) == [host])
+        #expect(browser.begun.map { $0.session.passkeyUsed != nil } == [counts])
     }
 
     @Test func `a session that is due is confirmed first, at a provider that the app accepts`() async throws {

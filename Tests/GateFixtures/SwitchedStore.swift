@@ -172,6 +172,7 @@ package final class SwitchedStore: SessionStore {
     }
 
     package func entry(_ kind: StoreEntry.Kind, _ key: [UInt8], at now: Instant) async throws(Failure) -> StoreEntry? {
+        await self.interruption(of: "entry")
         try self.note("entry")
         return try await self.memory.entry(kind, key, at: now)
     }

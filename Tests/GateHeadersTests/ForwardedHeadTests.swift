@@ -218,6 +218,9 @@ import Testing
         #expect(lines.contains("X-Forwarded-For: unknown, 192.0.2.1"))
         let head = try HeadFixture.head("GET /wiki", HeadFixture.gate, sent)
         #expect(ForwardedHead.namedClient(of: head, trusting: proxies) == nil)
+        let peer = IPAddress("192.0.2.1")
+        let proxy = ForwardedHead.Downstream(peer: peer, peerText: "192.0.2.1", isSecure: true, isTrusted: true)
+        #expect(ForwardedHead.ruledClient(of: head, downstream: proxy, trusting: proxies) == nil)
     }
 
     @Test(arguments: [

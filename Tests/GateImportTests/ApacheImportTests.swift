@@ -373,6 +373,18 @@ import Testing
         #expect(!imported.admits(self.ann, isForProxied ? "/x" : "/files/x"))
     }
 
+    @Test(arguments: ["AllowOverride All", "Deny from all", "SSLVerifyClient require", "BrandNewDirective on"])
+    func `I-01: a directive about files that is not understood denies the apps that Apache serves itself`(
+        directive: String
+    ) throws {
+        let head = Self.head.replacing("ProxyPass / ", with: "ProxyPass /files !\nProxyPass / ")
+        let rules = self.location("/", "Require valid-user") + self.location("/files", "Require valid-user")
+        let files = "<Directory /var/www>\n\(directive)\n</Directory>"
+        let imported = try Imported("\(head)\(rules)\(files)\n</VirtualHost>", publicURL: nil)
+        #expect(imported.errors == [])
+        #expect(!imported.admits(self.ann, "/files/x") && imported.admits(self.ann, "/x"))
+    }
+
     // I-01
     @Test func `an included file that is given is read in its place`() throws {
         let main = Self.head + self.location("/", "Include conf/rules.conf") + "</VirtualHost>"

@@ -264,6 +264,31 @@ import Testing
         #expect(!imported.admits(self.two, "/x", host: self.host) && !imported.isPublic("/x", host: self.host))
     }
 
+    @Test(arguments: ["subject: []", "resources: []", "methods: []", "networks: []", "query: []", "domain_regex: []"])
+    func `I-04: an empty list has no effect, also in an admission`(part: String) throws {
+        let imported = try self.imported("- { domain: app.example.com, policy: two_factor, \(part) }")
+        #expect(imported.errors == [])
+        #expect(imported.admits(self.two, "/x", host: self.host))
+    }
+
+    @Test(arguments: ["domain: []", "domain_regex: []", "domain: [], domain_regex: []", "resources: ['^/x']"])
+    func `I-04: a rule without hosts is one for all hosts`(part: String) throws {
+        let imported = try self.imported(
+            "- { policy: deny, \(part) }\n- { domain: app.example.com, policy: two_factor }"
+        )
+        #expect(!imported.admits(self.two, "/x", host: self.host))
+    }
+
+    @Test(arguments: ["GET", "get", "Get"])
+    func `I-04: methods are read in whatever letters`(method: String) throws {
+        let denying = try self.imported(
+            "- { domain: app.example.com, policy: deny, methods: [\(method)] }\n- { domain: app.example.com, policy: two_factor }"
+        )
+        #expect(denying.errors == [] && !denying.admits(self.two, "/x", host: self.host))
+        let admitting = try self.imported("- { domain: app.example.com, policy: two_factor, methods: [\(method)] }")
+        #expect(admitting.errors == [] && admitting.admits(self.two, "/x", host: self.host))
+    }
+
     //
     @Test(arguments: [
         "methods: [GET], query: [{ key: x }]", "networks: [10.0.0.0/8], query: [[{ key: x }]]",

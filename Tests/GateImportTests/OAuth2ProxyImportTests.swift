@@ -377,6 +377,49 @@ import Testing
         #expect(!imported.hasNote("the user key") && imported.admits(.user("oidc")))
     }
 
+    private func alpha(upstream: String = "", server: String = "", provider: String = "") throws -> Imported {
+        let alpha = """
+            upstreamConfig:
+              upstreams:
+                - { id: app, path: /, uri: "http://127.0.0.1:8080"\(upstream) }
+            server: { BindAddress: "0.0.0.0:4180"\(server) }
+            providers:
+              - id: keycloak
+                provider: keycloak-oidc
+                clientID: gateway
+                clientSecret: "${OIDC_SECRET}"
+                oidcConfig: { issuerURL: "https://id.example.com/realms/staff"\(provider) }
+            """
+        return try Imported([
+            ImportFile(name: "proxy.cfg", bytes: Array("email_domains = [\"example.com\"]".utf8)),
+            ImportFile(name: "alpha.yaml", kind: .alpha, bytes: Array(alpha.utf8)),
+        ])
+    }
+
+    @Test func `I-02: an unknown key of the alpha configuration denies, wherever it is`() throws {
+        #expect(try self.alpha().admits(.user("keycloak")))
+        for imported in [
+            try self.alpha(upstream: ", brandNew: x"), try self.alpha(server: ", BrandNew: x"),
+            try self.alpha(provider: ", brandNew: x"), try self.alpha(provider: ", emailClaim: { a: b }"),
+        ] {
+            #expect(imported.errors == [] && !imported.admits(.user("keycloak")))
+            #expect(imported.result.deniedApps == 1)
+        }
+    }
+
+    @Test(arguments: [
+        ("custom_sign_in_logo", "pages.logo"), ("banner", "pages.texts"), ("footer", "pages.texts"),
+        ("custom_templates_dir", "pages.templates"),
+    ])
+    func `I-05: a note names the key for what the sign-in page has`(
+        option: String,
+        key: String
+    ) throws {
+        let imported = try self.imported("email_domains = [\"*\"]\n\(option) = \"x\"")
+        #expect(imported.hasNote("'\(key)'", line: 6))
+        #expect(!imported.result.notes.contains { $0.message.contains("not supported yet") })
+    }
+
     @Test func `public paths are those of the expression, in each app that serves them`() throws {
         let imported = try self.imported(
             """

@@ -75,6 +75,17 @@ import Testing
         #expect(gateway.words(path.misdirected(try gateway.head(start, host))) == verdict)
     }
 
+    @Test func `G-07: a health check gets 503 once the gateway is to stop`() throws {
+        let gateway = try GatewayFixture(healthPath: "/alive")
+        let path = RequestPath(runtime: gateway.runtime, loop: gateway.loop)
+        let check = try gateway.head("GET /alive", "10.0.0.9")
+        #expect(gateway.words(path.misdirected(check)) == "response 200")
+        #expect(gateway.words(path.verdict(for: check, over: nil)) == "response 200")
+        gateway.loop.announceStop()
+        #expect(gateway.words(path.misdirected(check)) == "response 503")
+        #expect(gateway.words(path.verdict(for: check, over: nil)) == "response 503")
+    }
+
     @Test(arguments: [
         ("GET /alive", "10.0.0.9", 200), ("HEAD /alive", "10.0.0.9", 200), ("POST /alive", "10.0.0.9", 404),
         ("DELETE /alive", "10.0.0.9", 404),

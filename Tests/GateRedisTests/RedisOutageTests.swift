@@ -229,6 +229,16 @@ import Testing
         #expect(found == record(1) && store.fileFailure() == nil)
     }
 
+    @Test func `B-02: after a write that a replica has rejected, nothing is read from it`() async throws {
+        let server = try RedisServer([])
+        let store = try await self.open(server)
+        try await store.insert(record(1))
+        try RedisProbe(server).run("REPLICAOF", "127.0.0.1", "1")
+        let failure = await #expect(throws: Failure.self) { try await store.insert(record(2)) }
+        #expect(failure?.reason == .sessionStoreUnavailable)
+        await #expect(throws: Failure.self) { try await store.record(for: record(1).key) }
+    }
+
     @Test func `B-02: a user who may not ask for the role reads nothing from a replica either`() async throws {
         let server = try RedisServer(["--replicaof", "127.0.0.1", "1"])
         try RedisProbe(server).run("ACL", "SETUSER", "default", "-role")
@@ -302,6 +312,22 @@ import Testing
         let late = noon.advanced(by: .seconds(90_000))
         #expect(try await store.removeExpired(at: late, idle: .seconds(3600)) == 3)
         #expect(try probe.run("ZCARD", "gatehouse:seen") == ["0"])
+    }
+
+    @Test func `B-06: a value in the place of a session holds up neither its family nor the uses of others`()
+        async throws
+    {
+        let server = try RedisServer()
+        let probe = try RedisProbe(server)
+        let store = try await self.open(server)
+        for number: UInt8 in 1...3 { try await store.insert(record(number, family: number < 3 ? 5 : 6)) }
+        try probe.run("SET", self.name(record(1)), "corrupt")
+        let used = noon.advanced(by: .seconds(120))
+        for number: UInt8 in 1...3 { store.noteUse(record(number).key, at: used) }
+        _ = try await store.removeExpired(at: noon, idle: .seconds(3600))
+        #expect(try probe.run("ZCOUNT", "gatehouse:seen", "\(used)", "\(used)") == ["2"])
+        try await store.removeFamily(record(1, family: 5).family)
+        #expect(try probe.run("KEYS", "gatehouse:s:*") == [self.name(record(3))])
     }
 
     @Test(.timeLimit(.minutes(2))) func `a sweep that changes nothing ends`() async throws {

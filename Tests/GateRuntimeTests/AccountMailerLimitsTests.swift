@@ -81,6 +81,15 @@ import Testing
         #expect(try self.sent(200, .recovery, limits) == 95)
     }
 
+    @Test func `F-04: a mailbox gets what the limit of its domain held up, once that lets it`() throws {
+        let limits = self.limits()
+        #expect(try self.sent(100, .recovery, limits) == 100)
+        let ada = try self.address("ada@d0.example")
+        for _ in 0..<10 { #expect(throws: Failure.self) { try limits.admit(to: ada, for: .recovery) } }
+        self.clock.advance(.seconds(36))
+        _ = try limits.admit(to: ada, for: .recovery)
+    }
+
     @Test func `a client network asks for twenty an hour`() throws {
         let limits = self.limits()
         let client = IPAddress("192.0.2.1")

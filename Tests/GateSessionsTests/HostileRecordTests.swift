@@ -91,6 +91,23 @@ import Testing
         }
     }
 
+    @Test(arguments: ["", "?", "12x", "1.5", "\u{0}"])
+    func `B-05: no session of a user is served whose not-before time cannot be read`(text: String) async throws {
+        let fixture = SessionFixture()
+        let issued = try await fixture.signedIn()
+        try await fixture.manager.setNotBefore(noon.plus(-10), user: issued.session.profile.user, now: noon)
+        let key = try #require(
+            fixture.store.state.withLock { state in
+                state.entries[.notBefore]?.first { $0.value.value == Array("\(noon.plus(-10))".utf8) }?.key
+            }
+        )
+        self.put(text, until: noon.seconds * 2, at: key, .notBefore, fixture)
+        let failure = await #expect(throws: Failure.self) {
+            try await fixture.manager().session(for: issued.ticket, host: Self.host, now: noon)
+        }
+        #expect(failure?.reason == .sessionStoreDamaged)
+    }
+
     @Test func `B-05: a latest time of all users that cannot be read costs no user the session`() async throws {
         let fixture = SessionFixture()
         let ada = try await fixture.signedIn()

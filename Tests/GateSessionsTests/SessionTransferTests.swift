@@ -326,6 +326,24 @@ import Testing
         #expect(try await self.passkey(listed, later) == later)
     }
 
+    @Test func `B-19: an end at an app's host that was not written goes on with what the first session has`()
+        async throws
+    {
+        var signIn = SignIn(profile: .ada)
+        signIn.idToken = Secret(text: "header.claims.signature")
+        let first = try await self.fixture.manager.issue(signIn, host: self.gatewayHost, now: noon)
+        let wiki = try await self.transfer(first.ticket, to: "wiki.example.com", isBelowWildcard: false, now: noon)
+        self.fixture.store.state.withLock { $0.writesFail = true }
+        await #expect(throws: Failure.self) { _ = try await self.fixture.manager.end(wiki.ticket) }
+        // The removal is in force, so the store does not return the records any more.
+        self.fixture.store.state.withLock { state in
+            state.records = [:]
+            state.writesFail = false
+        }
+        let ended = try #require(try await self.fixture.manager.end(wiki.ticket))
+        #expect(ended.idToken == signIn.idToken)
+    }
+
     @Test func `F-02: the session of a host below a wildcard follows the first one in all else`() async throws {
         let first = try await self.fixture.signedIn()
         let other = try await self.transfer(first.ticket, to: "x.apps.example.com", isBelowWildcard: true, now: noon)

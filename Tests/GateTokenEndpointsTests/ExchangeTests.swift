@@ -109,6 +109,18 @@ private let tokenURL = "https://gate.example.com/oauth2/token"
         #expect(service.status == 200 && service.json["token_type"] == "N_A")
     }
 
+    @Test func `E-10: an app whose path ends as that of userinfo is an app all the same`() async throws {
+        let audience = "https://shop.example.com/a/oauth2/userinfo"
+        let fixture = try ClientFixture(
+            client: { $0.tokenAudiences = ["sts.example.com"] },
+            app: { if $0.route.app == "shop" { $0.route.path = "/a/oauth2/userinfo" } }
+        )
+        let token = try #require(try await fixture.tokens(for: [audience])["access_token"]?.string)
+        #expect(try ClientFixture.claims(.string(token))["aud"] == .string(audience))
+        let response = try await fixture.exchange(token, by: "notes", [("audience", "sts.example.com")])
+        #expect(self.error(response) == "invalid_target")
+    }
+
     @Test func `both clients have to admit the user, and the session has to live`() async throws {
         let fixture = try ClientFixture()
         let (code, session) = try await fixture.code()

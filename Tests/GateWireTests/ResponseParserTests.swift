@@ -23,6 +23,14 @@ import Testing
         try #require(try self.read([wire(text)], for: method))
     }
 
+    @Test func `G-09 a response may have a thousand fields, and no more`() throws {
+        func text(_ count: Int) -> String {
+            "HTTP/1.1 200 OK\r\n\((0..<count).map { "A\($0): b\r\n" }.joined())\r\n"
+        }
+        #expect(try Self.head(text(1000)).message.fields.count == 1000)
+        #expect { try Self.read([wire(text(1001))]) } throws: { ($0 as? WireRejection)?.status == 502 }
+    }
+
     @Test(arguments: [
         ("200 OK\r\nContent-Length: 5\r\n", RequestMethod.get, BodyFraming.length(5)),
         ("200 OK\r\nContent-Length: 0\r\n", .get, .none), ("200 OK\r\n", .get, .untilClose),

@@ -52,7 +52,7 @@ struct AutheliaRule: Sendable {
         self.policy = policy ?? .deny
         let domains = node["domain"].map { $0.texts?.map { $0.lowercased() } } ?? []
         // A rule without hosts is one for all.
-        let hasExpressions = node["domain_regex"].map { !$0.isEmptyList } ?? (domains?.isEmpty ?? true)
+        let hasExpressions = node["domain_regex"].map { !$0.isEmptyList } == true || domains?.isEmpty ?? true
         self.matchesOtherHosts = hasExpressions || domains?.contains { $0.contains("{") } ?? true
         self.domains = domains?.filter { !$0.contains("{") } ?? []
         let methods = node["methods"].map { $0.texts?.map { $0.uppercased() } } ?? []

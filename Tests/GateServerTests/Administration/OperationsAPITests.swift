@@ -2,6 +2,7 @@
 
 import GateConfiguration
 import GateCore
+import GateFixtures
 import GateHTTP
 import GateOperations
 import GateSessionStores
@@ -25,7 +26,19 @@ import Testing
         self.folder = try TemporaryFolder()
     }
 
-    private func api(sessionsUsed: @escaping @Sendable () -> Void = {}) throws -> OperationsAPI {
+    private func manager(over store: any SessionStore) -> SessionManager {
+        SessionManager(
+            store: store,
+            sealer: Sealer([Secret([UInt8](repeating: 7, count: 32))]),
+            lifetimes: SessionLifetimes(idle: .seconds(3600), absolute: .seconds(36_000)),
+            feed: RevocationFeed()
+        )
+    }
+
+    private func api(
+        over store: (any SessionStore)? = nil,
+        sessionsUsed: @escaping @Sendable () -> Void = {}
+    ) throws -> OperationsAPI {
         let text = """
             gateway: {public_url: "http://localhost:8080", state: "\(self.folder.path)/state"}
             sessions: {store: "memory:"}
@@ -38,12 +51,7 @@ import Testing
         try PrivateFile.write(Array(text.utf8), to: path)
         let result = Configuration.load(path: path, environment: [:])
         let configuration = try #require(result.configuration, "\(result.diagnostics.map(\.rendered))")
-        let manager = SessionManager(
-            store: self.store,
-            sealer: Sealer([Secret([UInt8](repeating: 7, count: 32))]),
-            lifetimes: SessionLifetimes(idle: .seconds(3600), absolute: .seconds(36_000)),
-            feed: RevocationFeed()
-        )
+        let manager = self.manager(over: store ?? self.store)
         return OperationsAPI(
             environment: OperationsAPI.Environment(
                 sessions: {
@@ -100,6 +108,19 @@ import Testing
         #expect(self.lines.all.map(\.message) == ["revoking sessions", "sessions not all revoked"])
         let last = try #require(self.lines.all.last)
         #expect(last.values["sign_ins"] == "0" && last.values["code"] == "session.store_unavailable")
+    }
+
+    @Test(arguments: [#"{"user": "staff:ada"}"#, #"{"all": true}"#])
+    func `B-03: a store that rejects the time of a revocation ends the sign-ins all the same`(body: String) async throws
+    {
+        let store = SwitchedStore()
+        let (manager, now) = (self.manager(over: store), Instant(seconds: 1_799_999_000))
+        let profile = Profile(provider: "staff", issuer: "https://id.example.com", subject: "ada")
+        let issued = try await manager.issue(SignIn(profile: profile), host: "localhost", now: now)
+        store.fail("replaceEntry")
+        #expect(try await self.revoke(body, at: try self.api(over: store)) == 503)
+        #expect(self.lines.all.last?.values["sign_ins"] == "1")
+        #expect(try await manager.session(for: issued.ticket, host: "localhost", now: now) == nil)
     }
 
     @Test func `a revocation that only counts changes nothing, and logs nothing`() async throws {
