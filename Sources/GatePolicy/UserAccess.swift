@@ -44,7 +44,8 @@ extension RequestRules {
 
     /// Whether a request that was admitted, and that lasts, may still be admitted at the time of `facts`.
     ///
-    /// The message of the request and the scopes of its token are left aside: they do not change.
+    /// The message of the request and the scopes of its token are left aside: they do not change. Tunnels look at the certificate
+    /// themselves, and it ends no other request.
     package func stillAdmits(_ facts: RequestFacts, _ path: Span<UInt8>) -> Bool {
         // A closure cannot take the span.
         let bytes = path.indices.map { path[$0] }
@@ -114,7 +115,9 @@ extension RequestCondition {
     var turn: Instant? {
         switch self {
         case .from(let time), .until(let time): time
-        case .network, .method, .path, .time, .authenticated, .passkey, .mcpMethod, .mcpTool, .scope: nil
+        case .network, .method, .path, .time, .authenticated, .passkey, .mcpMethod, .mcpTool, .scope,
+            .certificate:
+            nil
         }
     }
 
@@ -123,14 +126,16 @@ extension RequestCondition {
         switch self {
         case .from(let start): PossibleResults(MatchResult(time >= start))
         case .until(let end): PossibleResults(MatchResult(time < end))
-        case .network, .method, .path, .time, .authenticated, .passkey, .mcpMethod, .mcpTool, .scope: .open
+        case .network, .method, .path, .time, .authenticated, .passkey, .mcpMethod, .mcpTool, .scope,
+            .certificate:
+            .open
         }
     }
 
     /// Its results for a request.
     fileprivate func possibleResults(for facts: RequestFacts, _ path: [UInt8]) -> PossibleResults {
         switch self {
-        case .mcpMethod, .mcpTool, .scope: .open
+        case .mcpMethod, .mcpTool, .scope, .certificate: .open
         case .network, .method, .path, .time, .from, .until, .authenticated, .passkey:
             PossibleResults(self.match(facts, path.span, as: .canonical))
         }
