@@ -79,7 +79,8 @@ struct LocationRewrite: Sendable {
     func location(_ text: String, on host: String, mappedBy rule: Int? = nil) -> String? {
         guard !text.hasPrefix("/") || text.hasPrefix("//") else {
             let mapped = self.mapped(text, on: host, rule)
-            return mapped == text ? nil : mapped
+            guard mapped != text else { return nil }
+            return LocationRewrite.namesHost(mapped) ? self.origins.text(of: host) + mapped : mapped
         }
         let scheme = ["http://", "https://", "//"].first { text.lowercased().hasPrefix($0) }
         guard let scheme else { return nil }
@@ -91,6 +92,14 @@ struct LocationRewrite: Sendable {
         let place = self.mapped(path, on: named.isServer ? nil : named.host, rule)
         let mapped = self.origins.text(of: named.host) + place
         return mapped == text ? nil : mapped
+    }
+
+    /// Whether browsers take a path for the URL of another host, since what followed the segments that were replaced begins with a slash.
+    ///
+    /// They leave out tabs and line ends, and take `\` for `/`. https://url.spec.whatwg.org/#url-parsing
+    private static func namesHost(_ path: String) -> Bool {
+        let seen = path.utf8.lazy.filter { $0 != 0x09 && $0 != 0x0A && $0 != 0x0D }.prefix(2)
+        return seen.count == 2 && seen.allSatisfy { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }
     }
 
     /// The host of the app that a URL with this authority leads to: the one it names, or that of the request if it names a

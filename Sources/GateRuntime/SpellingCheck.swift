@@ -24,6 +24,13 @@ package struct SpellingCheck {
     ///
     /// Nearly all paths are plain, and are done after one look at their bytes, or none where nothing depends on it.
     package func failure(of request: RequestHead, isOpen: Bool) -> Failure? {
+        // The server takes `Destination` for one of its own paths, which would be judged as one of the clients' paths.
+        if self.route.requestChanges?.paths?.isConfined == true,
+            SpellingCheck.destinations(of: request)?.isEmpty == false
+        {
+            let detail = "\(self.route.name) gets other paths than clients send, and 'Destination' is not mapped"
+            return Failure(.pathDestination, detail)
+        }
         let facts = self.runtime.spellings.facts(of: self.route.index)
         let isPart = facts.areOthers || self.route.route.path != "/" || self.route.confinesPaths
         guard isPart || isOpen || self.route.rejectsEscapedSlash else { return nil }

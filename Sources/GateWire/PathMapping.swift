@@ -94,9 +94,12 @@ package final class PathMapping: Sendable {
         let segments = path.hasSuffix("/") ? String(path.dropLast()) : path
         // What covers all paths of the app for the app covers all of them for clients.
         let isWhole = self.rules.allSatisfy { rule in
-            rule.to == segments ? path == "/" && !rule.from.isEmpty : rule.to.hasPrefix("\(segments)/")
+            rule.to == segments ? path == "/" : rule.to.hasPrefix("\(segments)/")
         }
-        return isWhole ? whole : self.publicPath(of: path, mappedBy: own)
+        guard !isWhole, let mapped = self.publicPath(of: path, mappedBy: own) else { return isWhole ? whole : nil }
+        // No other app of the host gets the cookie.
+        let segmentsOfMapped = mapped.hasSuffix("/") ? String(mapped.dropLast()) : mapped
+        return whole.hasPrefix("\(segmentsOfMapped)/") ? whole : mapped
     }
 
     /// Whether some server could see a path below other segments than those by which it was mapped.

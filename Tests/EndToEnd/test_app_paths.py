@@ -179,3 +179,21 @@ def test_check_reports_where_no_path_can_be_replaced(tmp_path, gateway):
     file.write_text(yaml.safe_dump(configuration, sort_keys=False))
     found = run("check", "--config", file)
     assert "'rewrite' has no effect without 'upstream'; the proxy in front forwards the requests" in found.stdout + found.stderr
+
+
+@pytest.mark.parametrize("location", ["/base//evil.example/", "/base/\\evil.example/", "/base/\t/evil.example/"])
+def test_a_path_that_browsers_take_for_a_host_stays_on_the_own(gateway, ada, app, location):
+    """What follows the base begins with a slash, so that without it the path would name another host (open redirect)."""
+    respond(app, "/base/away", f"Location: {location}")
+    response = sent(gateway, ada, "/away")
+    assert response.get("Location") == f"{gateway.origin}{location.removeprefix('/base')}"
+
+
+@pytest.mark.parametrize("destination", ["/base/../x", "/finance/x", "/shop/new", "https://gate.localhost/base/x"])
+def test_a_second_path_of_an_app_below_a_base_is_rejected(gateway, ada, app, destination):
+    """COPY and MOVE name a path as clients see it, and the server would take it for one of its own (RFC 4918 §10.3)."""
+    fields = {"Destination": destination, "Origin": gateway.origin}
+    before = len(app.requests)
+    assert ada.send("MOVE", "/a.txt", fields=fields).status == 400
+    assert ada.send("GET", "/a.txt", fields=fields).status == 400
+    assert len(app.requests) == before

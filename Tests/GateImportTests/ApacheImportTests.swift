@@ -278,7 +278,7 @@ import Testing
     @Test func `a target with another path is a rewrite, one at the root of the server has its prefix stripped`() throws
     {
         let more =
-            "ProxyPass /wiki http://127.0.0.1:1/\nProxyPass /deep http://127.0.0.1:2/other/\nProxyPass /odd http://127.0.0.1:3/a;b\nProxyPass /none !\n"
+            "ProxyPass /wiki http://127.0.0.1:1/\nProxyPass /deep http://127.0.0.1:2/other\nProxyPass /odd http://127.0.0.1:3/a;b\nProxyPass /none !\n"
         let text = Self.head.replacing("ProxyPass / ", with: "\(more)ProxyPass / ")
         let imported = try Imported(
             text + self.location("/", "Require valid-user") + self.location("/deep/er", "Require claim groups:a")
@@ -291,6 +291,15 @@ import Testing
         #expect(imported.lines.contains("from: /deep") && imported.lines.contains("to: /other"))
         #expect(imported.lines.contains("from: /deep/er") && imported.lines.contains("to: /other/er"))
         #expect(!imported.admits(self.ann, "/odd/x") && !imported.result.yaml.contains("127.0.0.1:3"))
+    }
+
+    // I-01: Apache replaces text, not segments.
+    @Test(arguments: ["/app/ http://127.0.0.1:2/base", "/app http://127.0.0.1:2/base/"])
+    func `a ProxyPass of which one side ends with a slash denies`(ends: String) throws {
+        let text = Self.head.replacing("ProxyPass / ", with: "ProxyPass \(ends)\nProxyPass / ")
+        let imported = try Imported(text + self.location("/", "Require valid-user") + "</VirtualHost>", publicURL: nil)
+        #expect(imported.errors == [] && !imported.admits(self.ann, "/app/x"))
+        #expect(imported.hasNote("only one side of this ProxyPass ends in '/'"))
     }
 
     // I-01

@@ -107,7 +107,9 @@ import Testing
             (["/wiki": "/base"], "/wiki", "/base/x", "/wiki/x"), (["/wiki": "/base"], "/wiki", "/other", nil),
             (["/": "/base"], "/", "/base", "/"), (["/": "/base"], "/", "/", "/"),
             (["/": "/base/app"], "/", "/base", "/"),
-            (["/": "/base"], "/wiki", "/", "/wiki"), (["/old": "/new", "/": "/"], "/", "/", "/"),
+            (["/": "/base"], "/wiki", "/", "/wiki"), (["/": "/base"], "/wiki", "/base", "/wiki"),
+            (["/": "/base"], "/wiki", "/base/", "/wiki"), (["/": "/base"], "/wiki", "/base/wiki/x", "/wiki/x"),
+            (["/old": "/new", "/": "/"], "/", "/", "/"),
             (["/old": "/new", "/": "/"], "/", "/new", "/old"), (["/old": "/new", "/": "/"], "/", "/x", "/x"),
         ] as [(KeyValuePairs<String, String>, String, String, String?)]
     )

@@ -224,6 +224,16 @@ struct ApacheApps {
             let plain = path.hasSuffix("/") && path != "/" ? String(path.dropLast()) : path
             // A WebSocket goes to the target of the app.
             guard !target.hasPrefix("ws") else { return }
+            // Apache replaces text: `/app/` to `http://server/base` makes `/basex` of `/app/x`.
+            let end = WebURL(target)?.path ?? ""
+            guard end.isEmpty || end == "/" || path.hasSuffix("/") == end.hasSuffix("/") else {
+                isSound = false
+                return notes.warning(
+                    "only one side of this ProxyPass ends in '/', so Apache makes other paths of it than a mapping by segments; all "
+                        + "apps of this host are denied to all users",
+                    at: node.place
+                )
+            }
             guard PathPattern.isCanonical(plain) else {
                 isSound = false
                 return notes.warning(
