@@ -42,16 +42,6 @@ extension RequestRules {
         self.turns.filter { $0 > now }.prefix(RequestRules.maxTurns).first { !self.mayAdmit(at: $0) }
     }
 
-    /// Whether a request that was admitted, and that lasts, may still be admitted at the time of `facts`.
-    ///
-    /// The message of the request and the scopes of its token are left aside: they do not change. Tunnels look at the certificate
-    /// themselves, and it ends no other request.
-    package func stillAdmits(_ facts: RequestFacts, _ path: Span<UInt8>) -> Bool {
-        // A closure cannot take the span.
-        let bytes = path.indices.map { path[$0] }
-        return self.mayAdmit { $0.possibleResults(for: facts, bytes) }
-    }
-
     private func mayAdmit(_ results: (RequestCondition) -> PossibleResults) -> Bool {
         guard self.denied.allSatisfy({ $0.condition.possibleResults(results).mayBeNo }) else { return false }
         return self.allowed?.contains { $0.condition.possibleResults(results).mayBeYes } ?? true
@@ -129,15 +119,6 @@ extension RequestCondition {
         case .network, .method, .path, .time, .authenticated, .passkey, .mcpMethod, .mcpTool, .scope,
             .certificate:
             .open
-        }
-    }
-
-    /// Its results for a request.
-    fileprivate func possibleResults(for facts: RequestFacts, _ path: [UInt8]) -> PossibleResults {
-        switch self {
-        case .mcpMethod, .mcpTool, .scope, .certificate: .open
-        case .network, .method, .path, .time, .from, .until, .authenticated, .passkey:
-            PossibleResults(self.match(facts, path.span, as: .canonical))
         }
     }
 }

@@ -13,16 +13,20 @@ struct EndingAccess {
     let facts: RequestFacts
     /// The canonical path.
     let path: [UInt8]
+    let guardsSpellings: Bool
     let user: String
 
     /// When the decision can change next; nil if it cannot any more.
     func nextTurn(after now: Instant) -> Instant? { self.rules.nextTurn(after: now) }
 
-    /// Whether the rules still admit the request.
-    func admits(at now: Instant) -> Bool {
+    /// Whether the rules still admit the request: decided again if a date has passed since the last time, and else as it was.
+    ///
+    /// The scopes of its token and its MCP message are not kept, so that what is admitted by one of them ends at the date.
+    func admits(at now: Instant, since last: Instant) -> Bool {
+        guard let turn = self.rules.nextTurn(after: last), turn <= now else { return true }
         var facts = self.facts
         facts.time = now
-        return self.rules.stillAdmits(facts, self.path.span)
+        return self.rules.decision(for: facts, self.path.span, guardsSpellings: self.guardsSpellings).isAdmission
     }
 }
 
@@ -49,9 +53,12 @@ private final class WatchedExchange: Expiring {
     private let access: EndingAccess
     private let loop: LoopState
     private(set) var deadline = NIODeadline.distantFuture
+    /// When the access was last looked at.
+    private var last: Instant
 
     init(_ exchange: UpstreamExchange, _ access: EndingAccess, _ loop: LoopState) {
         (self.exchange, self.access, self.loop) = (exchange, access, loop)
+        self.last = access.facts.time
         self.wait(since: access.facts.time)
     }
 
@@ -65,10 +72,11 @@ private final class WatchedExchange: Expiring {
         self.deadline = .distantFuture
         guard let exchange else { return }
         let now = self.loop.clock.now
-        guard self.access.admits(at: now) else {
+        guard self.access.admits(at: now, since: self.last) else {
             let detail = "\(self.access.user) may not enter \(exchange.route.name) any more: by a date in its rules"
             return exchange.endAccess(Failure(.policyRefused, detail))
         }
+        self.last = now
         self.wait(since: now)
     }
 }
