@@ -81,12 +81,20 @@ int gate_authority_trust(gate_authority *self, const uint8_t *pem, size_t size) 
     return is_at_end() ? count : -1;
 }
 
+// A delta list has only what changed: taken for a whole list, it would hide whatever the one before it revokes.
+static int is_delta(const X509_CRL *list) { return X509_CRL_get_ext_by_NID(list, NID_delta_crl, -1) >= 0; }
+
+// Takes the list; the number of lists, or a negative one as `gate_authority_add_lists` returns it.
 static int keep(gate_authority *self, X509_CRL *list) {
+    if (is_delta(list)) {
+        X509_CRL_free(list);
+        return -2;
+    }
     if (X509_STORE_add_crl(self->store, list) && sk_X509_CRL_push(self->lists, list)) {
         return 1;
     }
     X509_CRL_free(list);
-    return 0;
+    return -1;
 }
 
 int gate_authority_add_lists(gate_authority *self, const uint8_t *bytes, size_t size) {
@@ -103,7 +111,7 @@ int gate_authority_add_lists(gate_authority *self, const uint8_t *bytes, size_t 
             X509_CRL_free(list);
         }
         ERR_clear_error();
-        return is_whole && keep(self, list) ? 1 : -1;
+        return is_whole ? keep(self, list) : -1;
     }
     BIO *input = BIO_new_mem_buf(bytes, (int)size);
     if (input == NULL) {
@@ -112,10 +120,11 @@ int gate_authority_add_lists(gate_authority *self, const uint8_t *bytes, size_t 
     int count = 0;
     X509_CRL *list = NULL;
     while ((list = PEM_read_bio_X509_CRL(input, NULL, NULL, no_password)) != NULL) {
-        if (!keep(self, list)) {
+        int kept = keep(self, list);
+        if (kept < 0) {
             BIO_free(input);
             ERR_clear_error();
-            return -1;
+            return kept;
         }
         count += 1;
     }
@@ -123,10 +132,28 @@ int gate_authority_add_lists(gate_authority *self, const uint8_t *bytes, size_t 
     return is_at_end() ? count : -1;
 }
 
+// Whether an error is about a list that is missing or cannot be used, and not about what a list has.
+static int is_about_list(int error) {
+    switch (error) {
+    case X509_V_ERR_UNABLE_TO_GET_CRL:
+    case X509_V_ERR_CRL_HAS_EXPIRED:
+    case X509_V_ERR_CRL_NOT_YET_VALID:
+    case X509_V_ERR_UNABLE_TO_GET_CRL_ISSUER:
+    case X509_V_ERR_CRL_SIGNATURE_FAILURE:
+    case X509_V_ERR_UNABLE_TO_DECRYPT_CRL_SIGNATURE:
+    case X509_V_ERR_KEYUSAGE_NO_CRL_SIGN:
+    case X509_V_ERR_DIFFERENT_CRL_SCOPE:
+    case X509_V_ERR_CRL_PATH_VALIDATION_ERROR:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
 // A trusted certificate ends each chain, and no list of its own issuer is needed for it: it is trusted by the file, and taken back by
 // removing it there.
 static int accept_trusted_end(int is_valid, X509_STORE_CTX *context) {
-    if (is_valid || X509_STORE_CTX_get_error(context) != X509_V_ERR_UNABLE_TO_GET_CRL) {
+    if (is_valid || !is_about_list(X509_STORE_CTX_get_error(context))) {
         return is_valid;
     }
     STACK_OF(X509) *chain = X509_STORE_CTX_get0_chain(context);
@@ -273,28 +300,28 @@ static gate_verdict verdict(int error) {
     }
 }
 
-// Until when the revocation lists for a chain hold: of each issuer the latest one counts.
-static int64_t lists_end(const gate_authority *self, STACK_OF(X509) *chain) {
+// Until when the revocation lists for a chain hold: up to the first time at which one of its issuers begins or ends, since several lists
+// of one issuer can be about different certificates.
+static int64_t lists_end(const gate_authority *self, STACK_OF(X509) *chain, int64_t now) {
     int64_t end = INT64_MAX;
     for (int place = 0; place < sk_X509_num(chain); place += 1) {
         const X509_NAME *issuer = X509_get_issuer_name(sk_X509_value(chain, place));
-        int64_t latest = INT64_MIN;
         for (int index = 0; index < sk_X509_CRL_num(self->lists); index += 1) {
             const X509_CRL *list = sk_X509_CRL_value(self->lists, index);
-            int64_t until = list_end(list);
-            if (X509_NAME_cmp(X509_CRL_get_issuer(list), issuer) == 0 && until > latest) {
-                latest = until;
+            if (X509_NAME_cmp(X509_CRL_get_issuer(list), issuer) != 0) {
+                continue;
             }
-        }
-        if (latest != INT64_MIN && latest < end) {
-            end = latest;
+            int64_t from = seconds(X509_CRL_get0_lastUpdate(list));
+            int64_t until = list_end(list);
+            end = from > now && from < end ? from : end;
+            end = until > now && until < end ? until : end;
         }
     }
     return end;
 }
 
 static void describe(const gate_authority *self, X509_STORE_CTX *context, STACK_OF(X509) *presented,
-                     gate_verification *verification) {
+                     int64_t now, gate_verification *verification) {
     STACK_OF(X509) *chain = X509_STORE_CTX_get0_chain(context);
     int length = chain == NULL ? 0 : sk_X509_num(chain);
     if (length < 2 || length > GATE_MAX_PRESENTED) {
@@ -303,7 +330,7 @@ static void describe(const gate_authority *self, X509_STORE_CTX *context, STACK_
         return;
     }
     verification->from = INT64_MIN;
-    verification->until = lists_end(self, chain);
+    verification->until = lists_end(self, chain, now);
     for (int place = 0; place < length; place += 1) {
         X509 *certificate = sk_X509_value(chain, place);
         int64_t from = seconds(X509_get0_notBefore(certificate));
@@ -369,7 +396,7 @@ void gate_authority_verify(const gate_authority *self, const uint8_t *bytes, con
             verification->verdict = GATE_CERTIFICATE_OTHER;
         }
         if (is_valid) {
-            describe(self, context, presented, verification);
+            describe(self, context, presented, now, verification);
         }
     }
     X509_STORE_CTX_free(context);

@@ -223,6 +223,7 @@ struct AccessCheck {
         }
         self.checkMessages(draft, &reading)
         self.checkScopes(draft, isLimit: isAllowing != isNegated, &reading)
+        self.checkFingerprints(draft, isLimit: isAllowing != isNegated, &reading)
         if let path = draft.path { self.checkPaths(path, isDenying: !isAllowing && !isNegated, &reading) }
         return entry
     }
@@ -243,6 +244,18 @@ struct AccessCheck {
                 reading.warning("'\(key)' does not apply to 'public' paths, which ask for no user; \(help)", at: mark)
             }
         }
+    }
+
+    /// Rejects a fingerprint by which a certificate takes something away.
+    ///
+    /// A client can give its certificate another one: a signature by ECDSA has a second form that is as valid.
+    private func checkFingerprints(_ draft: EntryDraft, isLimit: Bool, _ reading: inout DecodingContext) {
+        guard !isLimit, let mark = draft.certificate?.mark, draft.certificate?.value.fingerprint != nil else { return }
+        let help = "revoke the certificate in a list of 'crl_files', or name its subject"
+        reading.error(
+            "'fingerprint' is for entries that admit: the client can change the fingerprint of its certificate; \(help)",
+            at: mark
+        )
     }
 
     /// Rejects a condition on a scope that the app does not have, and one by which a scope takes something away.

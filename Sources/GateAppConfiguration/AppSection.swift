@@ -278,6 +278,12 @@ extension AppDraft {
                 at: name.mark
             )
         }
+        let own = (self.headers ?? []).map { ($0.name, $0.mark) }
+        let set = (self.requestHeaders?.set ?? []).map { ($0.name, $0.mark) }
+        if let (name, mark) = (own + set).first(where: { names.contains($0.0.lowercased()) }) {
+            let reason = "the app could not distinguish its value from a certificate that was verified"
+            reading.error("'\(name)' is one of 'certificate_headers' already: \(reason)", at: mark)
+        }
         if headers.value.isEmpty {
             reading.error("'certificate_headers' is an empty list; remove it", at: headers.mark)
         }

@@ -95,6 +95,10 @@ extension Shape<CertificateCondition.NamePattern> {
                 "is not a distinguished name; \(form), with a backslash before ',', '+' and '\"' in a value"
             )
         }
+        if let type = name.unknownType {
+            let known = CertificateName.types.sorted().joined(separator: ", ")
+            throw InvalidValue("has '\(type)', which certificates are not printed with; write one of \(known)")
+        }
         return CertificateCondition.NamePattern(name: name, isBase: isBase)
     }
 }

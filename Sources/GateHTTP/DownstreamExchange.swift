@@ -41,6 +41,9 @@ package protocol DownstreamExchange: AnyObject {
     func startTunnel(_ head: consuming ByteBuffer)
     /// Makes the current response the last of an HTTP/1.1 connection.
     func closeAfterResponse()
+    /// Lets the client make a new connection for its next request: this response is the last of an HTTP/1.1 connection, and over HTTP/2
+    /// a graceful shutdown begins.
+    func replaceConnection()
     /// Sends what has been written; called when there is no more to write for now.
     func flush()
     /// Closes the connection or resets the stream in the middle of the response, so that the client detects the

@@ -72,7 +72,7 @@ struct CertificateSource {
         guard policy.settings.includes(host) else { return nil }
         if let forwarded = policy.forwarded {
             guard peer.isTrusted else { return RequestCertificate(.missing, of: host, under: policy, isOfProxy: false) }
-            switch forwarded.certificate(in: request.message) {
+            switch forwarded.certificate(in: (peer.asking ?? request).message) {
             case .none: return RequestCertificate(.missing, of: host, under: policy, isOfProxy: false)
             case .malformed(let why): return RequestCertificate(failure: Failure(.clientCertificateHeader, why))
             case .certificate(let presented):
@@ -80,23 +80,33 @@ struct CertificateSource {
                 return RequestCertificate(status, of: host, under: policy, isOfProxy: false)
             }
         }
-        // The connection of a proxy that asks is not that of the client.
-        guard !peer.isAsking else { return RequestCertificate(.missing, of: host, under: policy, isOfProxy: true) }
         guard let presented = self.tls?.clientCertificate else {
+            // The connection of a proxy that asks is not that of the client.
+            guard peer.asking == nil else {
+                return RequestCertificate(.missing, of: host, under: policy, isOfProxy: true)
+            }
             let name = self.tls?.serverName ?? "no host"
             let detail =
                 "the connection was made for \(name), where clients present no certificate, and not for \(host)"
             return RequestCertificate(failure: Failure(.requestMisdirected, detail))
         }
         let status = presented.status(by: policy.authority, at: now)
-        return RequestCertificate(status, of: host, under: policy, isOfProxy: peer.isTrusted)
+        return RequestCertificate(status, of: host, under: policy, isOfProxy: peer.isTrusted || peer.asking != nil)
+    }
+
+    /// Whether a new connection for a host may have the certificate that this one lacks: it was made for that host, or for none.
+    func mayLackCertificate(for host: String) -> Bool {
+        guard let tls else { return false }
+        return tls.serverName.map { $0 == host } ?? true
     }
 
     /// Who sends a request over the connection.
     struct Peer {
         /// Whether it is a trusted proxy: a certificate of the connection is its own, and counts only for it.
         let isTrusted: Bool
-        /// Whether it asks for a decision on a request of a client.
-        let isAsking: Bool
+        /// The request of a proxy that asks for a decision on one of a client; nil for the client's own.
+        ///
+        /// It has the header with the certificate, which is removed from what the proxy asks about.
+        let asking: RequestHead?
     }
 }

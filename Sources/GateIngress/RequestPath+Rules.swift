@@ -76,9 +76,16 @@ extension RequestPath {
             ),
             rules.nextTurn(after: self.loop.now) != nil
         else { return nil }
-        let facts = self.facts(about: request, under: rules, session: cached.session, nil, client)
+        let scopes: [String]? = rules.scopes.isEmpty ? nil : []
+        let facts = self.facts(about: request, under: rules, session: cached.session, scopes, client)
         let path = request.path.withSpan(of: request.message) { path in path.indices.map { path[$0] } }
-        return EndingAccess(rules: rules, facts: facts, path: path, user: cached.session.profile.user)
+        return EndingAccess(
+            rules: rules,
+            facts: facts,
+            path: path,
+            guardsSpellings: route.guardsSpellings,
+            user: cached.session.profile.user
+        )
     }
 
     /// The scopes with which the client of a request would be admitted, those that it has included.

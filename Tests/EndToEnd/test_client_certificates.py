@@ -18,7 +18,7 @@ from support.chains import CLIENT_AUTH, SERVER_AUTH, Authority, bundle, write
 from support.fronts import program
 from support.gateway import Gateway, oidc, run
 from support.processes import Process, certificate, eventually, free_port, nginx
-from support.raw import Wire, tls_context
+from support.raw import Wire, request, tls_context
 from support.upstream import Upstream
 
 GATE, DEVICE, OTHER = "gate.localhost", "device.localhost", "other.localhost"
@@ -680,3 +680,38 @@ def test_envoy_passes_the_certificate_of_its_client_on(behind, place, app, tmp_p
         assert (status, code(body)) == (403, "client_certificate.rejected")
         status, body = curl(front, "/envoy-none", fields=forged)
         assert (status, code(body)) == (403, "client_certificate.missing")
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory, provider_server, place):
+    """A gateway that a proxy asks, which passes the certificate of its client on in a header."""
+    settings = {"ca_file": place.authorities, "crl_files": [str(place.list)], "mode": "require"}
+    one = {"address": f"127.0.0.1:{free_port()}", "client_certificates": {**settings, "header": {"form": "nginx"}}}
+    gateway = Gateway(
+        tmp_path_factory.mktemp("asked"),
+        {"mock": oidc(provider_server.realm("mock").issuer)},
+        {"device": {"host": DEVICE, "forward_auth": "enforce", "allow": "signed_in"}},
+        listeners=[one],
+        gateway={"trusted_proxies": ["127.0.0.1"], "forward_auth": {"dialect": "nginx", "from": ["127.0.0.1"]}},
+    )
+    gateway.asked = port(one)
+    with gateway:
+        yield gateway
+
+
+@pytest.mark.parametrize(
+    "kind, status, code",
+    [
+        ("good", 401, None), (None, 403, "client_certificate.missing"), ("revoked", 403, "client_certificate.rejected"),
+        ("twice", 403, "client_certificate.header"),
+    ],
+)
+def test_a_proxy_that_asks_passes_the_certificate_of_its_client_on(asked, place, kind, status, code):
+    """The header is in the question, and not in the request that the proxy asks about."""
+    lines = [("X-Original-Method", "GET"), ("X-Original-URL", f"http://{DEVICE}/page")]
+    if kind:
+        leaf = place.revoked if kind == "revoked" else place.good
+        lines += [forms(leaf)["nginx"]] * (2 if kind == "twice" else 1)
+    response = request(asked.asked, "/oauth2/auth", "internal", fields=lines)
+    assert response.status == status, response
+    assert code is None or response.json["error"] == code

@@ -88,7 +88,7 @@ extension CertificateFacts {
         var route = try Route.to(.entries([named]))
         #expect(Self.decision(route, wanted).isAdmission)
         #expect(Self.decision(route, another) == .denied(.notAllowed))
-        #expect(Self.decision(route, nil) == .denied(.certificateNeeded(at: nil)))
+        #expect(Self.decision(route, nil) == .denied(.certificateNeeded(at: named.place)))
         route.access = .entries([.with { $0.nested = [.not(entry)] }])
         #expect(!Self.decision(route, nil).isAdmission && !Self.decision(route, wanted).isAdmission)
         route.access = .entries([.with { $0.nested = [.not(named)] }])

@@ -78,7 +78,8 @@ void gate_authority_destroy(gate_authority *authority);
 // Trusts the certificates of a PEM file. Returns how many; -1 if one cannot be read, -2 if one is not that of an authority.
 int gate_authority_trust(gate_authority *authority, const uint8_t *pem, size_t size);
 
-// Adds the revocation lists of a PEM file, or the one of a DER file. Returns how many; -1 if one cannot be read.
+// Adds the revocation lists of a PEM file, or the one of a DER file. Returns how many; -1 if one cannot be read, -2 if one is
+// a delta list.
 int gate_authority_add_lists(gate_authority *authority, const uint8_t *bytes, size_t size);
 
 // Ends the set-up: from here on, the authority is only read, by any thread. 0 without memory.

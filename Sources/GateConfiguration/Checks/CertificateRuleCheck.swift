@@ -66,9 +66,15 @@ struct CertificateRuleCheck {
         _ listeners: [ListenerDraft],
         _ reading: inout DecodingContext
     ) {
-        guard let mark = listener.clientCertificates?.mark else { return }
+        guard let settings = listener.clientCertificates?.value.settings, let mark = listener.clientCertificates?.mark
+        else {
+            return
+        }
+        let served = (self.routes.flatMap(\.origins.hosts) + [.exact(self.publicHost)]).filter(settings.mayInclude)
         let open = listeners.first { other in
-            other.redirect == nil && other.clientCertificates?.value.mode != .require
+            guard other.redirect == nil else { return false }
+            guard let others = other.clientCertificates?.value.settings, others.mode == .require else { return true }
+            return !served.allSatisfy(others.mayInclude)
         }
         guard let address = open?.address?.value else { return }
         let help = "add 'client_certificates' there too, or let no client reach it"

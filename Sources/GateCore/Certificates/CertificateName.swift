@@ -50,6 +50,22 @@ package struct CertificateName: Sendable, Hashable {
         self.parts = own.parts + base.parts
     }
 
+    /// The types of attributes that certificates are printed with.
+    ///
+    /// A name with another word, such as `E` or `organizationName`, would never be met.
+    package static let types: Set<String> = [
+        "BUSINESSCATEGORY", "C", "CN", "DC", "DESCRIPTION", "DNQUALIFIER", "EMAILADDRESS", "GENERATIONQUALIFIER", "GN",
+        "INITIALS", "JURISDICTIONC", "JURISDICTIONL", "JURISDICTIONST", "L", "NAME", "O", "ORGANIZATIONIDENTIFIER",
+        "OU",
+        "POSTALCODE", "PSEUDONYM", "ROLE", "SERIALNUMBER", "SN", "ST", "STREET", "TITLE", "UID", "UNSTRUCTUREDADDRESS",
+        "UNSTRUCTUREDNAME",
+    ]
+
+    /// The first type of the name that is not one of ``types``; nil without one.
+    package var unknownType: String? {
+        self.parts.flatMap { $0.map(\.type).sorted() }.first { !CertificateName.types.contains($0) }
+    }
+
     /// Whether it is another name with at least one more part before it.
     package func isBelow(_ base: CertificateName) -> Bool {
         self.parts.count > base.parts.count && self.parts.suffix(base.parts.count).elementsEqual(base.parts)
@@ -125,7 +141,9 @@ private struct Reader {
         let name = self.bytes[start..<self.index]
         self.skipSpace()
         guard !name.isEmpty, self.next() == UInt8(ascii: "=") else { return nil }
-        return String(decoding: name, as: UTF8.self).uppercased()
+        // `uid` is how uniqueIdentifier is printed, and `UID` userId.
+        let text = String(decoding: name, as: UTF8.self)
+        return isIdentical(text, "uid") ? "UNIQUEIDENTIFIER" : text.uppercased()
     }
 
     private static func isOfType(_ byte: UInt8) -> Bool {

@@ -43,7 +43,15 @@ package import GateCore
         do throws(Failure) {
             try unsafe CertificateAuthority.trust(certificates, pointer)
             for list in lists {
-                guard unsafe gate_authority_add_lists(pointer, list.bytes, list.bytes.count) > 0 else {
+                switch unsafe gate_authority_add_lists(pointer, list.bytes, list.bytes.count) {
+                case 1...: break
+                case -2:
+                    let help = "list the complete one of the authority"
+                    throw Failure(
+                        .clientCertificateFiles,
+                        "\(list.file) is a delta list, which has only what changed since another one; \(help)"
+                    )
+                default:
                     throw Failure(
                         .clientCertificateFiles,
                         "\(list.file) holds no revocation list: write PEM, or one list in DER"

@@ -311,6 +311,8 @@ extension HTTP1Connection {
     /// Makes the current response the last.
     package func closeAfterResponse() { self.closes = true }
 
+    package func replaceConnection() { self.closes = true }
+
     /// Sends a part of the body; false when the caller should wait until the client has taken more.
     @discardableResult
     package func write(_ body: ByteBuffer) -> Bool {

@@ -308,6 +308,8 @@ extension HTTP2Stream {
 
     func closeAfterResponse() {}
 
+    func replaceConnection() { self.connection.drain() }
+
     @discardableResult
     func write(_ body: ByteBuffer) -> Bool {
         guard self.phase == .started, body.readableBytes > 0, !self.isHeadRequest else { return true }

@@ -51,8 +51,13 @@ extension GatewayResponder {
         switch failure.reason {
         case .policyCertificate, .clientCertificateMissing, .clientCertificateRejected:
             context.issuers = self.runtime.certificateIssuers
-            // A client that has one by now presents it on a new connection only.
-            self.connection?.closeAfterResponse()
+            // A client that has one by now presents it on a new connection only. That of a proxy serves other clients.
+            if !self.downstream.isTrusted, self.forwardAuth == nil { self.connection?.replaceConnection() }
+        case .requestMisdirected where self.certificatePolicy != nil:
+            // The connection may be older than the demand for a certificate.
+            if self.certificates.mayLackCertificate(for: request.authority.host) {
+                self.connection?.replaceConnection()
+            }
         default: break
         }
         if failure.kind == .forbidden {

@@ -170,7 +170,7 @@ extension GatewayResponder {
 
     /// Whose connection it is, for its certificate.
     var certificatePeer: CertificateSource.Peer {
-        CertificateSource.Peer(isTrusted: self.downstream.isTrusted, isAsking: self.forwardAuth != nil)
+        CertificateSource.Peer(isTrusted: self.downstream.isTrusted, asking: self.forwardAuth?.asking)
     }
 
     func carryOut(_ verdict: Verdict) {

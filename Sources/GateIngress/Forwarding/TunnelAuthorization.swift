@@ -4,6 +4,7 @@ internal import GateCore
 internal import GateHTTP
 internal import GateHeaders
 internal import GateOpenID
+internal import GatePolicy
 internal import GateRuntime
 internal import GateSessions
 internal import GateWire
@@ -144,7 +145,7 @@ final class TunnelAuthorization {
     private var undecided: TunnelDecision {
         let now = self.loop.clock.now
         let hasEnded = self.tokenEnd.map { now >= $0 } ?? false
-        return hasEnded || !(self.access?.admits(at: now) ?? true) ? .denied : .unknown
+        return hasEnded || !(self.access.map { $0.admits(at: now, since: $0.facts.time) } ?? true) ? .denied : .unknown
     }
 
     private func lookUp(

@@ -46,6 +46,7 @@ final class FakeClient: DownstreamExchange {
         self.events.append("tunnel")
     }
     func closeAfterResponse() {}
+    func replaceConnection() {}
     func flush() {}
     func close() { self.events.append("close") }
     func pauseReading() { self.isReading = false }

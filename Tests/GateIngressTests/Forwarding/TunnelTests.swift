@@ -134,7 +134,14 @@ import Testing
         let route = try gateway.route("wiki")
         let session = RequestPath(runtime: gateway.runtime, loop: gateway.loop).liveSession(of: head)
         return (
-            TunnelAuthorization(request: head, route: route, tls: nil, session: session, loop: gateway.loop), gateway
+            TunnelAuthorization(
+                request: head,
+                route: route,
+                tls: nil,
+                certificates: nil,
+                session: session,
+                loop: gateway.loop
+            ), gateway
         )
     }
 
