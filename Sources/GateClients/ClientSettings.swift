@@ -44,9 +44,9 @@ package struct ClientSettings: Sendable, Hashable {
     package var grants: Set<GrantType> = [.authorizationCode, .refreshToken]
     /// Which users may sign in at it; the app of the route is the client, and rules about paths do not apply.
     package var route: Route
-    /// The providers' claims that its ID tokens and userinfo have, whatever scopes it asks for.
+    /// The providers' claims, and the fields, that its ID tokens and userinfo have, whatever scopes it asks for.
     package var claims: [String] = []
-    /// Scopes of the client's own, and the claims that each gives.
+    /// Scopes of the client's own, and the claims and fields that each gives.
     package var scopes: [String: [String]] = [:]
     /// The names of the apps that its access tokens may be for.
     package var audiences: [String] = []

@@ -60,6 +60,14 @@ package enum IdentityField: String, Sendable, CaseIterable {
     /// The fields that every assertion has.
     package static let signed = standard.union([.emailVerified, .roles, .authTime, .acr, .amr])
 
+    /// The field of a name that a token for a client can have; nil for any other.
+    ///
+    /// The user is always in one, as `sub`.
+    package init?(forClient name: String) {
+        guard let field = IdentityField(rawValue: name), field != .assertion, field != .user else { return nil }
+        self = field
+    }
+
     /// The name of the standard header: `X-Forwarded-Given-Name`.
     package var header: String {
         let words = self.rawValue.split(separator: "_").map { $0.prefix(1).uppercased() + $0.dropFirst() }

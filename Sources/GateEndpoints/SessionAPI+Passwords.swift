@@ -151,7 +151,13 @@ extension SessionAPI {
         )
         var members = try await self.tokens.firstMembers(of: session, asked, request, nonce: nil)
         members["id_token"] = nil
-        members["user"] = .object(session.session.profile.claims(for: session.grant.scopes, of: client))
+        members["user"] = .object(
+            session.session.profile.claims(
+                for: session.grant.scopes,
+                of: client,
+                methods: session.session.methods
+            )
+        )
         members["device"] = .string(DeviceMark.renewed(mark, for: account, at: accounts))
         return TokenEndpoints.json(200, .object(members))
     }

@@ -138,7 +138,13 @@ struct SessionAPI: Sendable {
         let session = try await self.tokens.refreshed(asked, request)
         var members = try self.tokens.members(of: session, asked, request, nonce: nil)
         members["id_token"] = nil
-        members["user"] = .object(session.session.profile.claims(for: session.grant.scopes, of: client))
+        members["user"] = .object(
+            session.session.profile.claims(
+                for: session.grant.scopes,
+                of: client,
+                methods: session.session.methods
+            )
+        )
         return TokenEndpoints.json(200, .object(members))
     }
 
@@ -169,7 +175,18 @@ struct SessionAPI: Sendable {
         let session = try await self.tokens.session(of: token, request)
         let scopes = session.grant.scopes.filter(token.scopes.contains)
         let client = self.tokens.issuer.client(issuedTo: token.client)
-        return TokenEndpoints.json(200, ["user": .object(session.session.profile.claims(for: scopes, of: client))])
+        return TokenEndpoints.json(
+            200,
+            [
+                "user": .object(
+                    session.session.profile.claims(
+                        for: scopes,
+                        of: client,
+                        methods: session.session.methods
+                    )
+                )
+            ]
+        )
     }
 
     private func accessToken(of request: EndpointRequest) throws -> AccessToken {

@@ -7,16 +7,27 @@ package import GateCore
 package import GateSessions
 
 extension Profile {
-    /// The claims about a user that some scopes give, and those of the operator's own that a client has; what is not known is left
-    /// out.
+    /// The claims about a user that some scopes give, and those of the operator's own and fields that a client has; what is not known is
+    /// left out.
     ///
     /// OpenID Connect Core §5.1 and §5.4. `sub` is the user key, the same for all clients and apps.
-    package func claims(for scopes: [String], of client: ClientSettings?) -> [String: JSON] {
+    ///
+    /// - Parameters:
+    ///   - scopes: The scopes that were granted.
+    ///   - client: The client; nil for the user's own.
+    ///   - methods: How the user authenticated, at the provider and at the gateway; nil for what the provider reported.
+    /// - Returns: The claims.
+    package func claims(
+        for scopes: [String],
+        of client: ClientSettings?,
+        methods: [String]? = nil
+    ) -> [String: JSON] {
         var claims: [String: JSON] = [:]
         // The names that have a meaning in tokens cannot be those of claims.
-        for name in client?.claims ?? [] { claims[name] = self.claims[name]?.json }
-        for scope in scopes {
-            for name in client?.scopes[scope] ?? [] { claims[name] = self.claims[name]?.json }
+        for name in (client?.claims ?? []) + scopes.flatMap({ client?.scopes[$0] ?? [] }) {
+            claims[name] =
+                IdentityField(forClient: name).map { $0.value(of: self, methods: methods ?? self.amr) }
+                ?? self.claims[name]?.json
         }
         claims["sub"] = .string(self.forwardedKey)
         if scopes.contains("profile") {
@@ -59,7 +70,11 @@ extension Issuer {
         beside accessToken: String,
         now: Instant
     ) throws(Failure) -> String {
-        var claims = client.session.profile.claims(for: scopes, of: settings)
+        var claims = client.session.profile.claims(
+            for: scopes,
+            of: settings,
+            methods: client.session.methods
+        )
         claims["aud"] = .string(settings.id)
         claims["iat"] = .int(now.seconds)
         claims["exp"] = .int(now.advanced(by: settings.accessTokenLifetime).seconds)

@@ -57,7 +57,8 @@ extension Issuer {
     /// The claims that clients get beyond those of the standard scopes, sorted.
     private var clientClaims: [String] {
         let clients = self.clients.values
-        return Set(clients.flatMap(\.claims) + clients.flatMap { $0.scopes.values.joined() }).sorted()
+        return Set(clients.flatMap(\.claims) + clients.flatMap { $0.scopes.values.joined() })
+            .subtracting(Issuer.claims).sorted()
     }
 
     private static let claims = [

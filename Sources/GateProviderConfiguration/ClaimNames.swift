@@ -35,6 +35,18 @@ extension Shape<String> {
         return text
     }
 
+    /// The name of a claim, or of a field that tokens for clients can have.
+    package static let claimOrFieldName = single(
+        "the name of a claim or of a field",
+        pattern: NameRule.claimName.pattern
+    ) { text throws(InvalidValue) in
+        guard IdentityField(forClient: text) == nil else { return text }
+        if let reason = NameRule.claimName.reason(text) {
+            throw InvalidValue("is not the name of a claim or of a field; \(reason)")
+        }
+        return text
+    }
+
     /// The value of a claim as rules compare it: a text, the digits of a number, `true` or `false`, with or without quotes.
     package static let claimValue: Shape = {
         let one = single("a value of a claim") { text throws(InvalidValue) in

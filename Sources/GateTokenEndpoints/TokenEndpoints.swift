@@ -446,7 +446,16 @@ extension TokenEndpoints {
                 )
             }
             let client = self.issuer.client(issuedTo: token.client)
-            return TokenEndpoints.json(200, .object(session.session.profile.claims(for: scopes, of: client)))
+            return TokenEndpoints.json(
+                200,
+                .object(
+                    session.session.profile.claims(
+                        for: scopes,
+                        of: client,
+                        methods: session.session.methods
+                    )
+                )
+            )
         } catch let error as OAuthError {
             return self.challenge(error, usesDPoP: own.proof != nil)
         } catch {

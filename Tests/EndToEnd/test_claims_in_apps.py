@@ -3,6 +3,8 @@
 
 import json
 import os
+import tempfile
+from pathlib import Path
 
 import pytest
 import requests
@@ -32,6 +34,7 @@ LoadModule authz_core_module /usr/lib/apache2/modules/mod_authz_core.so
 LoadModule wsgi_module /usr/lib/apache2/modules/mod_wsgi.so
 WSGIScriptAlias / {folder}/app.wsgi
 <Directory {folder}>
+  AllowOverride None
   Require all granted
 </Directory>
 """
@@ -96,13 +99,11 @@ class World:
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory, provider_server):
-    # Apache's worker must reach the script below folders that pytest keeps to itself.
-    base = tmp_path_factory.mktemp("claims")
-    for folder in (base, base.parent, base.parent.parent):
-        os.chmod(folder, 0o755)
-    with World(base, provider_server.realm("mock")) as world:
-        yield world
+def world(provider_server):
+    # Apache's worker must reach the script, and pytest keeps its folders to itself.
+    with tempfile.TemporaryDirectory(prefix="gatehouse-") as base:
+        with World(Path(base), provider_server.realm("mock")) as world:
+            yield world
 
 
 @pytest.fixture

@@ -182,6 +182,7 @@ class World:
         }
         client = {
             "type": "native", "redirect_uris": ["http://127.0.0.1/callback"], "allow": "signed_in", "claims": list(CLAIMS),
+            "scopes": {"all": [field for field in FIELDS if field != "user"]},
         }
         self.gateway = self.gateway_of(folder, "main", providers, {"path": "/", **entry}, {}, self.port)
         self.gateway.configuration["clients"] = {"notes": client}
@@ -336,6 +337,20 @@ def test_m_01_clients_get_fields_by_scope_and_claims_by_their_entry(type_, world
             name: value for name, value in wanted.items() if found is token or name != "auth_time"
         }
         assert not {"roles", "tenant", "subject", "issuer"} & set(found)
+
+
+def test_m_01_clients_get_every_field_by_a_scope_of_their_own(type_, world):
+    """With the types of the assertion, in the ID token and in userinfo."""
+    browser, _ = world.browser(type_)
+    client = Client(world.gateway, "notes", "http://127.0.0.1/callback", scope="openid all")
+    response = client.sign_in(browser)
+    token = client.verified(response["id_token"], "notes")
+    fields, claims = world.expected(type_, token.get("auth_time"))
+    wanted = {name: value for name, value in fields.items() if name != "user"} | claims | {"sub": fields["user"]}
+    for found in (token, client.userinfo(response["access_token"]).json):
+        kept = {name: found[name] for name in wanted if name in found}
+        assert kept == wanted
+        assert {name: type(value) for name, value in kept.items()} == {name: type(value) for name, value in wanted.items()}
 
 
 def test_m_05_the_account_page_may_load_the_picture_and_nothing_else(type_, world):

@@ -287,7 +287,7 @@ import Testing
         ("{ email: [department] }", "OpenID Connect has one of this name"),
         ("{ hr: [departmnt] }", "did you mean 'department'?"),
         ("{ hr: [] }", "the scope 'hr' gives no claim"), ("{ \"a b\": [department] }", "it may have 1 to 64 of"),
-        ("{ hr: [email] }", "the profile or every token has it"),
+        ("{ hr: [department, user] }", "the profile or every token has it"),
     ])
     func `a scope of a client that means nothing is an error`(scopes: String, part: String) {
         let messages = Fixture.parse(Self.client(scopes)).diagnostics.filter { $0.severity == .error }.map(\.message)

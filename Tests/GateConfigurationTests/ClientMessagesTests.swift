@@ -29,6 +29,11 @@ import Testing
         ]
     }()
 
+    /// Scopes without a claim, and too many of them.
+    private static let scopes = ["hr: []", (0...32).map { "s\($0): [department]" }.joined(separator: ", ")].map {
+        "type: native, redirect_uris: [\"com.example.notes:/cb\"], scopes: { \($0) }"
+    }
+
     /// The texts of messages in the sources: literals with a space, each up to its first and from its last interpolation.
     private static func texts(in path: String) throws -> [String] {
         let source = try String(contentsOf: Fixture.package.appendingPathComponent(path), encoding: .utf8)
@@ -51,6 +56,7 @@ import Testing
         let known = ["the app", "the client"]
         let remarks =
             (ClientsTests.findings.map { ClientsTests.client($0.keys) } + Self.files
+            + Self.scopes.map { ClientsTests.client($0) }
             + ClientsTests.issuerFindings.map { ClientsTests.issuerFile($0.keys) }
             + ClientsTests.passwordFindings.map { ClientsTests.passwordFile($0.keys) }).flatMap(Fixture.remarks)
         let missing = try Self.texts(in: path).filter { text in

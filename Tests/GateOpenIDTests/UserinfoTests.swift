@@ -130,7 +130,10 @@ import Testing
     }
 
     @Test(arguments: [("given_name", ProfileField.givenName), ("picture", .picture), ("locale", .locale)])
-    func `M-01 userinfo is called for a field beside the name that an app names`(claim: String, field: ProfileField)
+    func `M-01 userinfo is called for a field beside the name that an app names`(
+        claim: String,
+        field: ProfileField
+    )
         async throws
     {
         #expect(try await self.calls([:]) == 0)

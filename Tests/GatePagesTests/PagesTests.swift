@@ -81,7 +81,11 @@ import Testing
         )
     }
 
-    @Test(arguments: [(30, "1 min"), (5400, "1 h 30 min"), (43_200, "12 h"), (1_209_600, "14 d"), (90_060, "1 d 1 h 1 min")])
+    @Test(
+        arguments: [
+            (30, "1 min"), (5400, "1 h 30 min"), (43_200, "12 h"), (1_209_600, "14 d"), (90_060, "1 d 1 h 1 min"),
+        ] as [(Int64, String)]
+    )
     func `M-05 the account page shows when the session ends`(idle: Int64, text: String) {
         let profile = Profile(provider: "acme", issuer: "https://acme.example", subject: "eve")
         let view = self.account(idle: .seconds(idle))

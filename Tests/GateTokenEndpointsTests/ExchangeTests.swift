@@ -404,11 +404,14 @@ private let tokenURL = "https://gate.example.com/oauth2/token"
             app.display.name = "Shop"
             app.route.scopes = [AppScope(name: "orders", text: "read orders"), AppScope(name: "pay", text: "pay")]
         })
+        var client = ClientSettings(id: "notes", kind: .native, route: try gateway.route("shop").route)
+        client.scopes = ["hr": ["department"], "other": ["level"]]
         let words = gateway.runtime.permissions(
             of: [ClientFixture.shop, ClientFixture.desk, ClientFixture.userinfo],
-            ["orders"]
+            ["orders", "hr"],
+            by: client
         )
-        #expect(words == ["Shop", "Shop: read orders", "desk"])
+        #expect(words == ["Shop", "Shop: read orders", "desk", "hr: department"])
     }
 
     @Test func `a session is current for some apps if it is for each`() async throws {

@@ -26,7 +26,8 @@ extension ClientDraft {
         let draft = client.value
         var asked = client.asApp
         draft.checkScopes(&reading)
-        let claims = (draft.claims ?? []) + (draft.scopes?.value ?? []).flatMap(\.value)
+        let names = (draft.claims ?? []) + (draft.scopes?.value ?? []).flatMap(\.value)
+        let claims = names.filter { IdentityField(forClient: $0.value) == nil }
         if !claims.isEmpty {
             asked = asked.map { app in
                 var app = app

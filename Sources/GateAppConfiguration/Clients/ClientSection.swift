@@ -185,21 +185,22 @@ extension Mapping<ClientDraft> {
         Key(
             "claims",
             \.claims,
-            .list(of: Shape<String>.claimName.located, named: "a list of claims"),
+            .list(of: Shape<String>.claimOrFieldName.located, named: "a list of claims"),
             .init(default: .value([]), example: ["department"]),
-            "Which of the providers' `claims` its ID tokens and userinfo have, whatever scopes it asks for."
+            "Which of the providers' `claims`, and which [fields](headers.md#fields), its ID tokens and userinfo have, whatever scopes it "
+                + "asks for."
         ),
         Key(
             "scopes",
             located: \.scopes,
             .entries(
-                of: .list(of: Shape<String>.claimName.located, named: "a list of claims"),
+                of: .list(of: Shape<String>.claimOrFieldName.located, named: "a list of claims"),
                 named: "a mapping of scopes to lists of claims",
                 rule: .scope
             ),
             .init(default: .words("none"), example: ["hr": ["department", "cost_center"]]),
-            "Scopes of this client, at most 32, each with the providers' `claims` that ID tokens and userinfo have once it was asked for and "
-                + "granted."
+            "Scopes of this client, at most 32, each with the providers' `claims` and the [fields](headers.md#fields) that ID tokens and "
+                + "userinfo have once it was asked for and granted."
         ),
         Key(
             "audiences",
