@@ -33,7 +33,7 @@ UNSAFE = {
     "Sources/GateWire/RequestID.swift": "writes the field line of an id as six words at once",
     "Sources/GateCore/RandomBytes.swift": "calls getentropy, so that random bytes cost one system call",
     "Sources/GateCore/PrivateFile.swift": "calls open, fstat and fchmod, so that a file is never readable by others",
-    "Sources/GateHTTP/ClientCertificates/CertificateAuthority.swift": "hands certificates to the C part over OpenSSL",
+    "Sources/GateHTTP/TLS/CertificateAuthority.swift": "hands certificates to the C part over OpenSSL",
     "Sources/GateHTTP/HTTP2/HTTP2Callbacks.swift": "is called by libnghttp2 with pointers to frames and to our objects",
     "Sources/GateHTTP/HTTP2/HTTP2Session.swift": "owns a libnghttp2 session and lends it bytes",
     "Sources/GateNet/HTTP2/HTTP2CallbackArguments.swift": "reads what libnghttp2 passes to callbacks",

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateCore
-
 /// Looks up the meaning of a field name, with one hash and one comparison.
 ///
 /// Built once for a configuration, because apps may name their own identity fields, which are removed from client
@@ -66,23 +64,10 @@ package final class FieldNames: Sendable {
     package convenience init(alsoManaged identity: [String] = [], exactly further: [String] = []) {
         let own = FieldName.allCases.flatMap { name in name.spellings.map { ($0, name) } }
         let names = identity.map { $0.lowercased() }
-        let more = (names + further.map(FieldNames.regular)).map { ($0, FieldName.managed) }
+        let more = (names + further.map(FieldSpelling.regular)).map { ($0, FieldName.managed) }
         let credentials = ManagedFields.credentials.filter { !names.contains($0) }.map { ($0, FieldName.other) }
         // The first wins: a name from which an app takes an identity is managed whatever else it means.
         self.init(more + own + credentials, prefixes: ManagedFields.prefixes + names.compactMap(FieldNames.family))
-    }
-
-    /// A name in lower case, as app servers read it that map each irregular character to `-`.
-    static func regular(_ name: String) -> String {
-        String(
-            decoding: name.lowercased().utf8.map { ByteClass.isPlainName($0) ? $0 : UInt8(ascii: "-") },
-            as: UTF8.self
-        )
-    }
-
-    /// Whether some app server reads a name as another one: without regard to letter case, and to `-`, `_` and their like.
-    package static func isReadAs(_ name: String, _ other: String) -> Bool {
-        name.utf8.count == other.utf8.count && isIdentical(self.regular(name), self.regular(other))
     }
 
     /// The prefix of a family of names: all up to the last `-`, unless that is only `x-` or a prefix of names of HTTP

@@ -18,11 +18,11 @@ package struct ManagedFields: Sendable {
     }
 
     /// The whole names, in lower case.
-    static let spellings = ManagedFields.all.flatMap(\.names).filter { !$0.hasSuffix("*") }.map(FieldNames.regular)
+    static let spellings = ManagedFields.all.flatMap(\.names).filter { !$0.hasSuffix("*") }.map(FieldSpelling.regular)
 
     /// The prefixes of names, in lower case.
     static let prefixes = ManagedFields.all.flatMap(\.names).filter { $0.hasSuffix("*") }.map {
-        FieldNames.regular(String($0.dropLast()))
+        FieldSpelling.regular(String($0.dropLast()))
     }
 
     /// Names with these prefixes that carry a secret which the app verifies itself, so that they cannot be forged.

@@ -311,6 +311,7 @@ extension HTTP1Connection {
     /// Makes the current response the last.
     package func closeAfterResponse() { self.closes = true }
 
+    /// Makes the current response the last, so that the client makes another connection.
     package func replaceConnection() { self.closes = true }
 
     /// Sends a part of the body; false when the caller should wait until the client has taken more.

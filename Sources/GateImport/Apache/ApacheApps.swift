@@ -14,7 +14,7 @@ struct ApacheApps {
     /// The claims of all virtual hosts.
     let claims: ImportedClaims
 
-    private var filter: ApacheClaimFilter { ApacheClaimFilter(self.server) }
+    private var filter: ApacheClaimFilter { ApacheClaimFilter(self.server.nodes) }
 
     /// A section with a plain path.
     private struct Place {

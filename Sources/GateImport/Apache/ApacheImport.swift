@@ -36,7 +36,7 @@ struct ApacheImport: ProductImport {
         configuration.publicURL = primary.redirect?.origin
         ApacheSessions(server: primary).add(to: &configuration.sessions, &notes)
         let compared = servers.flatMap { RequireRules.claims(in: $0.nodes) }
-        let listed = servers.flatMap { ApacheClaimFilter($0).listed ?? [] }
+        let listed = servers.flatMap { ApacheClaimFilter($0.nodes).listed ?? [] }
         configuration.claims = ImportedClaims(
             compared + listed + servers.compactMap { $0.text("oidcremoteuserclaim") },
             from: [.idToken, .userinfo]

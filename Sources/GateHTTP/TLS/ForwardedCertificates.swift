@@ -32,7 +32,7 @@ package final class ForwardedCertificates: Sendable {
     package func certificate(in message: MessageHead) -> Found {
         var values: [[UInt8]?] = []
         for name in self.names {
-            let lines = message.fields.filter { FieldNames.isReadAs(name, message.text($0.nameRange)) }
+            let lines = message.fields.filter { FieldSpelling.isReadAs(name, message.text($0.nameRange)) }
             guard lines.count <= 1 else { return .malformed("'\(name)' is there \(lines.count) times") }
             guard lines.allSatisfy({ message.spells($0.nameRange, name) }) else {
                 return .malformed("'\(name)' is there in another spelling")
