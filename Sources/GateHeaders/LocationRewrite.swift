@@ -8,8 +8,9 @@ internal import GateWire
 
 /// Maps URLs and cookies of an app from the app's own view of its URL to the URL that browsers use.
 ///
-/// RFC 9110 §7.7 leaves this to gateways. What is not certain to be the app itself stays as it is.
-struct LocationRewrite: Sendable {
+/// RFC 9110 §7.7 leaves this to gateways. What is not certain to be the app itself stays as it is. A class, since each response looks
+/// at it, and a copy would count the references of all of its parts.
+final class LocationRewrite: Sendable {
     /// The longest value that is mapped, in bytes.
     static let maxBytes = 8192
 
