@@ -99,15 +99,16 @@ extension AppDraft {
     func checkPathsOfApp(_ written: Mapping<AppDraft>.Written, _ reading: inout DecodingContext) {
         let own = self.path?.value ?? "/"
         let isUnread = written.keys["path"] != nil && self.path == nil
-        var lines: [String: Int] = [:]
+        var lines: [[UInt8]: Int] = [:]
         for rule in isUnread ? [] : self.rewrite?.rules ?? [] {
             let (from, mark) = (rule.from.value, rule.from.mark)
             let shown = Scalar.quoted(from, limit: 4096)
             if own != "/", from != own, !from.hasPrefix("\(own)/") {
                 let help = "'from' is the whole path that clients send"
                 reading.error("\(shown) is outside of the app's path '\(own)', so no request has it; \(help)", at: mark)
-            } else if let line = lines.updateValue(mark.line, forKey: from) {
-                reading.error("\(shown) is here twice; first in line \(line)", at: mark)
+            } else if let line = lines.updateValue(mark.line, forKey: PathMapping.folded(from)) {
+                let reason = "a server may take both for one path, without regard to letter case and escapes"
+                reading.error("\(shown) is here twice; first in line \(line); \(reason)", at: mark)
             } else if from == own, self.traffic.stripsPrefix, own != "/" {
                 let help = "'strip_prefix' is the same as a rewrite of the app's path to '/'; remove one of them"
                 reading.error("\(shown) is the app's path, which 'strip_prefix' removes: \(help)", at: mark)

@@ -121,6 +121,12 @@ package enum FieldName: UInt8, Sendable, CaseIterable {
         }
     }
 
+    /// Whether a name, in any letter case, is one that the gateway reads itself, and not only removes.
+    package static func hasMeaning(_ name: String) -> Bool {
+        let folded = name.lowercased()
+        return FieldName.allCases.contains { $0 != .managed && $0.spellings.contains(folded) }
+    }
+
     /// The spellings, in lower case.
     var spellings: [String] {
         switch self {

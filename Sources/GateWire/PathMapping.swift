@@ -117,6 +117,9 @@ package final class PathMapping: Sendable {
         }
     }
 
+    /// A path without escapes and letter case, as some server reads it.
+    package static func folded(_ path: String) -> [UInt8] { self.fold(Array(path.utf8)) }
+
     private static func covers(_ prefix: [UInt8], _ path: Span<UInt8>) -> Bool {
         guard path.count >= prefix.count else { return false }
         for index in prefix.indices where prefix[index] != path[index] { return false }

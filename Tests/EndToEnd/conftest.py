@@ -11,6 +11,7 @@ from support.processes import certificate, free_port
 from support.provider import ProviderServer
 from support.slow import BriefTunnel, SlowReader
 from support.upstream import Upstream
+from support.websockets import Echo
 
 REALMS = ["mock", "other", "aside"]
 
@@ -228,6 +229,14 @@ def scripted(app):
     yield script
     for path in added:
         app.scripts.pop(path, None)
+
+
+@pytest.fixture(scope="module")
+def echo():
+    """An app with WebSockets that sends back what it gets."""
+    app = Echo()
+    yield app
+    app.close()
 
 
 @pytest.fixture(scope="module")

@@ -9,22 +9,12 @@ from support.gateway import Gateway, oidc, run
 from support.http2 import Client, get
 from support.processes import free_port
 from support.raw import request
-from support.upstream import Upstream
-from support.websockets import Echo, opened
+from support.websockets import opened
 
 
 @pytest.fixture(scope="module")
-def app():
-    app = Upstream()
-    yield app
-    app.close()
-
-
-@pytest.fixture(scope="module")
-def echo():
-    app = Echo()
-    yield app
-    app.close()
+def app(recorder):
+    return recorder
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,6 @@ import requests
 from support.browser import Browser
 from support.gateway import Gateway, oidc
 from support.oauth_client import Client
-from support.upstream import Upstream
 
 #: A text that no output of the gateway may have where nothing uses the claim.
 MARKED = "marked-4711-unused"
@@ -44,10 +43,8 @@ USER = {
 
 
 @pytest.fixture(scope="module")
-def app():
-    app = Upstream()
-    yield app
-    app.close()
+def app(recorder):
+    return recorder
 
 
 @pytest.fixture(scope="module")

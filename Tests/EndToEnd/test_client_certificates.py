@@ -5,7 +5,6 @@ import base64
 import contextlib
 import json
 import subprocess
-import time
 from datetime import datetime, timedelta, timezone
 from urllib.parse import quote
 
@@ -24,14 +23,16 @@ from support.upstream import Upstream
 GATE, DEVICE, OTHER = "gate.localhost", "device.localhost", "other.localhost"
 
 
-def revocation_list(authority, *revoked, valid=(-1, 30), signer=None):
-    """A revocation list of an authority in PEM; `signer` is another key that signs it."""
+def revocation_list(authority, *revoked, valid=(-1, 30), signer=None, delta=False):
+    """A revocation list of an authority in PEM; `signer` is another key that signs it, `delta` has only what has changed."""
     begins, ends = (datetime.now(timezone.utc) + timedelta(days=days) for days in valid)
     built = x509.CertificateRevocationListBuilder().issuer_name(authority.certificate.subject)
     built = built.last_update(begins).next_update(ends)
     for one in revoked:
         entry = x509.RevokedCertificateBuilder().serial_number(one.certificate.serial_number)
         built = built.add_revoked_certificate(entry.revocation_date(begins).build())
+    if delta:
+        built = built.add_extension(x509.DeltaCRLIndicator(1), critical=True)
     made = built.sign(signer or authority.key, hashes.SHA256())
     return made.public_bytes(serialization.Encoding.PEM).decode()
 
@@ -241,7 +242,9 @@ def s_client(port, client, *arguments, text=""):
 def test_there_is_no_renegotiation(gateway, place):
     output = s_client(gateway.requiring, place.good, "-tls1_2", text="R\n")
     assert "RENEGOTIATING" in output
-    assert any(word in output for word in ("no renegotiation", "unexpected eof", "error", "wrong version")), output[-1500:]
+    # The gateway closes the connection; a second handshake would print its chain.
+    after = output.partition("RENEGOTIATING")[2]
+    assert "unexpected eof" in after and "verify return" not in after, after
     assert curl(gateway.requiring, client=place.good)[0] == 200
 
 
@@ -255,8 +258,7 @@ def test_no_session_is_resumed(gateway, place, tmp_path, version):
     session = tmp_path / "session"
     ask = f"GET /resumed HTTP/1.1\r\nHost: {DEVICE}\r\nConnection: close\r\n\r\n"
     s_client(gateway.requiring, place.good, version, "-ign_eof", "-sess_out", str(session), text=ask)
-    if not session.exists():
-        return
+    assert session.exists()
     output = s_client(gateway.requiring, place.good, version, "-ign_eof", "-sess_in", str(session), text=ask)
     assert "New, TLS" in output and "Reused" not in output
 
@@ -312,14 +314,12 @@ def test_a_certificate_that_expires_meanwhile_is_not_accepted_any_more(gateway, 
     context = tls_context()
     context.load_cert_chain(*client.pair)
     with Wire(gateway.requiring, tls=context, server_name=DEVICE) as wire:
-        statuses = []
-        while time.time() < client.certificate.not_valid_after_utc.timestamp() + 2:
+        def status():
             wire.send(f"GET /brief HTTP/1.1\r\nHost: {DEVICE}\r\n\r\n".encode())
-            statuses.append(wire.response().status)
-            if statuses[-1] != 200:
-                break
-            time.sleep(0.2)
-    assert statuses[0] == 200 and statuses[-1] == 403
+            return wire.response().status
+
+        assert status() == 200
+        eventually(lambda: status() == 403, "the certificate has expired")
 
 
 @pytest.fixture
@@ -391,11 +391,11 @@ def reload(gateway):
     eventually(lambda: gateway.metric("gatehouse_reloads_total") > before, "the reload", 20)
 
 
-def check(tmp_path, place, listeners, apps):
+def check(tmp_path, place, listeners, apps, **more):
     """The output of `gatehouse check` for a file."""
     gateway = Gateway(tmp_path / "check", {"github": {"type": "github", "client_id": "x", "client_secret": "y"}}, apps)
     gateway.configuration["gateway"]["listeners"] = listeners
-    gateway.configuration["gateway"]["public_url"] = "https://gate.example.com"
+    gateway.configuration["gateway"] |= {"public_url": "https://gate.example.com", **more}
     gateway.write()
     result = run("check", "--config", gateway.path)
     return result.returncode, result.stdout + result.stderr
@@ -411,7 +411,9 @@ def test_check_finds_a_rule_that_no_listener_can_meet(tmp_path, place):
     assert "no listener asks" not in output
 
 
-@pytest.mark.parametrize("case", ["missing", "not a list", "leaf", "expired", "foreign list", "old list", "forged list"])
+@pytest.mark.parametrize(
+    "case", ["missing", "not a list", "leaf", "expired", "foreign list", "old list", "forged list", "delta list"]
+)
 def test_check_reads_the_files(tmp_path, place, case):
     files = Place(tmp_path)
     more, words = {}, ""
@@ -430,14 +432,78 @@ def test_check_reads_the_files(tmp_path, place, case):
     if case == "old list":
         files.write_list(valid=(-30, -1))
         words = "expired"
+    if case == "delta list":
+        files.write_list(files.good, delta=True)
+        words = "is a delta list"
     if case == "forged list":
         files.write_list(signer=files.other.key)
         words = "has not signed"
     echo = {"a": {"path": "/", "upstream": "http://127.0.0.1:9", "allow": "signed_in"}}
     status, output = check(tmp_path, place, [listener(files, hosts=None, **more)], echo)
     assert words in output, output
-    if case in ("missing", "not a list", "leaf", "forged list"):
+    if case in ("missing", "not a list", "leaf", "forged list", "delta list"):
         assert status == 1
+
+
+RULED = {"path": "/", "upstream": "http://127.0.0.1:9", "allow": "signed_in"}
+
+
+@pytest.mark.parametrize(
+    "app, words",
+    [
+        ({"allow": [{"certificate": {"fingerprint": "ab" * 32}}]}, None),
+        ({"deny": [{"certificate": {"fingerprint": "ab" * 32}}]}, "'fingerprint' is for entries that admit"),
+        ({"allow": [{"not": {"certificate": {"fingerprint": "ab" * 32}}}]}, "'fingerprint' is for entries that admit"),
+        ({"deny": [{"not": {"certificate": {"fingerprint": "ab" * 32}}}]}, None),
+        ({"allow": [{"certificate": {"subject": "E=ann@example.com"}}]}, "has 'E', which certificates are not printed with"),
+        ({"allow": [{"certificate": {"subject": "organizationName=x"}}]}, "has 'ORGANIZATIONNAME'"),
+        ({"allow": [{"certificate": {"subject": "emailAddress=ann@example.com"}}]}, None),
+        ({"certificate_headers": ["Client-Cert"], "headers": {"Client-Cert": "email"}}, "'certificate_headers' already"),
+        (
+            {"certificate_headers": ["Client-Cert"], "request_headers": {"set": {"client-cert": "x"}}},
+            "'certificate_headers' already"
+        ),
+    ],
+)
+def test_check_rejects_what_a_client_could_evade(tmp_path, place, app, words):
+    status, output = check(tmp_path, place, [listener(place, hosts=None)], {"a": {**RULED, **app}})
+    assert (status, not words or words in output) == (1 if words else 0, True), output
+
+
+def test_check_warns_of_a_listener_that_does_not_require_for_each_host(tmp_path, place):
+    """Both require a certificate, and each only for a host that the other one serves as well."""
+    one, other = (listener(place, mode="require", hosts=[host]) for host in ("a.example.com", "b.example.com"))
+    apps = {"a": {"host": "a.example.com", **RULED}, "b": {"host": "b.example.com", **RULED}}
+    assert "serves the same hosts and does not require" in check(tmp_path, place, [one, other], apps)[1]
+    both = [listener(place, mode="require", hosts=["a.example.com", "b.example.com"]) for _ in range(2)]
+    assert "serves the same hosts" not in check(tmp_path, place, both, apps)[1]
+
+
+@pytest.mark.parametrize(
+    "name, is_usable",
+    [
+        ("Origin", False), ("X-Forwarded-For", False), ("Destination", False), ("X_Cert", False), ("Content-Type", False),
+        ("X-Gatehouse-Cert", False), ("X-My-Certificate", True),
+    ],
+)
+def test_check_rejects_a_header_with_another_meaning(tmp_path, place, name, is_usable):
+    settings = {"ca_file": place.authorities, "header": {"form": "nginx", "name": name}}
+    one = {"address": f"127.0.0.1:{free_port()}", "client_certificates": settings}
+    status, output = check(tmp_path, place, [one], {"a": RULED}, trusted_proxies=["127.0.0.1"])
+    assert (status, "such as X-SSL-Client-Cert" in output) == ((0, False) if is_usable else (1, True)), output
+
+
+def test_no_list_is_needed_of_the_issuer_of_a_trusted_certificate(tmp_path, provider_server, app):
+    """The trusted end of a chain is taken back by its file; a list of its issuer that cannot be used rejects no client."""
+    place = Place(tmp_path)
+    below = place.issue("below", "below.devices.localhost", issuer=place.between)
+    place.authorities = bundle(tmp_path, "both", place.root, place.between)
+    write(place.list, revocation_list(place.root, valid=(-30, -1)) + revocation_list(place.between))
+    one = listener(place, mode="require", hosts=None)
+    gateway = Gateway(tmp_path / "gateway", {"mock": oidc(provider_server.realm("mock").issuer)}, apps(app), listeners=[one])
+    with gateway:
+        assert curl(port(one), client=below)[0] == 200
+        assert curl(port(one), client=place.good)[0] == 403
 
 
 # Headers for apps, and certificates that a proxy passes on
@@ -714,4 +780,21 @@ def test_a_proxy_that_asks_passes_the_certificate_of_its_client_on(asked, place,
         lines += [forms(leaf)["nginx"]] * (2 if kind == "twice" else 1)
     response = request(asked.asked, "/oauth2/auth", "internal", fields=lines)
     assert response.status == status, response
-    assert code is None or response.json["error"] == code
+    assert not code or response.json["error"] == code
+
+
+def test_a_chain_without_its_certificate_is_the_clients_own(tmp_path, provider_server, place):
+    """The proxy sets `Client-Cert`; where that is absent, nothing vouches for `Client-Cert-Chain`."""
+    settings = {"ca_file": place.authorities, "header": {"form": "rfc9440"}}
+    one = {"address": f"127.0.0.1:{free_port()}", "client_certificates": settings}
+    gateway = Gateway(
+        tmp_path / "gateway", {"mock": oidc(provider_server.realm("mock").issuer)},
+        {"device": {"host": DEVICE, "forward_auth": "enforce", "allow": "signed_in", "public": ["/"]}}, listeners=[one],
+        gateway={"trusted_proxies": ["127.0.0.1"], "forward_auth": {"dialect": "nginx", "from": ["127.0.0.1"]}},
+    )
+    asked = [("X-Original-Method", "GET"), ("X-Original-URL", f"http://{DEVICE}/page")]
+    chain, own = ("Client-Cert-Chain", forms(place.good)["rfc9440"][1]), forms(place.good)["rfc9440"]
+    with gateway:
+        assert request(port(one), "/oauth2/auth", "internal", fields=asked).status == 200
+        assert request(port(one), "/oauth2/auth", "internal", fields=[*asked, own, chain]).status == 200
+        assert request(port(one), "/oauth2/auth", "internal", fields=[*asked, chain]).json["error"] == "forward_auth.header"

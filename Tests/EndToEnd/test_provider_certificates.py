@@ -101,17 +101,17 @@ def test_m_03_an_endpoint_for_certificates_that_cannot_be_used_ends_sign_ins(ali
 def test_m_03_a_provider_that_refuses_the_certificate_is_named_with_it(leaf, part, tmp_path, server, provider_server, app):
     realm = paired(server, provider_server, "refusing")
     entry = provider(realm, tmp_path, leaf)
-    if leaf is None:
+    if not leaf:
         entry["client_secret"] = "${env:TEST_CLIENT_SECRET}"
     with gateway(tmp_path, entry, app) as running:
         page, browser = sign_in(running)
         assert page.status == 502 and not browser.ticket()
-        assert part in running.log and (leaf is None or str(tmp_path / "client.pem") in running.log)
+        assert part in running.log and (not leaf or str(tmp_path / "client.pem") in running.log)
         assert asked_by_gateway(realm) == []
     path = tmp_path / "gateway" / "providers.yaml"
     result = run("check", "--online", "--config", path, env=ENVIRONMENT)
     assert result.returncode == 1, result.stdout
-    assert (part if leaf is None or leaf.issuer is STRANGERS else "expired on") in result.stdout + result.stderr
+    assert (part if not leaf or leaf.issuer is STRANGERS else "expired on") in result.stdout + result.stderr
 
 
 def test_m_03_pins_are_checked_with_a_certificate_as_without(tmp_path, server, provider_server, app):

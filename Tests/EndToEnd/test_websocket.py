@@ -20,14 +20,7 @@ from support.http2 import Client, DATA, frame as h2_frame, get
 from support.processes import eventually, free_port
 from support.raw import Wire, tls_context
 from support.upstream import Upstream
-from support.websockets import Echo, agrees, frame, handshake, opened, unmasked
-
-
-@pytest.fixture(scope="module")
-def echo():
-    app = Echo()
-    yield app
-    app.close()
+from support.websockets import agrees, frame, handshake, opened, unmasked
 
 
 @pytest.fixture(scope="module")

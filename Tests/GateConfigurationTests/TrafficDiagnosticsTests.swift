@@ -181,6 +181,8 @@ import Testing
             "error: '/wikis' is outside of the app's path '/wiki'"
         ),
         ("rewrite: [{ from: /a, to: /b }, { from: /a/, to: /c }]", "error: '/a' is here twice; first in line"),
+        ("rewrite: [{ from: /Old, to: /b }, { from: /old, to: /c }]", "error: '/old' is here twice; first in line"),
+        ("rewrite: [{ from: /old, to: /b }, { from: /%6Fld, to: /c }]", "error: '/%6Fld' is"),
         (
             "path: /wiki\n    strip_prefix: true\n    rewrite: { from: /wiki, to: /new }",
             "error: '/wiki' is the app's path, which 'strip_prefix' removes: 'strip_prefix' is the same as a rewrite"

@@ -194,6 +194,18 @@ import Testing
         #expect(app.losers == 1 && app.rows[0].request.text == "GET / at 2026-09-23T19:00:00Z")
     }
 
+    @Test func `hours are compared after each date, too`() throws {
+        let zone = ZoneOffsets(name: "UTC", changes: [])
+        let office = TimeWindow(days: [0, 1, 2, 3, 4], start: 420, end: 1140, zone: zone)
+        let midnight = try #require(Instant(timestamp: "2027-01-01T00:00:00Z"))
+        let old = try self.app(allow: [(5, { $0.request = [.time(office)] })])
+        let ends = try self.app(allow: [(5, { $0.request = [.time(office), .until(midnight)] })])
+        let lost = try self.only(old, ends, self.staff(1))
+        #expect(lost.losers == 1 && lost.rows.map(\.request.text) == ["GET / at 2027-01-01T07:00:00Z"])
+        let gained = try self.only(ends, old, self.staff(1))
+        #expect(gained.gainers == 1 && gained.rows.map(\.request.text) == ["GET / at 2027-01-01T07:00:00Z"])
+    }
+
     @Test func `dates are compared now and when they come`() throws {
         let end = Instant(seconds: Self.now.seconds + 86_400)
         let new = try self.app(allow: [(5, { $0.request = [.until(end)] })])

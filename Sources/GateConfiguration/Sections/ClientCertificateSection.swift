@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateAppConfiguration
 internal import GateCore
 internal import GateHTTP
+internal import GateWire
 internal import GateYAML
 
 /// `client_certificates` of a listener as the file has it.
@@ -122,17 +124,11 @@ extension Shape<String> {
     /// The name of a header of a proxy.
     fileprivate static let certificateHeaderName = single("a header name", pattern: "^[A-Za-z0-9-]{1,64}$") {
         text throws(InvalidValue) in
-        let isPlain = text.utf8.allSatisfy { byte in
-            (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte & 0xDF) || byte == UInt8(ascii: "-")
+        if let reason = HeaderSetting.reason(against: text) {
+            throw InvalidValue("is not a header for certificates, such as X-SSL-Client-Cert: \(reason)")
         }
-        guard isPlain, (1...64).contains(text.utf8.count) else {
-            throw InvalidValue("is not the name of a header of letters, digits and '-', such as X-SSL-Client-Cert")
-        }
-        let ours = [
-            "authorization", "cookie", "host", "connection", "content-length", "transfer-encoding", "forwarded",
-        ]
-        guard !ours.contains(text.lowercased()) else {
-            throw InvalidValue("has another meaning; choose a name of its own")
+        guard !FieldName.hasMeaning(text) else {
+            throw InvalidValue("has another meaning; choose a name of its own, such as X-SSL-Client-Cert")
         }
         return text
     }

@@ -83,8 +83,7 @@ extension GatewayResponder {
         let verdict = path.verdict(for: asked.original, over: nil) { self.ruledClient(of: asked.original) }
         guard let route = path.route(of: asked.original) else { return self.carryOut(verdict) }
         let reportsStatus = settings.reportsStatus && route.isShadowed
-        let header = self.downstream.isTrusted ? self.certificatePolicy?.settings.header : nil
-        let own = [header?.name, header?.form.chainHeader].compactMap { $0?.lowercased() }
+        let own = self.certificateFields(of: asked)
         if let name = asked.foreignField(reportsStatus: reportsStatus, keeping: route.requestChanges, setByProxy: own) {
             let help =
                 "remove it in the proxy, from the request to the gateway and from that to the app; if the app takes no "
@@ -95,6 +94,19 @@ extension GatewayResponder {
         } else {
             self.carryOut(verdict)
         }
+    }
+
+    /// The names of the header with the certificate that the proxy passes on, and of that with its chain, in lower case.
+    ///
+    /// Where no certificate came, a chain is the client's own.
+    private func certificateFields(of asked: ForwardAuthRequest) -> [String] {
+        guard self.downstream.isTrusted, let policy = self.certificatePolicy, let header = policy.settings.header else {
+            return []
+        }
+        guard case .certificate? = policy.forwarded?.certificate(in: asked.asking.message) else {
+            return [header.name.lowercased()]
+        }
+        return [header.name, header.form.chainHeader].compactMap { $0?.lowercased() }
     }
 
     /// Rejects a request for a decision in which no original request was found.

@@ -210,30 +210,39 @@ private struct RequestTerms {
     private func depth(of address: IPAddress) -> Int { self.networks.count { $0.contains(address) } }
 }
 
-/// Times inside and outside of time windows, each looked for once, and after dates.
+/// Times inside and outside of time windows, now and after dates, each looked for once.
 struct WindowTimes: Sendable {
+    private struct Search: Hashable {
+        let window: TimeWindow
+        let start: Instant
+    }
+
     private let now: Instant
-    private var known: [TimeWindow: [Instant]] = [:]
+    private var known: [Search: [Instant]] = [:]
 
     init(now: Instant) {
         self.now = now
     }
 
-    /// Now, for each window the next minute inside and the next one outside of it, and the dates that are to come.
+    /// Now and the dates that are to come, and from each of these on the next minute inside and the next one outside of each window.
     mutating func samples(for windows: [TimeWindow], _ dates: [Instant]) -> [Instant?] {
-        let times = windows.flatMap { window -> [Instant] in
-            if let known = self.known[window] { return known }
-            let found = [true, false].compactMap { self.next(in: window, $0) }
-            self.known[window] = found
-            return found
-        }
-        return [nil] + (times + dates.filter { $0 > self.now }).unique
+        let coming = dates.filter { $0 > self.now }
+        let times = ([self.now] + coming).flatMap { start in windows.flatMap { self.times(around: $0, from: start) } }
+        return [nil] + (coming + times).unique
     }
 
-    /// The next minute that is in a window or is not; nil if that is now, or never within the days of a week.
-    private func next(in window: TimeWindow, _ isInside: Bool) -> Instant? {
-        guard window.contains(self.now) != isInside else { return nil }
-        let start = self.now.seconds - self.now.seconds % 60
+    private mutating func times(around window: TimeWindow, from start: Instant) -> [Instant] {
+        let search = Search(window: window, start: start)
+        if let known = self.known[search] { return known }
+        let found = [true, false].compactMap { WindowTimes.next(in: window, $0, from: start) }
+        self.known[search] = found
+        return found
+    }
+
+    /// The next minute that is in a window or is not; nil if that is the start, or never within the days of a week.
+    private static func next(in window: TimeWindow, _ isInside: Bool, from begin: Instant) -> Instant? {
+        guard window.contains(begin) != isInside else { return nil }
+        let start = begin.seconds - begin.seconds % 60
         for minute in 1...(8 * 1440) {
             let time = Instant(seconds: start + Int64(minute) * 60)
             if window.contains(time) == isInside { return time }
