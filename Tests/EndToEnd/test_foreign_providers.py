@@ -62,14 +62,22 @@ class Fixture:
         }
         self.glewlwyd = Glewlwyd(folder, at_glewlwyd, USERS, sizes=("256", "512"))
         self.canaille = Canaille(folder, at_canaille)
-        apps = {"echo": {"path": "/", "upstream": self.app.address, "allow": "signed_in"}}
+        headers = {"X-Place": "claims.place"}
+        apps = {
+            "echo":
+                {
+                    "path": "/", "upstream": self.app.address, "allow": "signed_in", "headers": headers,
+                    "deny": [{"claim": {"place": "desk of mallory"}}],
+                }
+        }
         self.gateway = Gateway(folder, {name: self.entry(name) for name in ENTRIES}, apps, port=port)
         self.env = {"STAFF_CLIENT_SECRET": SECRET, "WRONG_SECRET": SECRET[::-1]}
 
     def entry(self, name):
         is_512 = name in ("glewlwyd-512", "glewlwyd-listed")
         issuer = self.canaille.issuer if name.startswith("canaille") else self.glewlwyd.issuer("512" if is_512 else "256")
-        entry = {**documented(), "issuer": issuer, "client_id": name, **ENTRIES[name]}
+        place = "id_token:/website" if name.startswith("canaille") else "id_token:/desk"
+        entry = {**documented(), "issuer": issuer, "client_id": name, "claims": {"place": place}, **ENTRIES[name]}
         return {**entry, "client_secret": "${env:WRONG_SECRET}"} if name.endswith("-wrong") else entry
 
     def provider(self, name):
@@ -123,6 +131,9 @@ def test_a_user_signs_in_and_the_app_gets_the_identity(name, fixture):
     assert re.fullmatch(rf"{name}:.+", user) and (name != "canaille" or user == "canaille:ada")
     claims = jwt.decode(seen.get("X-Gatehouse-Assertion"), options={"verify_signature": False})
     assert (claims["sub"], claims["provider"], claims["name"]) == (user, name, "Ada Example")
+    # M-02: a claim of the operator's own from each.
+    place = "https://staff.example.com/ada" if name == "canaille" else "desk of ada"
+    assert seen.all("X-Place") == [place] and claims["claims"] == {"place": place}
     profile = browser.send("GET", "/oauth2/userinfo").json
     assert profile["email"] == "ada@example.com"
     assert profile["groups"] == (["platform"] if name == "canaille" else [])

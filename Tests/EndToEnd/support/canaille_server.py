@@ -28,7 +28,7 @@ def fill(settings):
         given, _, family = account["name"].partition(" ")
         user = models.User(
             user_name=name, display_name=name, formatted_name=account["name"], given_name=given, family_name=family,
-            emails=[account["email"]], password=name
+            emails=[account["email"]], password=name, profile_url=f"https://staff.example.com/{name}"
         )
         store.save(user)
         users.append(user)

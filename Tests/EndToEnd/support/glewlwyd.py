@@ -41,6 +41,13 @@ CLIENT_PROPERTY = """
 UPDATE g_client_module_instance SET gcmi_parameters =
 json_set(gcmi_parameters, '$."data-format"."post_logout_redirect_uris"', json('{"multiple":true,"read":true,"write":true}'))
 """
+# Users have a property of the operator's own, `desk`.
+USER_PROPERTY = """
+UPDATE g_user_module_instance SET gumi_parameters =
+json_set(gumi_parameters, '$."data-format"."desk"', json('{"multiple":false,"read":true,"write":true}'))
+"""
+#: The claim with that property.
+DESK = {"name": "desk", "user-property": "desk", "type": "string", "mandatory": True, "scope": ["openid"]}
 PLUGIN = {
     "jwt-type": "rsa", "code-duration": 600, "refresh-token-duration": 3600, "access-token-duration": 600,
     "allow-non-oidc": False, "auth-type-code-enabled": True, "auth-type-token-enabled": False,
@@ -49,7 +56,7 @@ PLUGIN = {
     "pkce-method-plain-allowed": False, "session-management-allowed": True, "back-channel-logout-allowed": True,
     "session-cookie-name": "GLEWLWYD2_OIDC_SID", "session-cookie-expiration": 3600, "oauth-as-iss-id": True,
     "name-claim": "mandatory", "name-claim-scope": ["openid"], "email-claim": "mandatory",
-    "email-claim-scope": ["openid"], "subject-type": "public", "scope": [], "claims": [],
+    "email-claim-scope": ["openid"], "subject-type": "public", "scope": [], "claims": [DESK],
 }
 
 
@@ -72,6 +79,7 @@ class Glewlwyd(Service):
         with sqlite3.connect(database) as made:
             made.executescript(DATABASE.read_text())
             made.execute(CLIENT_PROPERTY)
+            made.execute(USER_PROPERTY)
         made.close()
         path = self.folder / "glewlwyd.conf"
         path.write_text(SETTINGS.format(port=self.port, origin=self.origin, database=database))
@@ -96,7 +104,9 @@ class Glewlwyd(Service):
             self.api(admin, "mod/plugin", plugin)
         for name, account in self.users.items():
             more = {"username": name, "password": f"{name}-password", "scope": ["openid"], "enabled": True}
-            self.api(admin, "user", {"name": account["name"], "email": account["email"], **more})
+            self.api(
+                admin, "user", {"name": account["name"], "email": account["email"], "desk": f"desk of {name}", **more}
+            )
         for name, client in self.clients.items():
             more = {
                 "client_id": name, "confidential": True, "enabled": True, "scope": ["openid"],
