@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Limits and overload: R-20 to R-24, S-55 to S-57."""
 
+import contextlib
 import json
 import os
 import resource
@@ -487,16 +488,21 @@ def limit_memory(gateway, share):
 
 def press(gateway, share, level):
     """Limits the memory to what is in use, until the level of that share holds."""
+    seen = []
 
-    def has_level():
-        limit_memory(gateway, share)
-        return overload_level(gateway) == level
+    def is_level():
+        seen.append({name: gateway.operation("/status").json()["overload"][name] for name in ("stage", "used_percent", "memory")})
+        return seen[-1]["stage"] == level
 
     # The first is over when all has arrived; from 75 % on the gateway knows how much of it was freed and kept.
     for gentle in (50, 77):
         limit_memory(gateway, gentle)
-    # What the reload itself needed is free again a moment later, and then the share is less than it was.
-    eventually(has_level, f"the overload level {level}", 30)
+    # What a reload itself needs is free again a moment later, so each try waits for that before the next one measures.
+    for _ in range(8):
+        limit_memory(gateway, share)
+        with contextlib.suppress(AssertionError):
+            return eventually(is_level, level, 4)
+    pytest.fail(f"the overload level {level} did not begin: {seen[::20]}")
 
 
 def test_when_memory_is_short_new_sign_ins_are_rejected_first(make, realm):
