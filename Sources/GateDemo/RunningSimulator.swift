@@ -5,6 +5,8 @@ internal import GateCore
 /// A running provider simulator.
 package struct RunningSimulator: Sendable {
     let servers: [DemoServer]
+    /// Replaces the platform's token.
+    let rotation: Task<Void, Never>?
     let provider: SimulatedProvider
     let context: SimulatorContext
     /// The traits of the tenant in the gateway's file.
@@ -15,6 +17,7 @@ package struct RunningSimulator: Sendable {
 
     /// Closes both ports and all connections.
     package func stop() {
+        self.rotation?.cancel()
         for server in self.servers { server.stop() }
     }
 
@@ -26,7 +29,9 @@ package struct RunningSimulator: Sendable {
         let urls = self.context.urls
         let paths = self.traits.paths
         let client = self.context.client
-        let signs = Set(self.traits.token.authentication).isDisjoint(with: [.basic, .post])
+        let methods = Set(self.traits.token.authentication)
+        let signs = methods.contains(.assertion) || methods.contains(.signedSecret)
+        let hasSecret = !methods.isDisjoint(with: [.basic, .post])
         let values: [(name: String, value: String?)] = [
             ("type", self.provider.name),
             ("issuer", paths.discovery == nil ? nil : self.traits.issuer),
@@ -39,9 +44,12 @@ package struct RunningSimulator: Sendable {
             ("userinfo_endpoint", paths.userinfo.map { urls.base + $0 }),
             ("ca_file", self.caFile),
             ("client_id", client.id),
-            ("client_secret", signs ? nil : client.secret.withText { $0 }),
+            ("client_secret", hasSecret ? client.secret.withText { $0 } : nil),
             ("client_key_file", signs ? client.signingKeyFile : nil),
             ("client_key_id", signs ? ClientJWT.keyID : nil),
+            ("client_assertion_file", methods.contains(.workload) ? client.workload.file : nil),
+            ("client_certificate_file", client.certificate?.files.certificate),
+            ("client_certificate_key_file", client.certificate?.files.key),
             ("redirect_uri", client.callback),
         ]
         return values.compactMap { entry in entry.value.map { (entry.name, $0) } }

@@ -58,7 +58,7 @@ package struct SimulatorHost: Sendable {
         let provider = try DemoCatalogue.provider(options.type)
         let full = try await DemoServer.bind(
             port: options.port,
-            tls: self.authority.tls,
+            tls: provider.certificate(options.quirks) == nil ? self.authority.tls : self.authority.askingTLS,
             avoiding: self.reserved,
             option: "--port"
         )
@@ -71,16 +71,18 @@ package struct SimulatorHost: Sendable {
                 option: options.pagesOption
             )
             servers.append(pages)
-            let context = self.context(of: provider, options, full: full.port, pages: pages.port)
+            let context = try self.context(of: provider, options, full: full.port, pages: pages.port)
             try context.client.writeFiles()
             let traits = provider.traits(context)
             guard let tenant = traits.first else {
                 throw Failure(.demoProvider, "\(provider.name) has no tenant")
             }
+            let rotation = try Self.rotation(tenant, context)
             Self.serve(QuirkInjector(ProviderSimulator(traits, context: context), context: context), full, pages)
             let pins = PinQuirk.pins(self.authority.pins, provider: provider.name, quirks: options.quirks)
             return RunningSimulator(
                 servers: servers,
+                rotation: rotation,
                 provider: provider,
                 context: context,
                 traits: tenant,
@@ -98,9 +100,9 @@ package struct SimulatorHost: Sendable {
         _ options: SimulatorOptions,
         full: Int,
         pages: Int,
-    ) -> SimulatorContext {
+    ) throws -> SimulatorContext {
         let random = RandomBytes.system
-        return SimulatorContext(
+        return try SimulatorContext(
             urls: SimulatorURLs(base: "https://localhost:\(full)", pages: "http://localhost:\(pages)"),
             client: DemoClient(
                 id: provider.clientID,
@@ -108,6 +110,7 @@ package struct SimulatorHost: Sendable {
                 callback: options.redirectURI,
                 name: provider.name,
                 folder: self.folder,
+                certificate: provider.certificate(options.quirks),
             ),
             key: self.key.named(provider.name),
             grants: DemoGrants(clock: .system),
@@ -116,6 +119,19 @@ package struct SimulatorHost: Sendable {
             quirks: options.quirks,
             changedCallback: { CallbackQuirk.changed($0, quirks: options.quirks) },
         )
+    }
+
+    /// Writes the platform's token now and before it expires, for a provider that accepts those; nil for any other.
+    private static func rotation(_ traits: CodeFlowTraits, _ context: SimulatorContext) throws -> Task<Void, Never>? {
+        guard traits.token.authentication.contains(.workload) else { return nil }
+        let workload = context.client.workload
+        try workload.writeToken(for: traits.issuer, at: context.clock.now)
+        return Task {
+            while (try? await Task.sleep(for: DemoWorkload.rotation)) != nil {
+                // A folder without space gets the token at the next turn; the last one is valid for longer.
+                try? workload.writeToken(for: traits.issuer, at: context.clock.now)
+            }
+        }
     }
 
     /// Serves all endpoints over TLS, and those for browsers over plain HTTP.

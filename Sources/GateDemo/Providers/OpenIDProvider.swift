@@ -14,8 +14,11 @@ enum OpenIDProvider {
             ["issuer: \(context.urls.base)"] + OpenIDProviderQuirk.on(context).flatMap(\.lines)
         },
         credentials: { context in
-            let signs = OpenIDProviderQuirk.on(context).contains { $0.lines.contains(OpenIDProviderQuirk.assertion) }
-            return signs ? context.client.privateKeyLines : context.client.secretLines
+            let own = OpenIDProviderQuirk.on(context).compactMap(\.credentials).last
+            return own?(context.client) ?? context.client.secretLines
+        },
+        certificate: { quirks in
+            OpenIDProviderQuirk.all.filter { quirks.contains($0.quirk) }.compactMap(\.certificate).last
         },
         traits: Self.traits
     )
@@ -81,38 +84,89 @@ private struct OpenIDProviderQuirk: Sendable {
     let change: @Sendable (inout CodeFlowTraits, SimulatorContext) -> Void
     /// The lines that the gateway's file needs for it.
     let lines: [String]
+    /// The lines with the credentials of a client without a secret.
+    let credentials: (@Sendable (DemoClient) -> [String])?
+    /// What is registered of the certificate that the client must present.
+    let certificate: DemoClientCertificate.Registration?
 
     init(
         _ name: String,
         _ summary: String,
         lines: [String] = [],
+        credentials: (@Sendable (DemoClient) -> [String])? = nil,
+        certificate: DemoClientCertificate.Registration? = nil,
         change: @escaping @Sendable (inout CodeFlowTraits, SimulatorContext) -> Void,
     ) {
         self.quirk = DemoQuirk("oidc-\(name)", of: "oidc", summary)
         self.change = change
         self.lines = lines
+        self.credentials = credentials
+        self.certificate = certificate
     }
 
-    /// The line that makes the gateway sign an assertion.
-    static let assertion = "client_authentication: private_key_jwt"
-
-    static let all = Self.ofRequests + Self.ofCallbacks + Self.ofKeys + Self.ofResponses
+    static let all = Self.ofClients + Self.ofRequests + Self.ofCallbacks + Self.ofKeys + Self.ofResponses
 
     /// The quirks that are on.
     static func on(_ context: SimulatorContext) -> [OpenIDProviderQuirk] {
         self.all.filter { context.has($0.quirk) }
     }
 
-    private static let ofRequests = [
+    /// Each kind of client; the provider accepts no other.
+    private static let ofClients = [
         OpenIDProviderQuirk(
             "private-key-jwt",
             "The client must sign an assertion with its own key (RFC 7523); the gateway does and has no secret.",
-            lines: [Self.assertion, "key_id: \(ClientJWT.keyID)"],
+            lines: ["client_authentication: private_key_jwt", "key_id: \(ClientJWT.keyID)"],
+            credentials: \.privateKeyLines,
         ) { traits, _ in traits.token.authentication = [.assertion] },
         OpenIDProviderQuirk(
             "secret-in-body",
             "Only client_secret_post is offered; the gateway reads that in discovery and sends the secret in the body.",
         ) { traits, _ in traits.token.authentication = [.post] },
+        OpenIDProviderQuirk(
+            "public-client",
+            "The client is public (RFC 6749 §2.1) and must use PKCE; the gateway's file has 'client_secret: none'.",
+            credentials: \.publicLines,
+        ) { traits, _ in
+            traits.token.authentication = [.publicClient]
+            traits.authorization.challenge = .required
+        },
+        OpenIDProviderQuirk(
+            "assertion-file",
+            "The client must send a token of its platform (RFC 7523), which a file has that changes every five minutes; "
+                + "the gateway reads it for each call.",
+            credentials: \.workloadLines,
+        ) { traits, _ in traits.token.authentication = [.workload] },
+        OpenIDProviderQuirk(
+            "tls-client-auth",
+            "The client must present a certificate whose subject is registered (RFC 8705 §2.1), and at the endpoints of "
+                + "mtls_endpoint_aliases; the gateway does.",
+            credentials: \.certificateLines,
+            certificate: .subject,
+        ) { traits, context in
+            traits.token.authentication = [.certificate]
+            let prefix = "/mtls"
+            let token = traits.paths.token
+            traits.metadata["mtls_endpoint_aliases"] = [
+                "token_endpoint": .string(context.urls.base + prefix + token),
+                "userinfo_endpoint": .string(context.urls.base + prefix + "/userinfo"),
+            ]
+            traits.canonicalPath = { $0.hasPrefix("\(prefix)/") ? String($0.dropFirst(prefix.count)) : $0 }
+            traits.token.extraCheck = { request in
+                guard request.path == token else { return nil }
+                return OAuthError("invalid_client", "Use the endpoint of mtls_endpoint_aliases.", status: 401)
+            }
+        },
+        OpenIDProviderQuirk(
+            "self-signed-tls-client-auth",
+            "The client must present the certificate that is registered, which it signed itself (RFC 8705 §2.2); the "
+                + "gateway does.",
+            credentials: \.certificateLines,
+            certificate: .certificate,
+        ) { traits, _ in traits.token.authentication = [.ownCertificate] },
+    ]
+
+    private static let ofRequests = [
         OpenIDProviderQuirk(
             "pushed-requests",
             "Authorization requests may be pushed (RFC 9126); the gateway's file asks for it.",

@@ -100,12 +100,14 @@ struct QuirkInjector: Sendable {
         let fields = request.form.fields.map { field in
             field.name == "code_verifier" ? Form.Field(field.name, String(repeating: "x", count: 43)) : field
         }
-        return DemoRequest(
+        var other = DemoRequest(
             method: request.method,
             target: request.target,
             fields: request.fields,
             body: Array(Form(fields).encoded.utf8),
         )
+        other.certificate = request.certificate
+        return other
     }
 
     // MARK: documents

@@ -15,6 +15,8 @@ struct DemoAuthority {
     private let certificate: String
     /// TLS for servers at `localhost` and 127.0.0.1.
     let tls: NIOSSLContext
+    /// The same for a server that asks clients for a certificate, which they need not have.
+    let askingTLS: NIOSSLContext
     /// The pins of the server's key and of a backup key.
     let pins: DemoPins
 
@@ -46,6 +48,7 @@ struct DemoAuthority {
         )
         self.certificate = try authority.serializeAsPEM().pemString
         self.tls = try Self.context(certificate: server, key: serverKey)
+        self.askingTLS = try Self.context(certificate: server, key: serverKey, asking: true)
         self.pins = DemoPins(
             used: DemoPins.pin(of: serverKey.publicKey),
             backup: DemoPins.pin(of: P256.Signing.PrivateKey().publicKey),
@@ -59,7 +62,8 @@ struct DemoAuthority {
         return path
     }
 
-    private static func certificate(
+    /// A certificate that is valid for a week.
+    static func certificate(
         for key: Certificate.PublicKey,
         subject: DistinguishedName,
         issuer: (name: DistinguishedName, key: P256.Signing.PrivateKey),
@@ -80,7 +84,11 @@ struct DemoAuthority {
         )
     }
 
-    private static func context(certificate: Certificate, key: P256.Signing.PrivateKey) throws -> NIOSSLContext {
+    private static func context(
+        certificate: Certificate,
+        key: P256.Signing.PrivateKey,
+        asking: Bool = false,
+    ) throws -> NIOSSLContext {
         let pem = try certificate.serializeAsPEM().pemString
         let chain = try NIOSSLCertificate.fromPEMBytes(Array(pem.utf8)).map { NIOSSLCertificateSource.certificate($0) }
         let privateKey = try NIOSSLPrivateKey(bytes: Array(key.pemRepresentation.utf8), format: .pem)
@@ -90,6 +98,7 @@ struct DemoAuthority {
         )
         configuration.minimumTLSVersion = .tlsv12
         configuration.applicationProtocols = ["http/1.1"]
+        if asking { configuration.certificateVerification = .optionalVerification }
         return try NIOSSLContext(configuration: configuration)
     }
 }

@@ -12,6 +12,8 @@ package struct DemoRequest: Sendable {
     package let fields: [(name: String, value: String)]
     /// The body, at most 64 KiB.
     package let body: [UInt8]
+    /// The certificate that the client presented, in DER, not verified; nil without one.
+    var certificate: [UInt8]?
 
     /// The path, as sent.
     package var path: String {

@@ -73,7 +73,7 @@ package final class DemoServer: Sendable {
                     guard connections.insert(channel, limit: Self.connectionLimit) else { throw ChannelError.eof }
                     let pipeline = channel.pipeline.syncOperations
                     if let tls {
-                        try pipeline.addHandler(NIOSSLServerHandler(context: tls))
+                        try pipeline.addHandler(Self.handler(tls))
                     }
                     try pipeline.addHandler(IdleStateHandler(allTimeout: .seconds(60)))
                     try pipeline.configureHTTPServerPipeline()
@@ -83,6 +83,20 @@ package final class DemoServer: Sendable {
             .bind(host: "127.0.0.1", port: port)
             .get()
         return DemoServer(listener: listener, port: listener.localAddress?.port ?? port, connections: connections)
+    }
+
+    /// Terminates TLS.
+    ///
+    /// The responder verifies what clients present, if they are asked for it.
+    private static func handler(_ tls: NIOSSLContext) throws -> NIOSSLServerHandler {
+        guard tls.configuration.certificateVerification == .optionalVerification else {
+            return NIOSSLServerHandler(context: tls)
+        }
+        return NIOSSLServerHandler(
+            context: tls,
+            customVerificationCallback: { _, promise in promise.succeed(.certificateVerified) },
+            configuration: .init()
+        )
     }
 
     /// Sets the responder; before that, every request gets 503.
@@ -148,7 +162,7 @@ private final class DemoConnection: ChannelInboundHandler {
             self.tooLarge = self.tooLarge || self.body.count + bytes.readableBytes > Self.bodyLimit
             if !self.tooLarge { self.body += bytes.readableBytesView }
         case .end:
-            self.respond(on: context.channel)
+            self.respond(on: context.channel, certificate: Self.certificate(on: context))
         }
     }
 
@@ -164,15 +178,22 @@ private final class DemoConnection: ChannelInboundHandler {
         context.close(promise: nil)
     }
 
-    private func respond(on channel: any Channel) {
+    private static func certificate(on context: ChannelHandlerContext) -> [UInt8]? {
+        let operations = context.pipeline.syncOperations
+        guard (try? operations.context(handlerType: NIOSSLServerHandler.self)) != nil else { return nil }
+        return try? operations.nioSSL_peerCertificate()?.toDERBytes()
+    }
+
+    private func respond(on channel: any Channel, certificate: [UInt8]?) {
         guard let head = self.head else { return }
         self.head = nil
-        let request = DemoRequest(
+        var request = DemoRequest(
             method: head.method.rawValue,
             target: head.uri,
             fields: head.headers.map { (name: $0.name, value: $0.value) },
             body: self.body,
         )
+        request.certificate = certificate
         let exchange = DemoExchange(channel: channel, request: request, isLast: self.tooLarge || !head.isKeepAlive)
         guard !self.tooLarge else {
             exchange.write(.text("request body over 64 KiB\n", status: 413))
@@ -182,7 +203,7 @@ private final class DemoConnection: ChannelInboundHandler {
             exchange.write(.text("starting\n", status: 503))
             return
         }
-        Task { exchange.write(await responder(request)) }
+        Task { [request] in exchange.write(await responder(request)) }
     }
 }
 

@@ -17,13 +17,24 @@ enum ClientAuthenticationMethod: Sendable {
     case assertion
     /// Apple's method: a JWT signed by the client in place of the secret.
     case signedSecret
+    /// None: a public client, which proves by the code verifier that it made the request; RFC 7636.
+    case publicClient
+    /// A JWT by which the platform of the client speaks for it; RFC 7523 §2.2.
+    case workload
+    /// A certificate by its subject; RFC 8705 §2.1.
+    case certificate
+    /// A certificate that the client signed; RFC 8705 §2.2.
+    case ownCertificate
 
     /// Its name in metadata.
     var published: String {
         switch self {
         case .basic: "client_secret_basic"
         case .post, .signedSecret: "client_secret_post"
-        case .assertion: "private_key_jwt"
+        case .assertion, .workload: "private_key_jwt"
+        case .publicClient: "none"
+        case .certificate: "tls_client_auth"
+        case .ownCertificate: "self_signed_tls_client_auth"
         }
     }
 }
@@ -70,15 +81,35 @@ final class ClientAuthenticator: Sendable {
     func failure(of request: DemoRequest, _ form: Form) -> FailedCheck? {
         let hasField = request.field("authorization") != nil
         let credentials = RequestCredentials(request, form: form)
-        guard form["client_assertion"] != nil || credentials.id == self.client.id else {
+        guard form["client_assertion"] != nil && form["client_id"] == nil || credentials.id == self.client.id else {
             return FailedCheck(.client, "The client is unknown.", status: 401)
         }
         let methods = [hasField, form["client_secret"] != nil, form["client_assertion"] != nil].count { $0 }
+        if !Set(self.accepted).isDisjoint(with: [.publicClient, .certificate, .ownCertificate]) {
+            guard methods == 0 else {
+                return FailedCheck(.authentication, "This client has neither secret nor assertion.", status: 401)
+            }
+            return self.failureWithoutProof(request, form)
+        }
         guard methods == 1 else {
             return FailedCheck(.authentication, "The request must authenticate the client by one method.", status: 401)
         }
         let reason = hasField ? self.secretFailure(.basic, credentials) : self.bodyFailure(credentials, form)
         return reason.map { FailedCheck(.authentication, $0, status: hasField ? 401 : 400) }
+    }
+
+    /// Of a client whose request has no proof in it: a public one, or one that presents a certificate.
+    private func failureWithoutProof(_ request: DemoRequest, _ form: Form) -> FailedCheck? {
+        if self.accepted.contains(.publicClient) {
+            // A pushed request has the challenge instead.
+            let hasProof = form["code_verifier"] != nil || form["code_challenge"] != nil
+            return hasProof ? nil : FailedCheck(.authentication, "A public client must use PKCE.", status: 401)
+        }
+        guard let presented = request.certificate else {
+            return FailedCheck(.authentication, "The client must present its certificate.", status: 401)
+        }
+        let isRegistered = self.client.certificate?.isRegistered(presented, at: self.clock.now) == true
+        return isRegistered ? nil : FailedCheck(.authentication, "The certificate is not registered.", status: 401)
     }
 
     private func bodyFailure(_ credentials: RequestCredentials, _ form: Form) -> String? {
@@ -94,6 +125,7 @@ final class ClientAuthenticator: Sendable {
 
     /// RFC 7523 §3.
     private func assertionFailure(_ form: Form) -> String? {
+        if self.accepted.contains(.workload) { return self.workloadFailure(form) }
         guard self.accepted.contains(.assertion) else { return "private_key_jwt is not accepted for this client." }
         guard form["client_assertion_type"] == Self.assertionType else { return "The type of assertion is unknown." }
         guard let token = ClientJWT(form["client_assertion"] ?? "", key: self.client.signingKey.publicKey) else {
@@ -105,6 +137,14 @@ final class ClientAuthenticator: Sendable {
         guard token.lives(at: self.clock.now, atMost: .seconds(600)) else { return "The assertion has expired." }
         guard let id = token.claims["jti"]?.string, self.isNew(id) else { return "The assertion was used before." }
         return nil
+    }
+
+    /// The platform's token counts as often as the client wants, for the id that the request names.
+    private func workloadFailure(_ form: Form) -> String? {
+        guard form["client_assertion_type"] == Self.assertionType else { return "The type of assertion is unknown." }
+        guard form["client_id"] == self.client.id else { return "The request does not name the client." }
+        guard let issuer = self.audiences.first else { return "The provider has no issuer." }
+        return self.client.workload.failure(of: form["client_assertion"] ?? "", for: issuer, at: self.clock.now)
     }
 
     private func isNew(_ id: String) -> Bool {

@@ -69,10 +69,9 @@ extension SigningKey {
         return SigningKey("PS256", members) { try key.signature(for: $0, padding: .PSS).rawRepresentation }
     }
 
-    /// A new key for ES256.
-    static func es256() -> SigningKey {
-        let key = P256.Signing.PrivateKey()
-        return SigningKey("ES256", self.point(key.publicKey.rawRepresentation, "P-256")) {
+    /// A key for ES256, a new one unless it is given.
+    static func es256(_ key: P256.Signing.PrivateKey = P256.Signing.PrivateKey()) -> SigningKey {
+        SigningKey("ES256", self.point(key.publicKey.rawRepresentation, "P-256")) {
             try key.signature(for: $0).rawRepresentation
         }
     }

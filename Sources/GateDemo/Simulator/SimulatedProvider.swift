@@ -13,6 +13,8 @@ struct SimulatedProvider: Sendable {
     private let lines: @Sendable (SimulatorContext) -> [String]
     /// The lines with the gateway's credentials.
     private let credentials: @Sendable (SimulatorContext) -> [String]
+    /// What is registered of the certificate for which it asks the gateway, under these quirks; nil if it does not ask.
+    let certificate: @Sendable (DemoQuirks) -> DemoClientCertificate.Registration?
     /// The traits, one for each tenant; the first is the one in the gateway's file.
     let traits: @Sendable (SimulatorContext) -> [CodeFlowTraits]
 
@@ -23,6 +25,7 @@ struct SimulatedProvider: Sendable {
         quirks: [DemoQuirk],
         lines: @escaping @Sendable (SimulatorContext) -> [String],
         credentials: @escaping @Sendable (SimulatorContext) -> [String] = { $0.client.secretLines },
+        certificate: @escaping @Sendable (DemoQuirks) -> DemoClientCertificate.Registration? = { _ in nil },
         traits: @escaping @Sendable (SimulatorContext) -> CodeFlowTraits,
     ) {
         self.name = name
@@ -30,6 +33,7 @@ struct SimulatedProvider: Sendable {
         self.quirks = quirks
         self.lines = lines
         self.credentials = credentials
+        self.certificate = certificate
         self.traits = { [traits($0)] }
     }
 
@@ -46,6 +50,7 @@ struct SimulatedProvider: Sendable {
         self.quirks = quirks
         self.lines = lines
         self.credentials = { $0.client.secretLines }
+        self.certificate = { _ in nil }
         self.traits = tenants
     }
 
@@ -54,7 +59,7 @@ struct SimulatedProvider: Sendable {
         let identity = ["client_id: \(quoted(context.client.id))"] + self.credentials(context)
         let trust =
             ["ca_file: \(quoted(caFile))", "pins:", "  match: public_key", "  sha256:"]
-            + pins.map { "    - \(quoted($0))" }
+            + pins.map { "    - \(quoted($0))" } + (context.client.certificate?.lines ?? [])
         let lines = ["type: \(self.name)"] + self.lines(context) + identity + ["tls:"] + trust.map { "  \($0)" }
         return (["  \(self.name):"] + lines.map { "    \($0)" }).joined(separator: "\n")
     }

@@ -46,26 +46,48 @@ struct DemoClient: Sendable {
     let signingKey: P256.Signing.PrivateKey
     /// The PEM file with this key.
     let signingKeyFile: String
+    /// Its certificate for a provider that asks for one.
+    let certificate: DemoClientCertificate?
+    /// The platform that signs its tokens for providers that accept those.
+    let workload: DemoWorkload
 
     /// The lines of the gateway's file that name the secret.
     var secretLines: [String] { ["client_secret: \(quoted("${file:\(self.secretFile)}"))"] }
     /// The lines of the gateway's file that name the key.
     var privateKeyLines: [String] { ["private_key: \(quoted("${file:\(self.signingKeyFile)}"))"] }
 
-    /// A client with a new key, whose files are in a folder.
-    init(id: String, secret: Secret, callback: String, name: String, folder: String) {
+    /// The line of the gateway's file that names the file with the platform's token.
+    var workloadLines: [String] { ["client_assertion_file: \(quoted(self.workload.file))"] }
+
+    /// The line of the gateway's file for a client without a secret.
+    var publicLines: [String] { ["client_secret: none"] }
+    /// None: what names the certificate is below `tls`.
+    var certificateLines: [String] { [] }
+
+    /// A client with new keys, whose files are in a folder.
+    init(
+        id: String,
+        secret: Secret,
+        callback: String,
+        name: String,
+        folder: String,
+        certificate: DemoClientCertificate.Registration?,
+    ) throws {
         self.id = id
         self.secret = secret
         self.callback = callback
         self.secretFile = "\(folder)/\(name).secret"
         self.signingKey = P256.Signing.PrivateKey()
         self.signingKeyFile = "\(folder)/\(name).key"
+        self.certificate = try certificate.map { try DemoClientCertificate($0, id: id, path: "\(folder)/\(name)") }
+        self.workload = DemoWorkload(file: "\(folder)/\(name).token")
     }
 
     /// Writes the files that the gateway's file refers to.
-    func writeFiles() throws(Failure) {
+    func writeFiles() throws {
         try PrivateFile.write(self.secret.withBytes { $0 }, to: self.secretFile)
         try PrivateFile.write(Array(self.signingKey.pemRepresentation.utf8), to: self.signingKeyFile)
+        try self.certificate?.writeFiles()
     }
 }
 
