@@ -31,7 +31,7 @@ SHELL := /bin/bash
 	sanitize unit end-to-end test-fleet test-apps deps-apps venv-apps deb image packages test-packages deps-packages venv-packages
 
 BUILD_PACKAGES := ca-certificates git libargon2-dev libcurl4-openssl-dev libnghttp2-dev libsqlite3-dev libssl-dev libyaml-dev pkg-config zlib1g-dev
-TEST_PACKAGES := apache2-bin chromium curl glewlwyd golang-go libapache2-mod-auth-openidc libapache2-mod-wsgi-py3 logrotate nghttp2-client nginx-light nodejs \
+TEST_PACKAGES := apache2-bin chromium curl glewlwyd golang-go haproxy libapache2-mod-auth-openidc libapache2-mod-wsgi-py3 libnss3-tools logrotate nghttp2-client nginx-light nodejs \
 	openssl prometheus python3 python3-venv redis-server rsyslog ruby sqlite3 systemd tinyproxy
 # Apps and clients for `make test-apps`; their services are installed but not started.
 APPS_PACKAGES := apache2-bin cadaver chromium cups-daemon curl docker-registry git libapache2-mod-svn litmus mercurial \

@@ -43,14 +43,14 @@ CONTRAST = """
 
 
 class Chromium:
-    """A headless browser, driven by the DevTools protocol."""
-    def __init__(self, folder, *options):
+    """A headless browser, driven by the DevTools protocol; `home` has the NSS database of its user."""
+    def __init__(self, folder, *options, home=None):
         self.process = Process(
             [
                 CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
                 "--no-first-run", "--disable-background-networking", "--remote-debugging-port=0",
                 f"--user-data-dir={folder}/profile", *options, "about:blank",
-            ], folder, "chromium",
+            ], folder, "chromium", env={"HOME": str(home)} if home else None,
         )
         ready = folder / "profile" / "DevToolsActivePort"
         eventually(lambda: ready.exists() and ready.read_text().count("\n"), "chromium is up", 30)
