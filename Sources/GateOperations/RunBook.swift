@@ -27,6 +27,10 @@ package enum RunBook: String, Sendable, CaseIterable {
     case certificateExpiring = "GatehouseCertificateExpiring"
     /// A certificate of a listener has expired.
     case certificateExpired = "GatehouseCertificateExpired"
+    /// A revocation list was not replaced in time.
+    case revocationListExpiring = "GatehouseRevocationListExpiring"
+    /// A revocation list has expired.
+    case revocationListExpired = "GatehouseRevocationListExpired"
     /// The pins of a provider's host expire soon.
     case pinsExpiring = "GatehousePinsExpiring"
     /// A provider's host showed none of the pinned keys.

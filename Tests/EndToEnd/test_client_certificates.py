@@ -4,16 +4,15 @@
 import base64
 import contextlib
 import json
+import re
 import subprocess
-from datetime import datetime, timedelta, timezone
 from urllib.parse import quote
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives import hashes
 
 from support.browser import Browser
-from support.chains import CLIENT_AUTH, SERVER_AUTH, Authority, bundle, write
+from support.chains import CLIENT_AUTH, SERVER_AUTH, Authority, bundle, revocation_list, write
 from support.fronts import program
 from support.gateway import Gateway, oidc, run
 from support.processes import Process, certificate, eventually, free_port, nginx
@@ -21,20 +20,6 @@ from support.raw import Wire, request, tls_context
 from support.upstream import Upstream
 
 GATE, DEVICE, OTHER = "gate.localhost", "device.localhost", "other.localhost"
-
-
-def revocation_list(authority, *revoked, valid=(-1, 30), signer=None, delta=False):
-    """A revocation list of an authority in PEM; `signer` is another key that signs it, `delta` has only what has changed."""
-    begins, ends = (datetime.now(timezone.utc) + timedelta(days=days) for days in valid)
-    built = x509.CertificateRevocationListBuilder().issuer_name(authority.certificate.subject)
-    built = built.last_update(begins).next_update(ends)
-    for one in revoked:
-        entry = x509.RevokedCertificateBuilder().serial_number(one.certificate.serial_number)
-        built = built.add_revoked_certificate(entry.revocation_date(begins).build())
-    if delta:
-        built = built.add_extension(x509.DeltaCRLIndicator(1), critical=True)
-    made = built.sign(signer or authority.key, hashes.SHA256())
-    return made.public_bytes(serialization.Encoding.PEM).decode()
 
 
 class Place:
@@ -360,6 +345,72 @@ def test_an_expired_revocation_list_admits_no_one(own, valid, words):
     eventually(lambda: words in gateway.log, "the reason in the log")
 
 
+def watched(gateway):
+    """The events about revocation lists, the seconds that are left of each issuer's, and what `/status` has."""
+    metrics = gateway.metrics()
+    place = f'{{listener="127.0.0.1:{gateway.tls}",'
+    events = {
+        event: metrics[f'gatehouse_listener_certificate_findings{place}finding="revocation_list.{event}"}}']
+        for event in ("expiring", "expired")
+    }
+    left = {
+        name: metrics[f'gatehouse_revocation_list_remaining_seconds{place}issuer="CN={name}"}}']
+        for name in ("devices", "devices below")
+    }
+    [listener] = [one for one in gateway.operation("/status").json()["listener_certificates"] if one["revocation_lists"]]
+    return events, left, {one["issuer"]: one["days_left"] for one in listener["revocation_lists"]}, listener["findings"]
+
+
+def test_revocation_lists_are_watched(own):
+    """While they are good, once they are late, and once they have expired."""
+    gateway, place = own
+    days = 86400
+    place.write_list(valid=(-1, 20.5))
+    reload(gateway)
+    events, left, shown, findings = watched(gateway)
+    assert events == {"expiring": 0, "expired": 0} and 20 * days < left["devices"] <= 20.5 * days
+    assert sorted(shown) == ["CN=devices", "CN=devices below"] and shown["CN=devices"] == 20
+    assert "revocation list" not in str(findings)
+    for valid, event, severity, bounds in (((-30, 2), "expiring", "warning", (1, 2)), ((-30, -1), "expired", "critical", (-2, -1))):
+        place.write_list(valid=valid)
+        reload(gateway)
+        events, left, _, findings = watched(gateway)
+        assert events == {"expiring": 0, "expired": 0, event: 1}
+        assert bounds[0] * days <= left["devices"] <= bounds[1] * days and left["devices below"] > 29 * days
+        found = [one for one in findings if one["event"] == f"revocation_list.{event}"]
+        assert [one["severity"] for one in found] == [severity] and "'CN=devices'" in found[0]["detail"]
+        pattern = rf" {severity} listener certificate .*event=revocation_list\.{event} "
+        eventually(lambda: re.search(pattern, gateway.log), "the event is logged")
+
+
+def test_a_revoked_authority_between_admits_no_one(own):
+    """The list of the root counts for the authorities in the chain, and not only for the certificates of clients."""
+    gateway, place = own
+    client = place.issue("below", issuer=place.between)
+    assert curl(gateway.tls, client=client)[0] == 200
+    place.write_list(place.between)
+    reload(gateway)
+    status, body = curl(gateway.tls, client=client)
+    assert (status, code(body)) == (403, "client_certificate.rejected")
+    assert curl(gateway.tls, client=place.good)[0] == 200
+
+
+def test_a_revocation_list_that_expires_meanwhile_admits_no_one_any_more(own):
+    """The next request on the same connection is decided again."""
+    gateway, place = own
+    place.write_list(valid=(-1, 6 / 86400))
+    reload(gateway)
+    context = tls_context()
+    context.load_cert_chain(*place.good.pair)
+    with Wire(gateway.tls, tls=context, server_name=DEVICE) as wire:
+        def status():
+            wire.send(f"GET /brief HTTP/1.1\r\nHost: {DEVICE}\r\n\r\n".encode())
+            return wire.response().status
+
+        assert status() == 200
+        eventually(lambda: status() == 403, "the list has expired")
+
+
 def test_a_list_of_another_key_admits_no_one(own):
     gateway, place = own
     place.write_list(signer=place.other.key)
@@ -380,6 +431,8 @@ def test_an_unreadable_list_keeps_the_configuration_in_force(own):
     write(place.list, "not a list")
     gateway.process.child.send_signal(1)
     eventually(lambda: "holds no revocation list" in gateway.log, "the reason in the log")
+    assert gateway.metric("gatehouse_config_last_reload_success") == 0 and gateway.operation("/status").json()["last_reload_failed"]
+    assert watched(gateway)[1]["devices"] > 0
     assert curl(gateway.tls, client=place.good)[0] == 200
     assert curl(gateway.tls, client=place.revoked)[0] == 403
 

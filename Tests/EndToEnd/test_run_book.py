@@ -12,7 +12,7 @@ from html import unescape
 import pytest
 import requests
 
-from support.chains import EXPIRED, Authority
+from support.chains import EXPIRED, Authority, revocation_list, write
 from support.gateway import Gateway, oidc
 from support.processes import REPOSITORY, eventually, free_port
 from support.prometheus import AVAILABLE, RULES, Prometheus
@@ -99,6 +99,16 @@ class Incident:
         listener = {"address": f"127.0.0.1:{free_port()}", "tls": [{"certificate": str(cert), "private_key": str(key)}]}
         self.start(listeners=[listener])
 
+    def revocation_list_expired(self):
+        devices = Authority("devices")
+        lists = write(self.folder / "devices.crl", revocation_list(devices, valid=(-30, -1)))
+        cert, key = Authority("an authority").issue("gate.localhost").files(self.folder)
+        listener = {
+            "address": f"127.0.0.1:{free_port()}", "tls": [{"certificate": cert, "private_key": key}],
+            "client_certificates": {"ca_file": devices.file(self.folder), "crl_files": [lists]},
+        }
+        self.start(listeners=[listener])
+
     def file_broken(self):
         gateway = self.start()
         gateway.path.write_text("apps: [")
@@ -118,6 +128,7 @@ TABLE = {
     "upstream_killed": ("GatehouseUpstreamDown", r"upstream unhealthy .*"),
     "disk_full": ("GatehouseLogLinesDropped", r"log lines are dropped.*"),
     "certificate_expired": ("GatehouseCertificateExpired", r"certificate\.expired.*"),
+    "revocation_list_expired": ("GatehouseRevocationListExpired", r"revocation_list\.expired.*"),
     "file_broken": ("GatehouseReloadFailed", r"reload.*"),
     "sign_ins_flooded": ("GatehouseHighRejectionRate", r"code=signin\.too_\w+.*"),
 }

@@ -24,6 +24,8 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     case passkey
     /// What is read from a store: replies of Redis if bit 4 of the seed is clear, else the times and the content of a value.
     case stored
+    /// A header in which a proxy passes the certificate of its client on; the lower three bits of the seed are the form.
+    case certificate
 
     /// The rule that these bytes violate, or nil.
     package func violation(in bytes: [UInt8]) -> String? {
@@ -40,6 +42,7 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
         case .upstream: return UpstreamFuzzTarget.violation(in: input)
         case .passkey: return PasskeyFuzzTarget.violation(in: input)
         case .stored: return StoredFuzzTarget.violation(in: input)
+        case .certificate: return CertificateFuzzTarget.violation(in: input)
         }
     }
 }

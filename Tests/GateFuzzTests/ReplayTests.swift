@@ -35,6 +35,26 @@ import Testing
         }
     }
 
+    @Test func `what proxies write about certificates passes with any byte of a kept input changed`() throws {
+        var numbers = SeededNumbers(state: 11)
+        for input in try Corpus.inputs(for: .certificate) {
+            for _ in 0..<100 {
+                var changed = input
+                for _ in 0...Int(numbers.next() % 3) {
+                    let place = Int(numbers.next() % UInt64(changed.count))
+                    let byte = UInt8(truncatingIfNeeded: numbers.next())
+                    switch numbers.next() % 3 {
+                    case 0: changed[place] = byte
+                    case 1: changed.insert(byte, at: place)
+                    default: changed[place] ^= 1 << (byte & 7)
+                    }
+                }
+                let violation = FuzzTarget.certificate.violation(in: changed)
+                #expect(violation == nil, "\(changed)")
+            }
+        }
+    }
+
     /// The same numbers in each run, by SplitMix64.
     private struct SeededNumbers {
         var state: UInt64

@@ -304,6 +304,8 @@ extension Failure {
         case certificateWrongHost
         case certificateWeak
         case certificateWrongPurpose
+        case revocationListExpired
+        case revocationListExpiring
         case tlsCertificateUnreadable
         case tlsKeyUnreadable
         case tlsKeyMismatch
@@ -2581,6 +2583,19 @@ extension Failure.Reason {
             Entry("certificate.weak", .internalError, .gateway, shown: "log, `/status`, metric")
         case .certificateWrongPurpose:
             Entry("certificate.wrong_purpose", .internalError, .gateway, shown: "log, `/status`, metric")
+        case .revocationListExpired:
+            Entry(
+                "revocation_list.expired",
+                .internalError,
+                .gateway,
+                shown: "log, `/status`, metric",
+                documentation: """
+                    A revocation list of `crl_files` admits no certificate of its authority any more, or soon will not; see \
+                    [client-certificates.md](client-certificates.md#watching-revocation-lists).
+                    """
+            )
+        case .revocationListExpiring:
+            Entry("revocation_list.expiring", .internalError, .gateway, shown: "log, `/status`, metric")
         case .tlsCertificateUnreadable:
             Entry(
                 "tls.certificate_unreadable",

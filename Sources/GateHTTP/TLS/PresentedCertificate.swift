@@ -8,7 +8,7 @@ internal import Synchronization
 /// It is verified again when the result does not hold any more: the certificate or a revocation list has expired, or other authorities
 /// or revocation lists were loaded.
 package final class PresentedCertificate: Sendable {
-    private struct Known {
+    struct Known {
         let status: CertificateStatus
         /// Kept, so that no other one can have its place in memory.
         let authority: CertificateAuthority
@@ -16,8 +16,10 @@ package final class PresentedCertificate: Sendable {
         let until: Instant
     }
 
-    private struct State {
+    struct State {
         var chain: [[UInt8]] = []
+        /// What was too much of a chain that is not kept, since it is never accepted.
+        var excess: String?
         var known: Known?
     }
 
@@ -27,7 +29,7 @@ package final class PresentedCertificate: Sendable {
     /// How long a rejection holds: it may be the clock, or a list that is replaced.
     private static let rejectionLifetime = Duration.seconds(10)
 
-    private let state = Mutex(State())
+    let state = Mutex(State())
 
     /// Nothing yet.
     package init() {}
@@ -40,23 +42,31 @@ package final class PresentedCertificate: Sendable {
 
     /// Takes what a client has presented.
     func note(_ chain: [[UInt8]]) {
-        self.state.withLock { $0 = State(chain: chain) }
+        let excess = PresentedCertificate.excess(of: chain.map(\.count))
+        self.state.withLock { $0 = State(chain: excess == nil ? chain : [], excess: excess) }
     }
 
     /// What is known of the certificate, by an authority and at a time.
     package func status(by authority: CertificateAuthority, at now: Instant) -> CertificateStatus {
         self.state.withLock { state in
-            guard !state.chain.isEmpty else { return .missing }
+            guard !state.chain.isEmpty || state.excess != nil else { return .missing }
             if let known = state.known, known.authority === authority, known.from <= now, now < known.until {
                 return known.status
             }
-            let known = PresentedCertificate.known(of: state.chain, by: authority, at: now)
+            let known = PresentedCertificate.known(of: state, by: authority, at: now)
             state.known = known
             return known.status
         }
     }
 
-    private static func known(of chain: [[UInt8]], by authority: CertificateAuthority, at now: Instant) -> Known {
+    /// What is too much of certificates of these sizes; nil if nothing is.
+    private static func excess(of sizes: [Int]) -> String? {
+        guard sizes.count <= CertificateAuthority.maxPresented else { return "\(sizes.count) certificates" }
+        let total = sizes.reduce(0, +)
+        return sizes.allSatisfy { $0 <= self.maxSize } && total <= self.maxTotal ? nil : "\(total) bytes"
+    }
+
+    private static func known(of state: State, by authority: CertificateAuthority, at now: Instant) -> Known {
         func rejected(_ rejection: CertificateRejection, _ detail: String) -> Known {
             let status = CertificateStatus.rejected(rejection, detail: detail)
             return Known(
@@ -66,16 +76,10 @@ package final class PresentedCertificate: Sendable {
                 until: now.advanced(by: PresentedCertificate.rejectionLifetime)
             )
         }
-        let sizes = chain.map(\.count)
-        guard sizes.count <= CertificateAuthority.maxPresented else {
-            return rejected(.malformed, "\(sizes.count) certificates")
-        }
-        guard sizes.allSatisfy({ $0 <= PresentedCertificate.maxSize }),
-            sizes.reduce(0, +) <= PresentedCertificate.maxTotal
-        else { return rejected(.malformed, "\(sizes.reduce(0, +)) bytes") }
-        let verification = authority.verify(chain, at: now)
+        if let excess = state.excess { return rejected(.malformed, excess) }
+        let verification = authority.verify(state.chain, at: now)
         if let rejection = verification.verdict { return rejected(rejection, verification.reason) }
-        guard let certificate = ClientCertificate(verification, of: chain) else {
+        guard let certificate = ClientCertificate(verification, of: state.chain) else {
             return rejected(.malformed, "a name in it cannot be read")
         }
         return Known(

@@ -3,7 +3,8 @@
 package import GateCore
 package import GateHTTP
 
-/// Something about a listener's own certificate because of which clients reject it, or soon will.
+/// Something about a listener's own certificate because of which clients reject it, or about a revocation list because of which
+/// the listener rejects clients; now or soon.
 package struct CertificateFinding: Sendable, Hashable {
     /// What it is.
     enum Name: Sendable, CaseIterable {
@@ -19,6 +20,10 @@ package struct CertificateFinding: Sendable, Hashable {
         case weak
         /// Its purposes do not include servers.
         case wrongPurpose
+        /// A revocation list should have been replaced.
+        case listExpired
+        /// A revocation list should be replaced soon.
+        case listExpiring
 
         /// The name in logs, `/status` and metrics.
         var code: String {
@@ -29,6 +34,8 @@ package struct CertificateFinding: Sendable, Hashable {
             case .wrongHost: Failure.Reason.certificateWrongHost.code
             case .weak: Failure.Reason.certificateWeak.code
             case .wrongPurpose: Failure.Reason.certificateWrongPurpose.code
+            case .listExpired: Failure.Reason.revocationListExpired.code
+            case .listExpiring: Failure.Reason.revocationListExpiring.code
             }
         }
     }
@@ -39,7 +46,7 @@ package struct CertificateFinding: Sendable, Hashable {
     let severity: SecurityEvent.Severity
     /// The address of the listener.
     let listener: String
-    /// The file of the certificate; nil if it concerns all of the listener's.
+    /// The file of the certificate; nil if it concerns all of the listener's, or a revocation list.
     let file: String?
     /// What is wrong and what to do, in one line.
     let detail: String
@@ -58,13 +65,14 @@ extension CertificateFinding {
     ///   - listener: The listener.
     ///   - hosts: The hosts that it serves, the gateway's own first.
     ///   - now: The time.
-    /// - Returns: The findings, certificate by certificate, then those of the whole listener.
+    /// - Returns: The findings, certificate by certificate, then those of the whole listener and of its revocation lists.
     package static func all(
         of listener: ListenerCertificates,
         serving hosts: [String],
         at now: Instant
     ) -> [CertificateFinding] {
-        guard !listener.certificates.isEmpty else { return [] }
+        let ofLists = self.ofLists(listener, at: now)
+        guard !listener.certificates.isEmpty else { return ofLists }
         var findings: [CertificateFinding] = []
         for (file, certificate) in listener.certificates {
             let found = self.time(of: certificate, at: now) + self.strength(of: certificate)
@@ -79,7 +87,7 @@ extension CertificateFinding {
             }
         }
         let uncovered = hosts.filter { host in !listener.certificates.contains { $0.certificate.covers(host) } }
-        guard !uncovered.isEmpty else { return findings }
+        guard !uncovered.isEmpty else { return findings + ofLists }
         let shown = uncovered.prefix(5).joined(separator: ", ") + (uncovered.count > 5 ? ", …" : "")
         let finding = CertificateFinding(
             name: .wrongHost,
@@ -88,8 +96,36 @@ extension CertificateFinding {
             file: nil,
             detail: "no certificate is for \(shown), so browsers reject the connection; add one under 'tls'"
         )
-        return findings + [finding]
+        return findings + [finding] + ofLists
     }
+
+    private static func ofLists(_ listener: ListenerCertificates, at now: Instant) -> [CertificateFinding] {
+        listener.revocationLists.compactMap { list in
+            guard let end = list.until else { return nil }
+            let (name, severity, detail): Part
+            if end <= now {
+                let effect = "so no certificate of it is accepted"
+                detail = "the revocation list of '\(list.name)' expired on \(end.date), \(effect); replace the file"
+                (name, severity) = (.listExpired, .critical)
+            } else if end.since(now) < self.remainder(of: end.since(list.from)) {
+                let help = "fetch the next one; the file is read again when it changes"
+                detail = "the revocation list of '\(list.name)' expires at \(end.date), and was not replaced; \(help)"
+                (name, severity) = (.listExpiring, .warning)
+            } else {
+                return nil
+            }
+            return CertificateFinding(
+                name: name,
+                severity: severity,
+                listener: listener.address,
+                file: nil,
+                detail: detail
+            )
+        }
+    }
+
+    /// How much of the life of a list is left once it is late: authorities publish the next one long before.
+    private static func remainder(of life: Duration) -> Duration { min(life / 4, .seconds(3 * 86_400)) }
 
     private typealias Part = (Name, SecurityEvent.Severity, String)
 
@@ -128,16 +164,34 @@ extension CertificateFinding {
     }
 }
 
-/// The certificates of one listener.
+/// The certificates of one listener, and the revocation lists for those of its clients.
 package struct ListenerCertificates: Sendable {
     /// The address of the listener.
     let address: String
     /// The certificates with their files.
     let certificates: [(file: String, certificate: ServerCertificate)]
+    /// The revocation lists.
+    let revocationLists: [CertificateAuthority.Entry]
+    /// Whether there is nothing that can expire.
+    var isEmpty: Bool { self.certificates.isEmpty && self.revocationLists.isEmpty }
 
     /// The certificates of the listener at an address.
-    package init(address: String, certificates: [(file: String, certificate: ServerCertificate)]) {
+    package init(
+        address: String,
+        certificates: [(file: String, certificate: ServerCertificate)],
+        revocationLists: [CertificateAuthority.Entry] = []
+    ) {
         self.address = address
         self.certificates = certificates
+        self.revocationLists = revocationLists
+    }
+
+    /// When the lists of each issuer expire, the earliest of each.
+    var listEnds: [(issuer: String, end: Instant)] {
+        let ends = Dictionary(
+            self.revocationLists.compactMap { list in list.until.map { (list.name, $0) } },
+            uniquingKeysWith: min
+        )
+        return ends.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 }

@@ -8,7 +8,7 @@ internal import GatePolicy
 package import Logging
 internal import Synchronization
 
-/// Watches the listeners' own certificates: at the start, at each reload and once an hour.
+/// Watches the listeners' own certificates and the revocation lists for those of clients: at the start, at each reload and once an hour.
 ///
 /// The same finding is logged once a day at most. Metrics and `/status` show what holds now.
 package final class CertificateWatch: Sendable {
@@ -79,7 +79,7 @@ package final class CertificateWatch: Sendable {
         return self.state.withLock { state in
             let findings = state.findings(at: now)
             return .array(
-                state.listeners.filter { !$0.certificates.isEmpty }.map { listener in
+                state.listeners.filter { !$0.isEmpty }.map { listener in
                     [
                         "listener": .string(listener.address),
                         "certificates": .array(
@@ -87,6 +87,14 @@ package final class CertificateWatch: Sendable {
                                 [
                                     "file": .string(file), "not_after": .int(certificate.notAfter.seconds),
                                     "days_left": .int(certificate.notAfter.days(from: now)),
+                                ]
+                            }
+                        ),
+                        "revocation_lists": .array(
+                            listener.listEnds.map { issuer, end in
+                                [
+                                    "issuer": .string(issuer), "not_after": .int(end.seconds),
+                                    "days_left": .int(end.days(from: now)),
                                 ]
                             }
                         ),
@@ -112,11 +120,11 @@ extension CertificateWatch.State {
         self.listeners.flatMap { CertificateFinding.all(of: $0, serving: self.hosts, at: now) }
     }
 
-    /// Days left for each certificate, and the number of findings of each listener by name.
+    /// The time left for each certificate and the lists of each issuer, and the number of findings of each listener by name.
     fileprivate func samples(at now: Instant) -> [GaugeSample] {
         let findings = self.findings(at: now)
         return self.listeners.flatMap { listener -> [GaugeSample] in
-            guard !listener.certificates.isEmpty else { return [] }
+            guard !listener.isEmpty else { return [] }
             let times = listener.certificates.flatMap { file, certificate in
                 [
                     GaugeSample(
@@ -138,7 +146,14 @@ extension CertificateWatch.State {
                     Int64(findings.count { $0.listener == listener.address && $0.name == name })
                 )
             }
-            return times + counts
+            let lists = listener.listEnds.map { issuer, end in
+                GaugeSample(
+                    OperationsMetrics.revocationListTime,
+                    [listener.address, issuer],
+                    end.since(now).wholeSeconds
+                )
+            }
+            return times + counts + lists
         }
     }
 }
@@ -148,7 +163,8 @@ extension ListenerCertificates {
     init(_ plan: ListenerPlan) {
         self.init(
             address: "\(plan.address)",
-            certificates: plan.identities.map { ($0.file, $0.certificate) }
+            certificates: plan.identities.map { ($0.file, $0.certificate) },
+            revocationLists: plan.clientCertificates?.authority.lists ?? []
         )
     }
 }

@@ -92,8 +92,14 @@ package enum OperationsMetrics {
         "gatehouse_listener_certificate_findings",
         labels: ["listener", "finding"],
         unit: "findings",
-        help: "Findings on the certificates of a listener, by the name of the finding"
-    ).only(when: "a listener has a certificate")
+        help: "Findings on the certificates and revocation lists of a listener, by the name of the finding"
+    ).only(when: "a listener has a certificate or a revocation list")
+    static let revocationListTime = MetricSeries.gauge(
+        "gatehouse_revocation_list_remaining_seconds",
+        labels: ["listener", "issuer"],
+        unit: "seconds",
+        help: "Time until a revocation list of crl_files expires, negative afterwards"
+    ).only(when: "a listener has a revocation list")
 
     /// How many log lines were not written since the start.
     package static var droppedLineCount: Int64 { PrometheusRegistry.shared.total(of: self.droppedLines) }
@@ -104,6 +110,6 @@ package enum OperationsMetrics {
         pinSetDaysLeft, pinMatches,
         pinMismatches,
         securityEvents, providerCertificateTime, pinSetTime, listenerCertificateTime, listenerCertificateDaysLeft,
-        listenerCertificateFindings,
+        listenerCertificateFindings, revocationListTime,
     ]
 }

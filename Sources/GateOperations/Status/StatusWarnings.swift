@@ -169,6 +169,8 @@ extension CertificateFinding.Name {
         switch self {
         case .expired: .certificateExpired
         case .expiring: .certificateExpiring
+        case .listExpired: .revocationListExpired
+        case .listExpiring: .revocationListExpiring
         case .notYetValid, .wrongHost, .weak, .wrongPurpose: nil
         }
     }

@@ -101,7 +101,7 @@ extension StatusSchema {
         Member("stuck_loops", list(count), "The event loops that have not run for five seconds."),
         Member("log_lines_dropped", count, "Log lines that were not written since the start."),
         Member("history", history, "The last hour by minute."),
-        Member("listener_certificates", list(listener), "The listeners with TLS."),
+        Member("listener_certificates", list(listener), "The listeners with certificates or revocation lists."),
         Member("provider_hosts", list(host), "The hosts of providers that were connected to."),
         Member("security_events", list(event), "The latest security events, the newest first."),
         Member(
@@ -216,6 +216,17 @@ extension StatusSchema {
             "Its certificates."
         ),
         Member(
+            "revocation_lists",
+            list(
+                object(
+                    Member("issuer", string, "The authority."),
+                    Member("not_after", time, "When the first of its lists expires."),
+                    Member("days_left", whole, "Days until then, negative afterwards.")
+                )
+            ),
+            "The revocation lists for certificates of clients, by authority."
+        ),
+        Member(
             "findings",
             list(
                 object(
@@ -225,7 +236,7 @@ extension StatusSchema {
                     Member("detail", string, "What is wrong, and what to do.")
                 )
             ),
-            "Why clients reject them, or soon will."
+            "Why clients reject the certificates, or are rejected for want of a list; now or soon."
         )
     )
 

@@ -90,6 +90,20 @@ def bundle(folder, name, *certificates):
     return write(Path(folder) / f"{name}.pem", "".join(certificate.pem for certificate in certificates))
 
 
+def revocation_list(authority, *revoked, valid=(-1, 30), signer=None, delta=False):
+    """A revocation list of an authority in PEM; `signer` is another key that signs it, `delta` has only what has changed."""
+    begins, ends = (datetime.now(timezone.utc) + timedelta(days=days) for days in valid)
+    built = x509.CertificateRevocationListBuilder().issuer_name(authority.certificate.subject)
+    built = built.last_update(begins).next_update(ends)
+    for one in revoked:
+        entry = x509.RevokedCertificateBuilder().serial_number(one.certificate.serial_number)
+        built = built.add_revoked_certificate(entry.revocation_date(begins).build())
+    if delta:
+        built = built.add_extension(x509.DeltaCRLIndicator(1), critical=True)
+    made = built.sign(signer or authority.key, hashes.SHA256())
+    return made.public_bytes(serialization.Encoding.PEM).decode()
+
+
 class Certificate:
     """One certificate; `issuer` is the authority that signed it, None for a root."""
     def __init__(self, certificate, issuer=None):

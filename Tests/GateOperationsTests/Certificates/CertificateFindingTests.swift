@@ -38,6 +38,34 @@ import Testing
         return CertificateFinding.all(of: listener, serving: hosts, at: now)
     }
 
+    /// The findings on a revocation list with these days of life, counted from now.
+    private static func ofList(from start: Int64, to end: Int64?) -> [CertificateFinding] {
+        let list = CertificateAuthority.Entry(
+            name: "CN=devices",
+            from: Instant(seconds: now.seconds + start * day),
+            until: end.map { Instant(seconds: now.seconds + $0 * day) },
+            isSigned: true
+        )
+        let listener = ListenerCertificates(address: "0.0.0.0:443", certificates: [], revocationLists: [list])
+        return CertificateFinding.all(of: listener, serving: ["gate.example.com"], at: now)
+    }
+
+    @Test(
+        arguments: [
+            (-1, 30, nil), (-30, 3, nil), (-30, 2, .listExpiring), (-6, 2, nil), (-7, 2, .listExpiring), (-1, nil, nil),
+            (-30, 0, .listExpired), (-30, -1, .listExpired),
+        ] as [(Int64, Int64?, CertificateFinding.Name?)]
+    )
+    func `a revocation list is late with a quarter of its life left, at most three days`(
+        start: Int64,
+        end: Int64?,
+        name: CertificateFinding.Name?
+    ) {
+        let found = Self.ofList(from: start, to: end)
+        #expect(found.map(\.name) == [name].compactMap(\.self))
+        #expect(found.allSatisfy { !$0.isFatal && $0.severity == (name == .listExpired ? .critical : .warning) })
+    }
+
     @Test func `Z-01: a good certificate for all hosts leads to nothing`() {
         #expect(Self.findings(Self.certificate(), serving: ["gate.example.com", "wiki.apps.example.com"]).isEmpty)
     }
