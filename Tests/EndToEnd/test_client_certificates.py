@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 import pytest
 from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import rsa
 
 from support.browser import Browser
 from support.chains import CLIENT_AUTH, SERVER_AUTH, Authority, bundle, revocation_list, write
@@ -700,6 +701,38 @@ def test_apps_get_only_what_was_verified(gateway, place, app):
         status, body = curl(gateway.requiring, "/spelled", client=place.good, fields=[f"{name}: evil"], more=["--http1.1"])
         assert (status, code(body)) == (400, "wire.field_name")
     assert not app.seen("/spelled")
+
+
+@pytest.fixture(scope="module")
+def unlisted(tmp_path_factory, provider_server, app, place):
+    """The port of a listener that requires a certificate in Traefik's form and has no revocation lists."""
+    settings = {"ca_file": place.authorities, "mode": "require", "header": {"form": "traefik"}}
+    one = {"address": f"127.0.0.1:{free_port()}", "client_certificates": settings}
+    gateway = Gateway(
+        tmp_path_factory.mktemp("unlisted"), {"mock": oidc(provider_server.realm("mock").issuer)}, apps(app), listeners=[one],
+        gateway={"trusted_proxies": ["127.0.0.1"]},
+    )
+    with gateway:
+        yield port(one)
+
+
+def joined(*certificates):
+    return ("X-Forwarded-Tls-Client-Cert", ",".join(base64.b64encode(one.der).decode() for one in certificates))
+
+
+@pytest.mark.parametrize("count, status", [(4, 200), (5, 403)])
+def test_at_most_four_authorities_are_between(unlisted, place, count, status):
+    above = [place.root]
+    for number in range(count):
+        above.insert(0, Authority(f"between {number}", parent=above[0]))
+    leaf = above[0].issue(common_name="deep", usages=(CLIENT_AUTH, ))
+    assert ask(unlisted, "/deep", joined(leaf, *above[:-1]))[0] == status
+
+
+@pytest.mark.parametrize("bits, status", [(2048, 200), (1024, 403)])
+def test_a_key_that_is_too_short_is_rejected(unlisted, place, bits, status):
+    leaf = place.root.issue(common_name="short", usages=(CLIENT_AUTH, ), key=rsa.generate_private_key(65537, bits))
+    assert ask(unlisted, "/short", joined(leaf))[0] == status
 
 
 def test_an_app_gets_the_chain_of_the_client(tmp_path, provider_server, app, place):
