@@ -258,6 +258,15 @@ def session(gateway, provider_server):
         yield f"Cookie: gatehouse={browser.ticket()}"
 
 
+@pytest.mark.parametrize("issuer, name, status", [
+    ("root", "x.devices.localhost", 200), ("between", "x.devices.localhost", 403), ("root", "x.other.localhost", 403),
+    ("root", "x.y.devices.localhost", 403),
+])
+def test_issuer_and_name_have_to_match_both(gateway, place, session, issuer, name, status):
+    client = place.issue("both", name, issuer=getattr(place, issuer))
+    assert curl(gateway.asking, "/named/x", GATE, client, [session])[0] == status
+
+
 #: For each rule, what it decides with the good certificate, and without one.
 DECISIONS = {
     "managed": (200, 403), "named": (200, 403), "below": (403, 403), "unmanaged": (403, 403), "except": (403, 403),
