@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import GateFuzz
+import GateTestSupport
 import Testing
 
 @Suite struct ReplayTests {
@@ -52,19 +53,6 @@ import Testing
                 let violation = FuzzTarget.certificate.violation(in: changed)
                 #expect(violation == nil, "\(changed)")
             }
-        }
-    }
-
-    /// The same numbers in each run, by SplitMix64.
-    private struct SeededNumbers {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            self.state &+= 0x9E37_79B9_7F4A_7C15
-            var value = self.state
-            value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-            return value ^ (value >> 31)
         }
     }
 }

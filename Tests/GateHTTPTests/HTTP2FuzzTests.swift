@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import GateNet
+import GateTestSupport
 import GateWire
 import NIOCore
 import NIOEmbedded
@@ -9,19 +10,6 @@ import Testing
 @testable import GateHTTP
 
 @Suite struct HTTP2FuzzTests {
-    /// Random numbers that are the same in each run.
-    private struct Dice: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            self.state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = self.state
-            mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-            return mixed ^ (mixed >> 31)
-        }
-    }
-
     /// What an honest client might send.
     private static let conversation: [UInt8] =
         frame(.settings) + request(1, "/a") + request(3, "/b", method: "POST", hasBody: true)
@@ -53,7 +41,7 @@ import Testing
 
     @Test(arguments: UInt64(0)..<40)
     func `H-01 H-19 randomly changed and split frames leave no state behind`(seed: UInt64) throws {
-        var dice = Dice(state: seed)
+        var dice = SeededNumbers(state: seed)
         for _ in 0..<25 {
             let choices = [dice.next(), dice.next(), dice.next()]
             let fixture = try HTTP2ConnectionFixture { recorder in

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import GateCore
+import GateTestSupport
 import Testing
 
 @testable import GatePasskeys
@@ -15,7 +16,7 @@ import Testing
     }
 
     @Test func `8,000 random inputs are rejected by each reader`() throws {
-        var generator = SeededGenerator(state: 1)
+        var generator = SeededNumbers(state: 1)
         let registered = try JSON(parsing: Array(Vectors.es256Registration.utf8))
         let asserted = try JSON(parsing: Array(Vectors.es256Assertion.utf8))
         let passkey = try self.registration.passkey(from: registered, name: "x")
@@ -37,7 +38,7 @@ import Testing
     }
 
     @Test func `6,000 mutated registrations are rejected`() throws {
-        var generator = SeededGenerator(state: 2)
+        var generator = SeededNumbers(state: 2)
         let response = try JSON(parsing: Array(Vectors.es256PackedRegistration.utf8))
         try self.mutate(response, ["attestationObject", "clientDataJSON"], count: 3000, &generator) { changed in
             _ = try self.registration.passkey(from: changed, name: "x")
@@ -45,7 +46,7 @@ import Testing
     }
 
     @Test func `6,000 mutated assertions are rejected`() throws {
-        var generator = SeededGenerator(state: 3)
+        var generator = SeededNumbers(state: 3)
         let registered = try JSON(parsing: Array(Vectors.es256Registration.utf8))
         let passkey = try self.registration.passkey(from: registered, name: "x")
         let response = try JSON(parsing: Array(Vectors.es256Assertion.utf8))
@@ -56,7 +57,7 @@ import Testing
     }
 
     /// Random bytes; half of them begin like a map, so that readers get further.
-    private func randomBytes(_ generator: inout SeededGenerator) -> [UInt8] {
+    private func randomBytes(_ generator: inout SeededNumbers) -> [UInt8] {
         let count = Int.random(in: 0...200, using: &generator)
         var bytes = (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
         guard Bool.random(using: &generator), count > 0 else { return bytes }
@@ -70,7 +71,7 @@ import Testing
         _ response: JSON,
         _ members: [String],
         count: Int,
-        _ generator: inout SeededGenerator,
+        _ generator: inout SeededNumbers,
         _ verify: (JSON) throws -> Void
     ) throws {
         for member in members {
@@ -85,7 +86,7 @@ import Testing
         }
     }
 
-    private func mutated(_ original: [UInt8], _ generator: inout SeededGenerator) -> [UInt8] {
+    private func mutated(_ original: [UInt8], _ generator: inout SeededNumbers) -> [UInt8] {
         var bytes = original
         for _ in 0..<Int.random(in: 1...4, using: &generator) {
             guard let position = bytes.indices.randomElement(using: &generator) else { return bytes }

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Random numbers that a seed decides, the same in each run: SplitMix64.
+package struct SeededNumbers: RandomNumberGenerator {
+    private var state: UInt64
+
+    /// The numbers of a seed.
+    package init(state: UInt64) { self.state = state }
+
+    package mutating func next() -> UInt64 {
+        self.state &+= 0x9E37_79B9_7F4A_7C15
+        var word = self.state
+        word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
+        return word ^ (word >> 31)
+    }
+}
