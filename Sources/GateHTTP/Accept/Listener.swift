@@ -238,11 +238,15 @@ extension Listener {
         let deadline = HandshakeTimeoutHandler(member.accepted + plan.handshake) { limiter.report($0) }
         let sniffer = SNIHandler { result in
             channel.eventLoop.makeCompletedFuture {
-                var facts = Listener.facts(result, identities, fallback, member.accepted)
-                if plan.clientCertificates?.isAsked(byClientOf: facts.serverName) ?? false {
-                    facts.clientCertificate = PresentedCertificate()
-                }
-                let (tls, handler) = (facts, try Listener.handler(for: facts, plan))
+                let (host, identity) = Listener.identity(for: result, identities, fallback)
+                let isAsked = plan.clientCertificates?.isAsked(byClientOf: host) ?? false
+                let tls = NegotiatedTLS(
+                    serverName: host,
+                    identity: identity,
+                    accepted: member.accepted,
+                    clientCertificate: isAsked ? PresentedCertificate() : nil
+                )
+                let handler = try Listener.handler(for: tls, plan)
                 let choice = ALPNHandler(deadline: deadline) { isHTTP2 in
                     let connection = try makeConnection(
                         channel,
@@ -283,17 +287,14 @@ extension Listener {
         }
     }
 
-    private static func facts(
-        _ result: SNIResult,
+    /// The host that a client names, and the certificate that it gets.
+    private static func identity(
+        for result: SNIResult,
         _ identities: [TLSIdentity],
-        _ fallback: TLSIdentity,
-        _ accepted: NIODeadline
-    ) -> NegotiatedTLS {
-        guard case .hostname(let name) = result, let host = Origin.normalHost(name) else {
-            return NegotiatedTLS(serverName: nil, identity: fallback, accepted: accepted)
-        }
-        let identity = identities.first { $0.covers(host) } ?? fallback
-        return NegotiatedTLS(serverName: host, identity: identity, accepted: accepted)
+        _ fallback: TLSIdentity
+    ) -> (host: String?, identity: TLSIdentity) {
+        guard case .hostname(let name) = result, let host = Origin.normalHost(name) else { return (nil, fallback) }
+        return (host, identities.first { $0.covers(host) } ?? fallback)
     }
 }
 

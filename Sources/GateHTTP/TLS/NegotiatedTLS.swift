@@ -3,7 +3,9 @@
 package import NIOCore
 
 /// What TLS has negotiated for a connection.
-package struct NegotiatedTLS: Sendable {
+///
+/// A class, since each request looks at it.
+package final class NegotiatedTLS: Sendable {
     /// The host in the client's SNI extension, normalized; nil without one.
     package let serverName: String?
     /// The certificate that the server has sent.
@@ -12,7 +14,19 @@ package struct NegotiatedTLS: Sendable {
     /// When the connection was accepted; the handshake's deadline counts from there.
     package let accepted: NIODeadline
     /// What the client presented when it was asked for a certificate; nil if it was not asked.
-    package var clientCertificate: PresentedCertificate?
+    package let clientCertificate: PresentedCertificate?
+
+    init(
+        serverName: String?,
+        identity: TLSIdentity,
+        accepted: NIODeadline,
+        clientCertificate: PresentedCertificate? = nil
+    ) {
+        self.serverName = serverName
+        self.identity = identity
+        self.accepted = accepted
+        self.clientCertificate = clientCertificate
+    }
 
     /// Whether a request for `host` may use this connection.
     ///
