@@ -491,8 +491,9 @@ def press(gateway, share, level):
     seen = []
 
     def is_level():
-        seen.append({name: gateway.operation("/status").json()["overload"][name] for name in ("stage", "used_percent", "memory")})
-        return seen[-1]["stage"] == level
+        state = gateway.operation("/status").json()["overload"]
+        seen.append((overload_level(gateway), state["used_percent"], state["memory"]))
+        return seen[-1][0] == level
 
     # The first is over when all has arrived; from 75 % on the gateway knows how much of it was freed and kept.
     for gentle in (50, 77):
