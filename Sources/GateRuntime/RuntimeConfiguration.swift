@@ -271,6 +271,20 @@ package final class RuntimeConfiguration: Sendable {
         return self.sessionScan.key(in: sent.readableBytesUInt8Span.extracting(field.valueRange))
     }
 
+    /// The route of a request, by host and canonical path; nil if no app has them.
+    package func route(of request: RequestHead) -> RuntimeRoute? {
+        let found = request.path.withSpan(of: request.message) { path in
+            self.table.entry(host: request.authority.host, path: path)
+        }
+        return found.map { self.routes[$0] }
+    }
+
+    /// Whether a request is a health check of a load balancer, whatever host it names.
+    package func isHealthCheck(_ request: RequestHead) -> Bool {
+        guard let healthPath, request.method.isSafe else { return false }
+        return request.path.text(in: request.message) == healthPath
+    }
+
     /// The ticket in the session cookie of a request; nil unless this gateway issued it for the host.
     package func ticket(of request: RequestHead) -> Ticket? {
         guard let field = request.message.first(.cookie) else { return nil }

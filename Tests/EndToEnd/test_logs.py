@@ -64,6 +64,7 @@ def start(tmp_path, realm):
         apps = public_echo(app)
         apps["closed"] = {"path": "/closed", "upstream": app.address, "allow": [{"user": "mock:eve"}], "deny": [{"user": "mock:ada"}]}
         apps["api"] = {"path": "/api", "upstream": app.address, "allow": "signed_in", "identity": {"authorization": "access_token"}}
+        apps["tools"] = {"path": "/tools", "upstream": app.address, "mcp": True, "allow": "signed_in", "deny": [{"mcp_tool": "rm"}]}
         one = LoggedGateway(tmp_path, {"mock": oidc(realm.issuer)}, apps, {**files(tmp_path), **logs})
         made.append(one)
         return one.start(wrapper=wrapper)
@@ -261,6 +262,20 @@ def test_a_denial_names_its_user_and_a_failed_sign_in_has_none(navigates, start,
     assert "user" not in failed and failed["provider"] == "mock"
     by_request = lambda: [line["client"] for line in gateway.lines("access") if line["request"] == failed["request"]]
     assert eventually(by_request, "the access line is written") == ["127.0.0.1"]
+
+
+def test_the_rule_that_decides_about_a_message_in_the_body_is_in_the_access_line(start):
+    gateway = start()
+    browser = Browser(gateway)
+    assert browser.sign_in("mock", "/page").status == 200
+    for tool, decision in (("ls", "allowed"), ("rm", "denied"), ("ls", "allowed")):
+        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool}}).encode()
+        fields = {"Content-Type": "application/json", "Accept": "application/json"}
+        browser.send("POST", f"/tools/{tool}", body=body, fields=fields, navigates=False)
+        line = gateway.access(f"/tools/{tool}")
+        assert line | {"app": "tools", "user": "mock:ada", "decision": decision} == line
+        rule = gateway.path.read_text().splitlines()[line["rule"] - 1] if "rule" in line else ""
+        assert ("mcp_tool" in rule) == (tool == "rm")
 
 
 def test_a_share_of_the_access_lines_is_written_and_every_failure(start):

@@ -93,12 +93,15 @@ package final class IngressLoops: Sendable {
                 ? RedirectResponder(loop: state, client: client.text)
                 : GatewayResponder(
                     loop: state,
-                    peer: client.ip,
-                    peerText: client.text,
-                    isTrustedPeer: client.isTrusted,
-                    tls: negotiation.tls,
-                    listener: listener,
-                    accepting: negotiation.clientCertificates
+                    source: RequestSource(
+                        peer: client.ip,
+                        peerText: client.text,
+                        isTrustedPeer: client.isTrusted,
+                        tls: negotiation.tls,
+                        listener: listener,
+                        accepting: negotiation.clientCertificates,
+                        under: state.runtime
+                    )
                 )
         }
         var limits = state.runtime.limits.downstream

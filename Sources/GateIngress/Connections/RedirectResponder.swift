@@ -51,7 +51,7 @@ final class RedirectResponder: Responder {
             to: rejection,
             for: ClientKind(wantsPage: rejection.wantsPage)
         )
-        self.log(response, to: nil, decision: .rejected, began: .now(), id: self.loop.freshRequestID())
+        self.log(response, to: nil, decision: .rejected, began: .now(), id: self.loop.requestIDs.next())
         return response
     }
 
@@ -59,7 +59,7 @@ final class RedirectResponder: Responder {
         guard let connection, let request else { return }
         self.connection = nil
         var response = self.redirect(request)
-        let id = self.loop.freshRequestID()
+        let id = self.loop.requestIDs.next()
         response.head.headerFields[.requestID] = id.text
         self.loop.telemetry.redirected(status: response.head.status.code)
         self.log(response, to: request, decision: .endpoint, began: connection.arrived, id: id)

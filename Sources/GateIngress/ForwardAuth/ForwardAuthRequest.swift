@@ -11,7 +11,7 @@ internal import NIOCore
 
 /// A request of a proxy that asks whether a request from a client may pass.
 ///
-/// What it asks about becomes a head of its own, parsed as one from a client, so that ``RequestPath`` decides about it as
+/// What it asks about becomes a head of its own, parsed as one from a client, so that a ``Decider`` decides about it as
 /// about any other. Only the fields of the configured dialect are read: those of another one may be the client's own.
 struct ForwardAuthRequest {
     /// The request that the proxy asks about.
@@ -24,7 +24,7 @@ struct ForwardAuthRequest {
     let asking: RequestHead
     private let dialect: ForwardAuthDialect
     /// Where endpoints are.
-    private let endpoints: EndpointPrefix
+    let endpoints: EndpointPrefix
 
     /// What a proxy does with the response.
     enum Use {
@@ -106,34 +106,6 @@ struct ForwardAuthRequest {
         let get = Array("GET".utf8)
         let front = try? request.original(method: get, target: [0x2F], host: asked.host, names: runtime.fieldNames)
         return front?.authority.host
-    }
-
-    /// Why the request may not pass; nil if it may, or if its session has to be looked up first.
-    func failure(of verdict: Verdict) -> Failure? {
-        switch verdict {
-        case .refused(let failure), .scopesNeeded(_, let failure): return failure
-        case .endpoint, .respond:
-            return Failure(
-                .forwardAuthURL,
-                "the path belongs to the gateway, to which the proxy has to forward \(self.endpoints)/"
-            )
-        case .wrongMethod(let route):
-            return Failure(
-                .routeMethod,
-                "\(self.original.method.rawValue) is not one of the 'methods' of \(route.name)"
-            )
-        case .signInNeeded(let route, _):
-            return Failure(.signInRequired, "\(route.name) needs a session that it accepts")
-        case .needsSession, .needsVerification, .needsMessages: return nil
-        case .forwarded(let route, _):
-            guard self.opensWebSocket else { return nil }
-            guard let rule = route.webSocket else {
-                return Failure(.requestNoWebSocket, "\(route.name) accepts no WebSockets")
-            }
-            guard !rule.admits(self.original) else { return nil }
-            let origin = self.original.message.value(.origin) ?? "no origin"
-            return Failure(.requestCrossSiteWebSocket, "opened by \(origin)")
-        }
     }
 
     /// A field that only the gateway may set, which the client sent; nil if it sent none.

@@ -24,11 +24,12 @@ struct SessionRenewal {
     private let runtime: RuntimeConfiguration
     private let loop: LoopState
 
-    /// The renewal of a session.
-    init(of session: CachedSession, runtime: RuntimeConfiguration, loop: LoopState) {
+    /// The renewal of the cookie of a request, whatever token is beside it; nil if a store keeps the sessions.
+    init?(of request: IngressRequest, loop: LoopState) {
+        guard !request.runtime.keepsSessions, let session = CookieReader.session(of: request, loop) else { return nil }
         self.cached = session
         self.began = .now()
-        self.runtime = runtime
+        self.runtime = request.runtime
         self.loop = loop
     }
 
@@ -66,13 +67,5 @@ struct SessionRenewal {
             let value = head.message.text(field.valueRange).lowercased()
             return value.contains("public") || value.contains("s-maxage")
         }
-    }
-}
-
-extension RequestPath {
-    /// The renewal of the cookie with the response to a request; nil if a store keeps the sessions.
-    func renewal(with request: RequestHead) -> SessionRenewal? {
-        guard !self.runtime.keepsSessions, let session = self.browserSession(of: request) else { return nil }
-        return SessionRenewal(of: session, runtime: self.runtime, loop: self.loop)
     }
 }

@@ -27,11 +27,8 @@ final class TunnelAuthorization {
     /// How often a tunnel is checked.
     static let interval = TimeAmount.seconds(60)
 
-    private let request: RequestHead
+    private let request: IngressRequest
     private let route: RuntimeRoute
-    private let tls: NegotiatedTLS?
-    private let certificates: (source: CertificateSource, peer: CertificateSource.Peer)?
-    private let client: IPAddress?
     private let session: Session?
     private let loop: LoopState
     private var isCancelled = false
@@ -42,34 +39,25 @@ final class TunnelAuthorization {
     /// The access if a date in the rules can end it; known even while the session store does not respond.
     private var access: EndingAccess?
 
-    /// The authorization of a request.
+    /// The authorization of a handshake that was admitted.
     ///
     /// - Parameters:
     ///   - request: The handshake.
     ///   - route: The route it was admitted to.
-    ///   - tls: What TLS negotiated; nil for a plain connection.
-    ///   - certificates: Where the certificate of the client comes from, and who sent the handshake; nil if nothing asks for any.
-    ///   - client: The client IP; nil if it is not known.
     ///   - session: The session; nil on public paths.
     ///   - loop: The event loop.
-    init(
-        request: RequestHead,
-        route: RuntimeRoute,
-        tls: NegotiatedTLS?,
-        certificates: (source: CertificateSource, peer: CertificateSource.Peer)?,
-        client: IPAddress? = nil,
-        session: Session?,
-        loop: LoopState
-    ) {
+    init(of request: IngressRequest, on route: RuntimeRoute, session: Session?, loop: LoopState) {
         self.request = request
         self.route = route
-        self.tls = tls
-        self.certificates = certificates
-        self.client = client
         self.session = session
         self.loop = loop
-        self.tokenEnd = RequestPath(runtime: loop.runtime, loop: loop).tokenEnd(of: request, on: route)
-        self.access = self.endingAccess(on: route)
+        self.note(request, on: route)
+    }
+
+    /// Notes when the access of the caller can end.
+    private func note(_ request: IngressRequest, on route: RuntimeRoute) {
+        self.tokenEnd = request.caller.tokenEnd
+        self.access = self.session == nil ? nil : Decider(request, self.loop).endingAccess(on: route)
     }
 
     /// The family of the session; nil on public paths.
@@ -84,7 +72,7 @@ final class TunnelAuthorization {
     /// Decides again; calls back at once, or later if the session store has to be asked.
     func decide(then report: @escaping (TunnelDecision) -> Void) {
         self.loop.advance(to: .now())
-        self.decide(lookup: nil, then: report)
+        self.decide(lookedUp: nil, then: report)
     }
 
     private func nextCheck(for session: Session?, on route: RuntimeRoute) -> TimeAmount {
@@ -99,42 +87,21 @@ final class TunnelAuthorization {
         return min(check, .seconds(max(1, turn.since(now).wholeSeconds)))
     }
 
-    /// The request as it is decided again, with the certificate as it is verified now.
-    private var path: RequestPath {
-        var path = RequestPath(runtime: self.loop.runtime, loop: self.loop, isFirst: false)
-        if let (source, peer) = self.certificates, let policy = source.policy(in: self.loop.runtime) {
-            path.certificate = source.certificate(of: self.request, under: policy, from: peer, at: self.loop.now)
-        }
-        return path
-    }
-
-    private func endingAccess(on route: RuntimeRoute) -> EndingAccess? {
-        guard self.session != nil else { return nil }
-        return self.path.endingAccess(of: self.request, on: route) { self.client }
-    }
-
-    private func decide(lookup: SessionLookup?, then report: @escaping (TunnelDecision) -> Void) {
-        let path = self.path
-        let verdict = path.verdict(
-            for: self.request,
-            over: self.tls,
-            lookup: lookup,
-            admitsNetworks: self.session == nil,
-            client: { self.client }
-        )
-        self.loop.forgetForAccessLine()
-        switch verdict {
-        case .needsSession(let sought, let route) where lookup == nil:
-            self.lookUp(sought, for: route, then: report)
-        case .needsVerification(let credential, let issuer, _) where lookup == nil:
+    private func decide(lookedUp: LookedUp?, then report: @escaping (TunnelDecision) -> Void) {
+        // As it is under the configuration in force: with its proxies, and with the certificate as it is verified now.
+        let request = IngressRequest(again: self.request, on: self.loop, admitsNetworks: self.session == nil)
+        if let lookedUp { request.resume(on: self.loop, after: lookedUp) }
+        switch request.decide(self.loop) {
+        case .need(.session(let sought)) where lookedUp == nil:
+            self.lookUp(sought, for: request, then: report)
+        case .need(.verification(let credential, let issuer)) where lookedUp == nil:
             self.verify(credential, at: issuer, then: report)
-        case .forwarded(let route, _) where route.name == self.route.name:
-            guard let rule = route.webSocket, rule.admits(self.request) else { return report(.denied) }
-            let session = self.session == nil ? nil : path.liveSession(of: self.request)
-            self.tokenEnd = path.tokenEnd(of: self.request, on: route)
-            self.access = self.endingAccess(on: route)
+        case .forward(let route, _) where route.name == self.route.name:
+            guard let rule = route.webSocket, rule.admits(request.head) else { return report(.denied) }
+            let session = self.session == nil ? nil : request.caller.session?.session
+            self.note(request, on: route)
             report(.allowed(self.nextCheck(for: session, on: route)))
-        case .refused(let failure) where failure.reason.entry.section == .provider:
+        case .reject(let failure, _) where failure.reason.entry.section == .provider:
             report(self.undecided)
         default:
             report(.denied)
@@ -150,10 +117,11 @@ final class TunnelAuthorization {
 
     private func lookUp(
         _ sought: SoughtSession,
-        for route: RuntimeRoute,
+        for request: IngressRequest,
         then report: @escaping (TunnelDecision) -> Void
     ) {
         let (ticket, host) = (sought.ticket, sought.host)
+        let route = request.route
         self.ask(report) { authorization in
             let lookUp = SessionLookUp(runtime: authorization.loop.runtime, route: route)
             return {
@@ -220,7 +188,7 @@ final class TunnelAuthorization {
         if case .failure(let failure) = result, failure.reason != .tokenRejected { return report(self.undecided) }
         self.loop.advance(to: .now())
         self.loop.remember(result, of: credential, at: issuer)
-        self.decide(lookup: .done, then: report)
+        self.decide(lookedUp: .done, then: report)
     }
 
     private func resume(
@@ -235,6 +203,6 @@ final class TunnelAuthorization {
         if case .session(let session) = found {
             self.loop.remember(session, of: ticket, in: self.loop.runtime.sessions, foundBy: lookUp)
         }
-        self.decide(lookup: .done, then: report)
+        self.decide(lookedUp: .done, then: report)
     }
 }

@@ -4,32 +4,18 @@ internal import GateCore
 internal import GateHTTP
 internal import GateHeaders
 internal import GateNet
+internal import GateOperations
 internal import GateProxy
 internal import GateRuntime
 internal import GateWire
 internal import NIOCore
 
-/// What an exchange asks of the request's responder; the exchange calls it on the event loop.
+/// What becomes of an exchange, for the responder of its request; called on the event loop.
 protocol UpstreamExchangeDelegate: AnyObject {
-    /// The id of the request.
-    var requestID: RequestID { get }
-
-    /// The session of the request as a number, 0 for none; asked for only where a target is chosen by session.
-    func sessionKey(for exchange: UpstreamExchange) -> UInt64
-    /// The identity lines for a retry, after the request was authorized again; nil if it is denied now.
-    func refreshedIdentity(for exchange: UpstreamExchange) -> ByteBuffer?
-    /// The head for the app; written again for a retry.
-    func upstreamHead(for exchange: UpstreamExchange, identity: ByteBuffer?, endsConnection: Bool) -> ByteBuffer
-    /// The client has got the response that opens a tunnel.
-    func exchangeOpenedTunnel(_ exchange: UpstreamExchange)
     /// The response is complete or cut off; the exchange does nothing more.
-    func exchangeFinished(_ exchange: UpstreamExchange, status: Int)
+    func exchangeFinished(status: Int)
     /// The exchange has failed before a byte of a response; the delegate responds.
-    func exchangeFailed(_ exchange: UpstreamExchange, _ failure: Failure)
-    /// A failure cuts off a response that has begun; for the log.
-    func exchangeTruncated(_ exchange: UpstreamExchange, by failure: Failure)
-    /// The upstream is the cause of a failure; for the log.
-    func upstreamFailed(_ exchange: UpstreamExchange, _ failure: Failure)
+    func exchangeFailed(_ failure: Failure)
 }
 
 /// One request to an app and the response to it; confined to one event loop.
@@ -37,21 +23,19 @@ protocol UpstreamExchangeDelegate: AnyObject {
 /// Bodies are streamed with back-pressure: a side that cannot write more stops reading on the other.
 final class UpstreamExchange: UpstreamSink {
     let route: RuntimeRoute
+    private let request: IngressRequest
+    /// The head as the app may get it.
+    private let head: RequestHead
     private let upstream: Upstream
     private let delegate: any UpstreamExchangeDelegate
     private let loop: LoopState
     private let connection: any DownstreamExchange
-    let request: RequestHead
-    /// Whether the app must not get its `Authorization`.
-    let hidesAuthorization: Bool
     /// What the client offers if it asks for a WebSocket, and why it may.
     private let opening: PendingTunnel?
     /// Renews the cookie of the session; nil if a store keeps the session.
     private let renewal: SessionRenewal?
-    /// The spans of the request; nil while tracing is off.
-    private let trace: RequestTrace?
     /// Ends the exchange when a date in the rules ends the access; nil for nearly every request.
-    var watch: AccessWatch?
+    private var watch: AccessWatch?
     private var tunnel: Tunnel?
     /// Whether the tunnel was opened.
     private(set) var hasSwitched = false
@@ -80,36 +64,44 @@ final class UpstreamExchange: UpstreamSink {
     /// How many more bytes of the body are accepted; a declared length was checked before.
     private var bodyLeft: Int64
 
+    /// An exchange that has not begun.
+    ///
+    /// - Parameters:
+    ///   - request: The request, which was admitted.
+    ///   - route: Its route.
+    ///   - identity: The identity lines; nil on what is open to all.
+    ///   - opening: The WebSocket that is to be opened; nil for none.
+    ///   - connection: The client's side.
+    ///   - loop: The event loop.
+    ///   - delegate: The responder of the request, which outlives the exchange.
     init(
-        delegate: any UpstreamExchangeDelegate,
-        loop: LoopState,
-        connection: any DownstreamExchange,
-        request: RequestHead,
-        hidesAuthorization: Bool,
-        route: RuntimeRoute,
+        of request: IngressRequest,
+        to route: RuntimeRoute,
         identity: ByteBuffer?,
-        opening: PendingTunnel? = nil,
-        renewal: SessionRenewal? = nil,
-        trace: RequestTrace? = nil
+        opening: PendingTunnel?,
+        over connection: any DownstreamExchange,
+        loop: LoopState,
+        delegate: any UpstreamExchangeDelegate
     ) {
+        let head = request.headForApp(on: route)
+        self.route = route
+        self.request = request
+        self.head = head
+        self.upstream = loop.upstream(for: route)
         self.delegate = delegate
         self.loop = loop
         self.connection = connection
-        self.request = request
-        self.hidesAuthorization = hidesAuthorization
-        self.route = route
-        self.upstream = loop.upstream(for: route)
         self.identity = identity
         self.opening = opening
-        self.renewal = renewal
-        self.trace = trace
-        self.call = UpstreamRequest(request.method, framing: request.framing)
+        self.renewal = identity == nil ? nil : SessionRenewal(of: request, loop: loop)
+        self.call = UpstreamRequest(head.method, framing: head.framing)
         self.call.isPatient = route.isStreaming
-        self.bodyLeft = request.framing == .chunked && opening == nil ? route.maxBody : .max
+        self.bodyLeft = head.framing == .chunked && opening == nil ? route.maxBody : .max
         self.call.opensTunnel = opening != nil
         self.call.endsConnection =
-            opening == nil && route.upstream.settings.reuse.ends(after: request.method, request.framing)
-        if route.speaksHTTP2 { self.call.take(request) }
+            opening == nil && route.upstream.settings.reuse.ends(after: head.method, head.framing)
+        if route.speaksHTTP2 { self.call.take(head) }
+        request.downstream.sendsForwarded = route.sendsForwarded
     }
 }
 
@@ -129,10 +121,17 @@ extension UpstreamExchange {
                 sweep: self.loop.sweep
             )
         }
+        if self.route.hasDates, self.identity != nil, self.opening == nil { self.watchAccess() }
         self.asked = .now()
         self.forwarded = self.asked
-        self.trace?.beginUpstream(at: self.asked)
-        self.target = self.upstream.lease(to: self, key: self.delegate.sessionKey(for: self))
+        self.request.trace?.beginUpstream(at: self.asked)
+        self.target = self.upstream.lease(to: self, key: self.request.sessionKey(in: self.head, self.loop))
+    }
+
+    /// Ends with the access of the user, if a date in the rules can end that.
+    func watchAccess() {
+        let access = Decider(self.request, self.loop).endingAccess(on: self.route)
+        self.watch = access.map { AccessWatch(over: self, $0, loop: self.loop) }
     }
 
     /// Passes a part of the request's body on.
@@ -176,6 +175,43 @@ extension UpstreamExchange {
         }
     }
 
+    /// The head for the app; a second try gets a new one.
+    private var headForApp: ByteBuffer {
+        let head = self.request.trace?.forwarded(self.head) ?? self.head
+        let names = self.route.certificateHeaders
+        let capacity = head.message.bytes.readableBytes + (self.identity?.readableBytes ?? 0) + 256
+        return ForwardedHead.request(
+            head,
+            authority: self.route.authority(of: head),
+            downstream: self.request.downstream,
+            identity: self.identity,
+            certificate: names.isEmpty ? nil : self.request.certificate?.verified?.lines(names),
+            changes: self.route.requestChanges,
+            requestID: self.request.id,
+            traceParent: self.request.trace?.traceParent,
+            endsConnection: self.call.endsConnection,
+            hidesAuthorization: self.request.hidesAuthorization(on: self.route, self.loop),
+            into: self.loop.memory.acquire(capacity: capacity)
+        )
+    }
+
+    /// The identity lines for a retry, after the request was authorized again; nil if it is denied now.
+    private var refreshedIdentity: ByteBuffer? {
+        guard case .forward(let route, let identity?) = self.request.decideAgain(on: self.loop), route === self.route
+        else { return nil }
+        return identity
+    }
+
+    /// Logs that the upstream is the cause of a failure.
+    private func log(_ failure: Failure) {
+        self.request.runtime.log.upstreamFailed(failure, app: self.route.name, requestID: self.request.id.text)
+    }
+
+    /// Logs a failure that cuts off a response that has begun: the client has the head of another one.
+    private func logTruncation(by failure: Failure) {
+        _ = self.request.runtime.rendering.response(to: failure, for: self.request.clientKind)
+    }
+
     /// Nothing more is to be done.
     private func end() {
         self.isOver = true
@@ -197,9 +233,9 @@ extension UpstreamExchange {
     /// Rejects a body that is too long: the request to the app is cancelled, and the client gets an error if none has begun.
     private func refuseBody() {
         self.cancel()
-        guard self.hasResponded else { return self.delegate.exchangeFailed(self, self.route.bodyTooLarge) }
-        self.delegate.exchangeTruncated(self, by: self.route.bodyTooLarge)
-        self.delegate.exchangeFinished(self, status: 413)
+        guard self.hasResponded else { return self.delegate.exchangeFailed(self.route.bodyTooLarge) }
+        self.logTruncation(by: self.route.bodyTooLarge)
+        self.delegate.exchangeFinished(status: 413)
         self.connection.close()
     }
 
@@ -208,9 +244,9 @@ extension UpstreamExchange {
         guard !self.isOver else { return }
         self.endTrace(failure: failure.code)
         self.cancel()
-        guard self.hasResponded else { return self.delegate.exchangeFailed(self, failure) }
-        self.delegate.exchangeTruncated(self, by: failure)
-        self.delegate.exchangeFinished(self, status: self.status)
+        guard self.hasResponded else { return self.delegate.exchangeFailed(failure) }
+        self.logTruncation(by: failure)
+        self.delegate.exchangeFinished(status: self.status)
         self.connection.close()
     }
 
@@ -243,11 +279,7 @@ extension UpstreamExchange {
             return
         }
         self.link = link
-        var head = self.delegate.upstreamHead(
-            for: self,
-            identity: self.identity,
-            endsConnection: self.call.endsConnection
-        )
+        var head = self.headForApp
         if let opening { head = self.handshakeHead(head, opening.offer) }
         link.send(head, for: self.call)
         self.loop.memory.release(head)
@@ -264,7 +296,7 @@ extension UpstreamExchange {
     }
 
     func upstreamReceivedEarlyHints(_ head: ResponseHead) {
-        guard !self.isOver, self.route.passesEarlyHints, self.request.minorVersion == 1 else { return }
+        guard !self.isOver, self.route.passesEarlyHints, self.head.minorVersion == 1 else { return }
         let buffer = self.connection.freshBuffer(capacity: head.message.bytes.readableBytes + 64)
         guard let hints = ForwardedHead.earlyHints(head, edits: self.changes?.edits, into: buffer) else { return }
         self.connection.sendInterim(hints)
@@ -275,28 +307,28 @@ extension UpstreamExchange {
         self.hasResponded = true
         self.count(head)
         if let opening, head.status == 101 { return self.openTunnel(head, opening.offer) }
-        if self.request.isExtendedConnect, (200...299).contains(head.status) {
+        if self.head.isExtendedConnect, (200...299).contains(head.status) {
             let place = "\(self.route.name) at \(self.targetText)"
             return self.refuseTunnel(Failure(.upstreamWebSocket, "\(place) did not switch"))
         }
         self.status = head.status
         var framing = head.framing
         if framing == .chunked || framing == .untilClose {
-            framing = self.request.minorVersion == 1 ? .chunked : .untilClose
+            framing = self.head.minorVersion == 1 ? .chunked : .untilClose
         }
         let closes = self.connection.mustClose || framing == .untilClose
         let capacity = head.message.bytes.readableBytes + 512
         var bytes = ForwardedHead.response(
             head,
-            to: self.request,
-            requestID: self.delegate.requestID,
+            to: self.head,
+            requestID: self.request.id,
             framing: framing,
             closes: closes,
             changes: self.changes,
             date: self.loop.date,
             into: self.loop.memory.acquire(capacity: capacity)
         )
-        if let lines = self.renewal?.lines(for: head, to: self.request) { bytes = self.head(bytes, with: lines) }
+        if let lines = self.renewal?.lines(for: head, to: self.head) { bytes = self.head(bytes, with: lines) }
         self.connection.start(bytes, framing: framing, closes: closes)
     }
 
@@ -308,14 +340,14 @@ extension UpstreamExchange {
             head.status,
             nanoseconds: (now - self.asked).nanoseconds,
             at: Int64(clamping: now.uptimeNanoseconds),
-            request: { (self.delegate.requestID.text, self.trace?.exportedID) }
+            request: { (self.request.id.text, self.request.trace?.exportedID) }
         )
     }
 
     /// Ends the span of the request to the target, if it has not ended.
     func endTrace(failure: String? = nil) {
         let status = self.hasSwitched ? 101 : self.status
-        self.trace?.endUpstream(self.target, of: self.route, self.request, status: status, failure: failure)
+        self.request.trace?.endUpstream(self.target, of: self.route, self.head, status: status, failure: failure)
     }
 
     func upstreamReceivedBody(_ body: ByteBuffer) {
@@ -335,7 +367,7 @@ extension UpstreamExchange {
         self.tunnel.take()?.unregister()
         self.isOver = true
         self.link = nil
-        self.delegate.exchangeFinished(self, status: self.status)
+        self.delegate.exchangeFinished(status: self.status)
         if let trailers {
             self.connection.end(trailers: trailers)
         } else {
@@ -368,13 +400,13 @@ extension UpstreamExchange {
         self.isOver = true
         self.tunnel.take()?.unregister()
         let failure = Failure(cause, of: self.route.name, at: self.route.upstream.settings.targets[self.target])
-        self.delegate.upstreamFailed(self, failure)
+        self.log(failure)
         guard !self.hasResponded || self.connection.retract() else {
-            self.delegate.exchangeFinished(self, status: 502)
+            self.delegate.exchangeFinished(status: 502)
             self.connection.close()
             return
         }
-        self.delegate.exchangeFailed(self, failure)
+        self.delegate.exchangeFailed(failure)
     }
 
     /// Retries once, where the configuration and the retry budget allow it, and only if the user is still authorized.
@@ -386,14 +418,14 @@ extension UpstreamExchange {
         else { return false }
         if isDetour { self.detoursLeft -= 1 } else { self.triesLeft -= 1 }
         if self.identity != nil {
-            guard let identity = self.delegate.refreshedIdentity(for: self) else { return false }
+            guard let identity = self.refreshedIdentity else { return false }
             self.identity = identity
         }
         self.asked = .now()
-        self.trace?.beginUpstream(at: self.asked)
+        self.request.trace?.beginUpstream(at: self.asked)
         self.target = self.upstream.leaseForRetry(
             to: self,
-            key: self.delegate.sessionKey(for: self),
+            key: self.request.sessionKey(in: self.head, self.loop),
             avoiding: self.target,
             after: cause
         )
@@ -420,7 +452,7 @@ extension UpstreamExchange {
         }
         tunnel.open(over: link)
         self.hasSwitched = true
-        self.delegate.exchangeOpenedTunnel(self)
+        self.request.count(101, of: self.route, by: self.loop.telemetry)
         self.connection.startTunnel(self.tunnelHead(head))
         self.passHeld()
         self.connection.resumeReading()
@@ -433,8 +465,8 @@ extension UpstreamExchange {
         self.tunnel?.unregister()
         self.end()
         link?.cancel()
-        self.delegate.upstreamFailed(self, failure)
-        self.delegate.exchangeFailed(self, failure)
+        self.log(failure)
+        self.delegate.exchangeFailed(failure)
     }
 
     /// The head of a handshake for the app: an ordinary head, and the lines that concern one connection only.
@@ -448,15 +480,15 @@ extension UpstreamExchange {
     private func tunnelHead(_ response: ResponseHead) -> ByteBuffer {
         var head = ForwardedHead.response(
             response,
-            to: self.request,
-            requestID: self.delegate.requestID,
+            to: self.head,
+            requestID: self.request.id,
             framing: .none,
             closes: false,
             changes: self.route.responseChanges(isProtected: false),
             date: self.loop.date,
             into: self.loop.memory.acquire(capacity: response.message.bytes.readableBytes + 512)
         )
-        guard self.request.isExtendedConnect else {
+        guard self.head.isExtendedConnect else {
             return self.head(head, with: "Connection: Upgrade\r\nUpgrade: websocket\r\n")
         }
         // RFC 8441 §5: over HTTP/2 the response is 200.
@@ -478,6 +510,6 @@ extension UpstreamExchange: TunnelDelegate {
     /// The tunnel is over, and so is the request.
     func tunnelEnded() {
         self.end()
-        self.delegate.exchangeFinished(self, status: 101)
+        self.delegate.exchangeFinished(status: 101)
     }
 }

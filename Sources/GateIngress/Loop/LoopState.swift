@@ -74,15 +74,11 @@ final class LoopState {
     private(set) lazy var flushes = FlushBatch(loop: self.loop) { [memory] in memory.reclaim() }
     /// The `Date` of responses that have none.
     let date: DateLine
-    private var requestIDs = RequestIDs()
+    let requestIDs = RequestIDSource()
     /// Writes access lines; nil if they are off.
     private(set) var access: AccessLog?
     /// Takes the spans of requests; nil while tracing is off.
     let tracer: Tracer?
-    /// The session of the request at hand, for its access line.
-    var found: CachedSession?
-    /// The public rule that admits the client of the request at hand by its network, for its access line.
-    var networkRule: RulePlace?
     /// The identity lines of clients that a network admits.
     var networkIdentities = NetworkIdentities()
 
@@ -148,9 +144,6 @@ final class LoopState {
         }
     }
 
-    /// Drops what was found for an access line that is not written.
-    func forgetForAccessLine() { (self.found, self.networkRule) = (nil, nil) }
-
     /// The upstream of a route; found by the route's position, which costs no hash.
     func upstream(for route: RuntimeRoute) -> Upstream {
         let known = route.index < self.upstreamsOfRoutes.count ? self.upstreamsOfRoutes[route.index] : nil
@@ -172,9 +165,6 @@ final class LoopState {
 
     /// How the targets of the upstreams are that this loop has used.
     var upstreamStatus: [LoadedUpstream: [TargetStatus]] { self.upstreams.mapValues(\.status) }
-
-    /// A name for a request that has none.
-    func freshRequestID() -> RequestID { self.requestIDs.next() }
 
     /// The time of the request at hand, read once for all that it needs it for.
     func advance(to tick: NIODeadline) {
@@ -241,13 +231,11 @@ final class LoopState {
     func endTunnels() { self.tunnels.endAll(.goingAway) }
 
     /// Whether a load balancer should send new clients here, as the status of `/readyz` of the operations listener reports it.
-    private var healthStatus: Int { self.isStopping || self.level.pausesAccepting ? 503 : 200 }
+    var healthStatus: Int { self.isStopping || self.level.pausesAccepting ? 503 : 200 }
 
     /// The status for a health check of a load balancer, whatever host it names; nil for every other request.
     func healthStatus(of request: RequestHead) -> Int? {
-        guard request.method.isSafe, let path = self.runtime.healthPath, request.path.text(in: request.message) == path
-        else { return nil }
-        return self.healthStatus
+        self.runtime.isHealthCheck(request) ? self.healthStatus : nil
     }
 
     /// The same for a request that was rejected because it names none.

@@ -151,8 +151,8 @@ final class CachedSession {
         let route: RuntimeRoute
         let authorization: RouteAuthorization
         let refreshAt: Instant
-        /// The rule that has decided last.
-        var rule: RulePlace?
+        /// The rule that has decided; nil if rules decide about each request.
+        let rule: RulePlace?
         /// The user, for access lines.
         var subject: AccessSubject?
 
@@ -259,11 +259,11 @@ final class CachedSession {
         return final
     }
 
-    /// The rule that has decided last.
-    var rule: RulePlace? { self.last?.rule }
-
-    /// Notes the rule that has decided about the request at hand.
-    func note(rule: RulePlace?) { self.last?.rule = rule }
+    /// The rule that has decided on a route whatever the request is; nil if none has.
+    func rule(on route: RuntimeRoute) -> RulePlace? {
+        if let last, last.route === route { return last.rule }
+        return self.authorizations[route.index].flatMap { $0.route === route ? $0.rule : nil }
+    }
 
     /// The user on a route, for access lines.
     func subject(on route: RuntimeRoute?) -> AccessSubject {

@@ -70,17 +70,10 @@ import Testing
         let gateway = try GatewayFixture()
         gateway.loop.advance(to: .uptimeNanoseconds(0))
         let issued = try await gateway.session(of: .staff(email: "eve@example.com"))
-        let responder = GatewayResponder(
-            loop: gateway.loop,
-            peer: IPAddress("192.0.2.1"),
-            peerText: "192.0.2.1",
-            tls: nil
-        )
-        responder.request = try gateway.head("GET /wiki", GatewayFixture.gate, cookie(issued.ticket))
+        let request = gateway.request(try gateway.head("GET /wiki", GatewayFixture.gate, cookie(issued.ticket)))
         gateway.clock.advance(by: 5)
-        let lookUp = SessionLookUp(runtime: gateway.runtime, route: try gateway.route("wiki"))
-        responder.resume(issued.ticket, .success(.session(issued.session)), of: lookUp)
-        #expect(gateway.loop.now == gateway.clock.now)
+        request.resume(on: gateway.loop, after: .done)
+        #expect(request.now == gateway.clock.now && gateway.loop.now == gateway.clock.now)
     }
 
     @Test func `A-57 of a rejected request nothing is read after the response`() throws {

@@ -4,6 +4,7 @@ import GateCore
 import GateFixtures
 import GateHTTP
 import GateHeaders
+import GateOperations
 import GateProxy
 import GateWire
 import HTTPTypes
@@ -78,34 +79,11 @@ final class FakeStream: UpstreamStream {
 
 /// The responder's side of an exchange: notes its calls.
 final class FakeDelegate: UpstreamExchangeDelegate {
-    let requestID = RequestID.given("the-id")
-    /// The identity for a retry; nil if the user is denied then.
-    var retryIdentity: ByteBuffer?
     /// What happened, in order.
     var events: [String] = []
 
-    func sessionKey(for exchange: UpstreamExchange) -> UInt64 { 7 }
-    func refreshedIdentity(for exchange: UpstreamExchange) -> ByteBuffer? {
-        self.events.append("authorize again")
-        return self.retryIdentity
-    }
-    func upstreamHead(for exchange: UpstreamExchange, identity: ByteBuffer?, endsConnection: Bool) -> ByteBuffer {
-        var head = ByteBuffer(string: "\(exchange.request.method.rawValue) \(exchange.request.target) HTTP/1.1\r\n")
-        if let identity { head.writeImmutableBuffer(identity) }
-        head.writeString("\r\n")
-        return head
-    }
-    func exchangeOpenedTunnel(_ exchange: UpstreamExchange) { self.events.append("tunnel") }
-    func exchangeFinished(_ exchange: UpstreamExchange, status: Int) { self.events.append("finished \(status)") }
-    func exchangeFailed(_ exchange: UpstreamExchange, _ failure: Failure) {
-        self.events.append("failed \(failure.code)")
-    }
-    func exchangeTruncated(_ exchange: UpstreamExchange, by failure: Failure) {
-        self.events.append("truncated \(failure.code)")
-    }
-    func upstreamFailed(_ exchange: UpstreamExchange, _ failure: Failure) {
-        self.events.append("upstream \(failure.code)")
-    }
+    func exchangeFinished(status: Int) { self.events.append("finished \(status)") }
+    func exchangeFailed(_ failure: Failure) { self.events.append("failed \(failure.code)") }
 }
 
 /// An exchange with fakes on all its sides.
@@ -114,29 +92,37 @@ struct ExchangeFixture {
     let client = FakeClient()
     let stream = FakeStream()
     let delegate = FakeDelegate()
+    let request: IngressRequest
     let exchange: UpstreamExchange
 
-    /// An exchange of the route `wiki`, protected, that has not begun.
+    /// An exchange of the route `wiki`, protected, that has not begun; `decides` if the request is decided about before.
     init(
         _ start: String = "GET /wiki",
         lines: String = "",
         gateway: GatewayFixture? = nil,
-        opening: (GatewayFixture, RequestHead) throws -> PendingTunnel? = { _, _ in nil }
+        decides: Bool = false
     ) throws {
         let gateway = try gateway ?? GatewayFixture()
         self.gateway = gateway
         let head = try gateway.head(start, GatewayFixture.gate, lines)
+        self.request = decides ? gateway.decided(head) : gateway.request(head)
         self.exchange = UpstreamExchange(
-            delegate: self.delegate,
-            loop: gateway.loop,
-            connection: self.client,
-            request: head,
-            hidesAuthorization: false,
-            route: try gateway.route("wiki"),
+            of: self.request,
+            to: try gateway.route("wiki"),
             identity: ByteBuffer(string: "X-Forwarded-User: staff:ada\r\n"),
-            opening: try opening(gateway, head),
-            renewal: RequestPath(runtime: gateway.runtime, loop: gateway.loop).renewal(with: head)
+            opening: nil,
+            over: self.client,
+            loop: gateway.loop,
+            delegate: self.delegate
         )
+    }
+
+    /// The line with the id of the request.
+    var idLine: String { "X-Request-Id: \(self.request.id.text)\r\n" }
+
+    /// The failures that the log has, by their codes.
+    var logged: [String] {
+        self.gateway.runtime.log.incidents.incidents(named: self.request.id.text).map(\.reason.entry.code)
     }
 
     /// The app's response head.

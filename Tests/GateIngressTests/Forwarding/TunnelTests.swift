@@ -37,19 +37,12 @@ import Testing
             let ticket = try await gateway.cachedSession(of: .staff())
             let lines = cookie(ticket) + "Origin: https://\(GatewayFixture.gate)\r\n"
             let head = try gateway.head("GET /wiki", GatewayFixture.gate, lines)
-            let path = RequestPath(runtime: gateway.runtime, loop: gateway.loop)
-            let session = try #require(path.liveSession(of: head))
+            let request = gateway.decided(head)
+            let session = try #require(request.caller.session?.session)
             self.gateway = gateway
             self.session = session
             self.tunnel = Tunnel(
-                TunnelAuthorization(
-                    request: head,
-                    route: try gateway.route("wiki"),
-                    tls: nil,
-                    certificates: nil,
-                    session: session,
-                    loop: gateway.loop
-                ),
+                TunnelAuthorization(of: request, on: try gateway.route("wiki"), session: session, loop: gateway.loop),
                 idleTimeout: idleTimeout,
                 delegate: self.delegate,
                 connection: self.client,
@@ -103,14 +96,7 @@ import Testing
         let ends = now.advanced(by: .seconds(60))
         let valid = MachineCache.Entry.valid(known, ends: ends)
         loop.machines.insert(valid, for: credential, at: issuer, lifetime: .minutes(1), now: loop.tick)
-        let authorization = TunnelAuthorization(
-            request: head,
-            route: route,
-            tls: nil,
-            certificates: nil,
-            session: session,
-            loop: loop
-        )
+        let authorization = TunnelAuthorization(of: gateway.decided(head), on: route, session: session, loop: loop)
         gateway.clock.advance(by: seconds)
         let down = MachineCache.Entry.rejected(Failure(.providerUnavailable, "it does not respond"))
         loop.machines.insert(down, for: credential, at: issuer, lifetime: .zero, now: .now())
@@ -132,17 +118,9 @@ import Testing
         let lines = cookie(ticket) + "Origin: https://\(GatewayFixture.gate)\r\n"
         let head = try gateway.head("GET /wiki", GatewayFixture.gate, lines)
         let route = try gateway.route("wiki")
-        let session = RequestPath(runtime: gateway.runtime, loop: gateway.loop).liveSession(of: head)
-        return (
-            TunnelAuthorization(
-                request: head,
-                route: route,
-                tls: nil,
-                certificates: nil,
-                session: session,
-                loop: gateway.loop
-            ), gateway
-        )
+        let request = gateway.decided(head)
+        let session = request.caller.session?.session
+        return (TunnelAuthorization(of: request, on: route, session: session, loop: gateway.loop), gateway)
     }
 
     @Test(arguments: [(19, "allowed"), (20, "denied"), (21, "denied")] as [(Int64, String)])

@@ -235,15 +235,14 @@ private enum ManagedNames {
             _ request: HostileRequest
         ) -> (text: String?, about: IdentityCase.Client?) {
             guard let head else { return (nil, nil) }
-            let path = RequestPath(runtime: self.gateway.runtime, loop: self.gateway.loop)
-            let verdict = path.verdict(for: head, over: nil, client: { IPAddress("192.0.2.1") })
-            guard case .forwarded(let route, let lines) = verdict else { return (nil, nil) }
+            let decided = self.gateway.request(head)
+            guard case .forward(let route, let lines) = decided.decide(self.gateway.loop) else { return (nil, nil) }
             guard let client = self.client(of: request) else {
                 return ("it is forwarded without a session", .unknown)
             }
             guard (lines == nil) == (client == .unknown) else { return ("whether it has an identity is wrong", client) }
-            let hides = path.hidesAuthorization(of: head, on: route)
-            let sent = path.forApp(head, on: route)
+            let hides = decided.hidesAuthorization(on: route, self.gateway.loop)
+            let sent = decided.headForApp(on: route)
             let bytes = Array(self.forwarded(sent, hidesAuthorization: hides, on: route, lines).readableBytesView)
             guard bytes.firstRange(of: Array(RuledApps.token.utf8)) == nil else { return ("it has the token", client) }
             var expected = self.expected(of: lines, about: client)

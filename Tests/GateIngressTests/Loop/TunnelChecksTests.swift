@@ -47,14 +47,8 @@ import Testing
     /// A tunnel of a user whose session the loop has not cached.
     private static func authorization(in gateway: GatewayFixture, _ ticket: Ticket) throws -> TunnelAuthorization {
         let lines = cookie(ticket) + "Origin: https://\(GatewayFixture.gate)\r\n"
-        return TunnelAuthorization(
-            request: try gateway.head("GET /wiki", GatewayFixture.gate, lines),
-            route: try gateway.route("wiki"),
-            tls: nil,
-            certificates: nil,
-            session: nil,
-            loop: gateway.loop
-        )
+        let request = gateway.decided(try gateway.head("GET /wiki", GatewayFixture.gate, lines))
+        return TunnelAuthorization(of: request, on: try gateway.route("wiki"), session: nil, loop: gateway.loop)
     }
 
     @Test @MainActor

@@ -88,7 +88,7 @@ import Testing
         gateway.loop.advance(to: .now())
         let head = try gateway.head("GET /wiki", GatewayFixture.gate, cookie(ticket))
         #expect(gateway.verdict(head) == "needs session")
-        let outage = SessionLookup.unavailable(Failure(.sessionStoreUnavailable, "scripted"))
+        let outage = LookedUp.unavailable(Failure(.sessionStoreUnavailable, "scripted"))
         #expect(gateway.verdict(head, lookup: outage) == "refused session.store_unavailable")
         #expect(gateway.verdict(head, lookup: .done) == "sign in for wiki")
     }

@@ -31,11 +31,9 @@ import Testing
         gateway.loop.advance(to: .uptimeNanoseconds(0))
         gateway.loop.advance(to: .now())
         let head = try gateway.head("GET \(path)", GatewayFixture.gate, cookie(ticket))
-        let request = RequestPath(runtime: gateway.runtime, loop: gateway.loop)
-        guard case .needsSession(_, let route) = request.verdict(for: head, over: nil) else {
-            return gateway.verdict(head)
-        }
-        let lookUp = SessionLookUp(runtime: gateway.runtime, route: route)
+        let request = gateway.request(head)
+        guard case .need(.session) = request.decide(gateway.loop) else { return gateway.verdict(head) }
+        let lookUp = SessionLookUp(runtime: gateway.runtime, route: request.route)
         switch try await lookUp.session(for: ticket, host: GatewayFixture.gate, mayAskUser: true) {
         case .none: return gateway.verdict(head, lookup: .done)
         case .needsUser(let session): return gateway.verdict(head, lookup: .needsUser(provider: session.provider))

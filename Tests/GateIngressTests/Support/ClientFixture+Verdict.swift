@@ -13,18 +13,18 @@ extension ClientFixture {
     /// The verdict of an app on a request with a token, its session looked up if need be.
     func verdict(on token: String, at host: String = "desk.example.com") async throws -> String {
         let head = try self.gateway.head("GET /", host, "Authorization: Bearer \(token)\r\n")
-        let path = RequestPath(runtime: self.gateway.runtime, loop: self.gateway.loop)
         // Far enough for the loop to read the clock again.
         self.gateway.loop.advance(to: self.gateway.loop.tick + .seconds(1))
-        guard case .needsSession(let sought, let route) = path.verdict(for: head, over: nil) else {
-            return self.gateway.verdict(head)
-        }
-        let lookUp = SessionLookUp(runtime: self.gateway.runtime, route: route)
+        let request = self.gateway.request(head)
+        let step = request.decide(self.gateway.loop)
+        guard case .need(.session(let sought)) = step else { return self.gateway.words(step) }
+        let lookUp = SessionLookUp(runtime: self.gateway.runtime, route: request.route)
         let found = try await lookUp.session(for: sought.ticket, host: sought.host, mayAskUser: false)
         if case .session(let session) = found {
             let key = try #require(CookieKey(sought.ticket))
             self.gateway.loop.sessions.insert(session, for: key, freshFor: .seconds(30), now: self.gateway.loop.tick)
         }
-        return self.gateway.verdict(head, lookup: .done)
+        request.resume(on: self.gateway.loop, after: .done)
+        return self.gateway.words(request.decide(self.gateway.loop))
     }
 }

@@ -28,26 +28,57 @@ extension GatewayFixture {
         return issued.ticket
     }
 
-    /// The verdict on a request, in words.
-    func verdict(_ head: RequestHead, tls: NegotiatedTLS? = nil, lookup: SessionLookup? = nil) -> String {
-        self.words(RequestPath(runtime: self.runtime, loop: self.loop).verdict(for: head, over: tls, lookup: lookup))
+    /// The connection of a client.
+    func source(of peer: String? = "192.0.2.1", tls: NegotiatedTLS? = nil) -> RequestSource {
+        RequestSource(
+            peer: peer.flatMap { IPAddress($0) },
+            peerText: peer ?? "local",
+            tls: tls,
+            under: self.runtime
+        )
     }
 
-    /// A verdict in words.
-    func words(_ verdict: Verdict) -> String {
-        switch verdict {
-        case .refused(let failure): "refused \(failure.code)"
-        case .scopesNeeded(let scopes, _): "scopes \(scopes.joined(separator: " "))"
+    /// A request of a client that has arrived, and what was looked up for it.
+    func request(
+        _ head: RequestHead,
+        of peer: String? = "192.0.2.1",
+        tls: NegotiatedTLS? = nil,
+        lookedUp: LookedUp? = nil
+    ) -> IngressRequest {
+        let source = self.source(of: peer, tls: tls)
+        let request = IngressRequest(head, over: source, on: self.loop)
+        if let lookedUp { request.resume(on: self.loop, after: lookedUp) }
+        return request
+    }
+
+    /// A request about which was decided.
+    func decided(_ head: RequestHead, lookedUp: LookedUp? = nil) -> IngressRequest {
+        let request = self.request(head, lookedUp: lookedUp)
+        _ = request.decide(self.loop)
+        return request
+    }
+
+    /// The decision about a request, in words.
+    func verdict(_ head: RequestHead, tls: NegotiatedTLS? = nil, lookup: LookedUp? = nil) -> String {
+        self.words(self.request(head, tls: tls, lookedUp: lookup).decide(self.loop))
+    }
+
+    /// A step in words.
+    func words(_ step: Step) -> String {
+        switch step {
+        case .reject(_, let scopes) where !scopes.isEmpty: "scopes \(scopes.joined(separator: " "))"
+        case .reject(let failure, _): "refused \(failure.code)"
         case .wrongMethod(let route): "method of \(route.name)"
         case .endpoint: "endpoint"
         case .respond(let status): "response \(status)"
-        case .needsSession: "needs session"
-        case .needsVerification: "needs verification"
-        case .needsMessages: "needs messages"
-        case .signInNeeded(let route, .signIn): "sign in for \(route.name)"
-        case .signInNeeded(let route, .passkey): "passkey for \(route.name)"
-        case .signInNeeded(let route, .recheck(with: let provider)): "re-check for \(route.name) with \(provider)"
-        case .forwarded(let route, let identity): "forwarded to \(route.name)\(identity == nil ? " unknown" : "")"
+        case .need(.session): "needs session"
+        case .need(.verification): "needs verification"
+        case .need(.messages): "needs messages"
+        case .need(.proof): "needs proof"
+        case .signIn(let route, .signIn): "sign in for \(route.name)"
+        case .signIn(let route, .passkey): "passkey for \(route.name)"
+        case .signIn(let route, .recheck(with: let provider)): "re-check for \(route.name) with \(provider)"
+        case .forward(let route, let identity): "forwarded to \(route.name)\(identity == nil ? " unknown" : "")"
         }
     }
 }
@@ -60,13 +91,7 @@ extension GatewayFixture {
 
     /// The same, as bytes.
     func received(_ bytes: [UInt8]) throws -> [UInt8] {
-        let responder = GatewayResponder(
-            loop: self.loop,
-            peer: IPAddress("192.0.2.1"),
-            peerText: "192.0.2.1",
-            tls: nil
-        )
-        return try self.received(bytes, by: responder)
+        try self.received(bytes, by: GatewayResponder(loop: self.loop, source: self.source()))
     }
 
     /// What a client on a plain connection with that responder receives.

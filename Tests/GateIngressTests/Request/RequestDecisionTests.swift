@@ -11,7 +11,7 @@ import Testing
 @testable import GateIngress
 @testable import GateRuntime
 
-@Suite struct RequestPathTests {
+@Suite struct RequestDecisionTests {
     @Test(arguments: [
         ("GET /wiki", "sign in for wiki"), ("GET /wiki/a", "sign in for wiki"), ("GET /wikis", "sign in for front"),
         ("GET /", "sign in for front"), ("GET /lounge/x", "sign in for lounge"), ("OPTIONS *", "response 204"),
@@ -71,19 +71,18 @@ import Testing
         verdict: String
     ) throws {
         let gateway = try GatewayFixture(healthPath: start.contains("/wiki") ? "/wiki/alive" : "/alive")
-        let path = RequestPath(runtime: gateway.runtime, loop: gateway.loop)
-        #expect(gateway.words(path.misdirected(try gateway.head(start, host))) == verdict)
+        let request = gateway.request(try gateway.head(start, host))
+        #expect(gateway.words(Decider(request, gateway.loop).misdirected()) == verdict)
     }
 
     @Test func `G-07: a health check gets 503 once the gateway is to stop`() throws {
         let gateway = try GatewayFixture(healthPath: "/alive")
-        let path = RequestPath(runtime: gateway.runtime, loop: gateway.loop)
         let check = try gateway.head("GET /alive", "10.0.0.9")
-        #expect(gateway.words(path.misdirected(check)) == "response 200")
-        #expect(gateway.words(path.verdict(for: check, over: nil)) == "response 200")
+        #expect(gateway.words(Decider(gateway.request(check), gateway.loop).misdirected()) == "response 200")
+        #expect(gateway.verdict(check) == "response 200")
         gateway.loop.announceStop()
-        #expect(gateway.words(path.misdirected(check)) == "response 503")
-        #expect(gateway.words(path.verdict(for: check, over: nil)) == "response 503")
+        #expect(gateway.words(Decider(gateway.request(check), gateway.loop).misdirected()) == "response 503")
+        #expect(gateway.verdict(check) == "response 503")
     }
 
     @Test(arguments: [
@@ -105,11 +104,8 @@ import Testing
     @Test func `D-04 the log names the remedy where a proxy has replaced Host`() throws {
         let gateway = try GatewayFixture()
         func detail(_ host: String, _ lines: String) throws -> String? {
-            let path = RequestPath(runtime: gateway.runtime, loop: gateway.loop)
-            guard case .refused(let failure) = path.verdict(for: try gateway.head("GET /", host, lines), over: nil)
-            else {
-                return nil
-            }
+            let step = gateway.request(try gateway.head("GET /", host, lines)).decide(gateway.loop)
+            guard case .reject(let failure, _) = step else { return nil }
             return failure.detail
         }
         let replaced = try detail("10.0.0.9:8080", "X-Forwarded-Host: shop.example.com\r\n")

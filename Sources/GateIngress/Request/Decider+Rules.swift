@@ -10,25 +10,19 @@ internal import GateWire
 internal import NIOCore
 
 // Rules that depend on the request, and those for the networks of clients.
-extension RequestPath {
-    /// The decision of the rules that are left for a user about a request, and about the second path of COPY and MOVE.
+extension Decider {
+    /// The decision of the rules that are left for a user, also about the second path of COPY and MOVE.
     ///
     /// - Parameters:
     ///   - rules: The rules.
-    ///   - request: The request.
-    ///   - route: Its route.
-    ///   - facts: What is known of it, by ``facts(about:under:session:_:_:)``.
+    ///   - route: The route.
+    ///   - facts: What is known of the request, by ``facts(under:_:_:)``.
     /// - Returns: The decision; a denial of one path rather than that the client needs more for the other.
-    func decision(
-        by rules: RequestRules,
-        about request: RequestHead,
-        on route: RuntimeRoute,
-        _ facts: RequestFacts
-    ) -> Decision {
-        let decision = request.path.withSpan(of: request.message) { path in
+    func decision(by rules: RequestRules, on route: RuntimeRoute, _ facts: RequestFacts) -> Decision {
+        let decision = self.head.path.withSpan(of: self.head.message) { path in
             rules.decision(for: facts, path, guardsSpellings: route.guardsSpellings)
         }
-        guard decision.mayBeAdmission, let destinations = SpellingCheck.destinations(of: request) else {
+        guard decision.mayBeAdmission, let destinations = SpellingCheck.destinations(of: self.head) else {
             return decision
         }
         var result = decision
@@ -42,101 +36,78 @@ extension RequestPath {
         return result
     }
 
-    /// What rules look at in a request.
-    func facts(
-        about request: RequestHead,
-        under rules: RequestRules,
-        session: Session,
-        _ scopes: [String]?,
-        _ client: () -> IPAddress?
-    ) -> RequestFacts {
+    /// What rules look at in the request.
+    func facts(under rules: RequestRules, _ session: Session, _ scopes: [String]?) -> RequestFacts {
         var facts = RequestFacts(
-            method: request.method.rawValue,
-            client: rules.needsClient ? client() : nil,
-            time: self.loop.now,
+            method: self.head.method.rawValue,
+            client: rules.needsClient ? self.request.ruledClient : nil,
+            time: self.request.now,
             authenticated: session.authenticated
         )
         facts.passkeyUsed = session.passkeyUsed
         facts.scopes = scopes
-        if rules.needsCertificate { facts.certificate = self.certificate?.verified?.facts }
+        if rules.needsCertificate { facts.certificate = self.request.certificate?.verified?.facts }
         return facts
     }
 
-    /// The access of a request that was admitted, if a date in the rules can end it; else nil.
-    func endingAccess(
-        of request: RequestHead,
-        on route: RuntimeRoute,
-        _ client: () -> IPAddress?
-    ) -> EndingAccess? {
-        guard route.hasDates, let cached = self.cachedSession(of: request),
+    /// The access of the caller, if a date in the rules can end it; else nil.
+    func endingAccess(on route: RuntimeRoute) -> EndingAccess? {
+        guard route.hasDates, let cached = self.request.caller.session,
             case .depends(let rules, _)? = try? cached.authorization(
                 on: route,
                 runtime: self.runtime,
-                now: self.loop.now
+                now: self.request.now
             ),
-            rules.nextTurn(after: self.loop.now) != nil
+            rules.nextTurn(after: self.request.now) != nil
         else { return nil }
-        let scopes: [String]? = rules.scopes.isEmpty ? nil : []
-        let facts = self.facts(about: request, under: rules, session: cached.session, scopes, client)
-        let path = request.path.withSpan(of: request.message) { path in path.indices.map { path[$0] } }
         return EndingAccess(
             rules: rules,
-            facts: facts,
-            path: path,
+            facts: self.facts(under: rules, cached.session, rules.scopes.isEmpty ? nil : []),
+            path: self.head.path.withSpan(of: self.head.message) { path in path.indices.map { path[$0] } },
             guardsSpellings: route.guardsSpellings,
             user: cached.session.profile.user
         )
     }
 
-    /// The scopes with which the client of a request would be admitted, those that it has included.
-    func neededScopes(by rules: RequestRules, about request: RequestHead, _ facts: RequestFacts) -> [String] {
+    /// The scopes with which the client would be admitted, those that it has included.
+    func neededScopes(by rules: RequestRules, _ facts: RequestFacts) -> [String] {
         var needed = facts.scopes ?? []
         func add(_ path: Span<UInt8>) {
             needed += rules.missingScopes(for: facts, path).filter { !needed.contains($0) }
         }
-        request.path.withSpan(of: request.message) { add($0) }
-        for path in (SpellingCheck.destinations(of: request) ?? []).compactMap(\.self) { add(path.span) }
+        self.head.path.withSpan(of: self.head.message) { add($0) }
+        for path in (SpellingCheck.destinations(of: self.head) ?? []).compactMap(\.self) { add(path.span) }
         return needed
     }
 
-    /// The verdict on a request without a session that the client's network may admit; nil if it does not.
-    func networkVerdict(for request: RequestHead, on route: RuntimeRoute, _ client: IPAddress?) -> Verdict? {
-        guard let client else { return nil }
-        let method = request.method.rawValue
-        let found = request.path.withSpan(of: request.message) { path in
-            route.route.networkDecision(client, method: method, path, guardsSpellings: route.guardsSpellings)
-        }
-        guard case .openToNetwork(let place)? = found else { return nil }
-        let isCovered = (SpellingCheck.destinations(of: request) ?? []).allSatisfy { path in
-            guard let path else { return false }
-            let decision = route.route.networkDecision(
+    /// The decision that admits the client by its network on every path of the request; nil if none does.
+    func networkDecision(on route: RuntimeRoute) -> Decision? {
+        guard let client = self.request.ruledClient else { return nil }
+        func decision(_ path: Span<UInt8>) -> Decision? {
+            route.route.networkDecision(
                 client,
-                method: method,
-                path.span,
+                method: self.head.method.rawValue,
+                path,
                 guardsSpellings: route.guardsSpellings
             )
-            return decision?.isAdmission ?? false
         }
-        guard isCovered else { return nil }
-        do throws(Failure) {
-            let identity = try self.loop.networkIdentities.lines(on: route, runtime: self.runtime, now: self.loop.now)
-            if self.loop.access != nil { self.loop.networkRule = place }
-            return self.verdict(for: request, on: route, admittedAs: identity)
-        } catch {
-            return .refused(error)
+        let found = self.head.path.withSpan(of: self.head.message) { decision($0) }
+        guard case .openToNetwork? = found else { return nil }
+        let isCovered = (SpellingCheck.destinations(of: self.head) ?? []).allSatisfy { path in
+            path.map { decision($0.span)?.isAdmission ?? false } ?? false
         }
+        return isCovered ? found : nil
     }
 }
 
 // Rules about the messages to an MCP server.
-extension RequestPath {
+extension Decider {
     /// The decision about a request whose every message must be admitted.
     ///
     /// A decision that is the same whatever the message is not worth reading the body: an admission with the message unknown, and
     /// a denial by an entry that does not ask for it.
     func messageDecision(
         by rules: RequestRules,
-        about request: RequestHead,
         on route: RuntimeRoute,
         user: String,
         _ facts: RequestFacts
@@ -144,9 +115,9 @@ extension RequestPath {
         func decision(_ message: MCPMessage?) -> Decision {
             var facts = facts
             facts.message = message
-            return self.decision(by: rules, about: request, on: route, facts)
+            return self.decision(by: rules, on: route, facts)
         }
-        switch self.messages(of: request, on: route) {
+        switch self.messages(on: route) {
         case .read(let body):
             var result: (decision: Decision, message: MCPMessage)?
             for message in body.messages {
@@ -168,12 +139,12 @@ extension RequestPath {
         }
     }
 
-    private func messages(of request: RequestHead, on route: RuntimeRoute) -> MessageReading {
-        guard case .unread = self.messages else { return self.messages }
-        if let message = MCPBody.message(withoutBody: request) { return .read(MCPBody(message)) }
-        guard request.method == .post, !request.isExtendedConnect else {
+    private func messages(on route: RuntimeRoute) -> MessageReading {
+        guard case .unread = self.request.messages else { return self.request.messages }
+        if let message = MCPBody.message(withoutBody: self.head) { return .read(MCPBody(message)) }
+        guard self.head.method == .post, !self.head.isExtendedConnect else {
             return .unreadable(
-                "a rule asks for the message, and a \(request.method.rawValue) request to an MCP server has none"
+                "a rule asks for the message, and a \(self.head.method.rawValue) request to an MCP server has none"
             )
         }
         guard route.forwardAuth == nil else {
