@@ -239,6 +239,13 @@ def test_links_lead_somewhere(document):
         assert not anchor or anchor in anchors(target), link
 
 
+def test_every_path_that_the_page_of_the_architecture_names_exists():
+    named = re.findall(r"`([A-Za-z][\w.+-]*(?:/[\w.+-]+)+)`", (REPOSITORY / "docs/architecture.md").read_text())
+    assert len(named) > 200
+    bases = (REPOSITORY / "Sources", REPOSITORY)
+    assert [path for path in named if not any((base / path).exists() for base in bases)] == []
+
+
 def test_z_09_the_readme_lists_as_missing_what_is_missing():
     text = (REPOSITORY / "README.md").read_text()
     missing = text.split("**Not built yet:**")[1].split("\n\n")[0]
