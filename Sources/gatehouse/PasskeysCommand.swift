@@ -55,7 +55,11 @@ struct RemovePasskeys: ParsableCommand {
     @Argument(help: "The user key, such as google:104729384756102938475.")
     var user: String
 
-    @Option(help: ArgumentHelp("Only the one of this id, as 'gatehouse passkeys list' shows it."))
+    /// Authenticators choose it: one in 64 begins with `-`.
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Only the one of this id, as 'gatehouse passkeys list' shows it.")
+    )
     var id: String?
 
     @Flag(help: "Print JSON.")

@@ -36,6 +36,11 @@ import Testing
         #expect(self.rejection("check --provider staff") == "--provider needs --online")
     }
 
+    @Test func `an id that an authenticator has chosen may begin with a dash`() throws {
+        let command = try self.parsed("passkeys remove mock:ada --id -76hOtAyRoAG", as: RemovePasskeys.self)
+        #expect(command.id == "-76hOtAyRoAG" && command.user == "mock:ada")
+    }
+
     @Test func `schema prints one document at a time`() throws {
         #expect(try self.parsed("schema --errors", as: SchemaCommand.self).errors)
         #expect(
