@@ -6,14 +6,12 @@ internal import GateHTTP
 internal import GateHeaders
 internal import GateOpenID
 internal import GateOperations
-internal import GatePages
 internal import GatePolicy
 internal import GateRuntime
 internal import GateSessions
 internal import GateTokenEndpoints
 internal import GateTracing
 internal import GateWire
-internal import HTTPTypes
 internal import NIOCore
 
 // MARK: Work that outlasts a turn of the event loop: the session store, the issuers, the endpoints
@@ -34,8 +32,8 @@ extension GatewayResponder {
             self.holdBody(of: request)
             self.verify(credential, at: issuer, for: request)
         case .messages: if let route = request.route { self.readMessages(of: request, on: route) }
-        // It was spent when it was decided.
-        case .proof: break
+        // Deciding spends it.
+        case .proof: self.decide(about: request)
         }
     }
 

@@ -4,17 +4,13 @@ internal import GateCore
 internal import GateEndpoints
 internal import GateHTTP
 internal import GateHeaders
-internal import GateOpenID
-internal import GateOperations
 internal import GatePages
-internal import GatePolicy
 internal import GateRuntime
 internal import GateSessions
 internal import GateTokenEndpoints
 internal import GateTracing
 internal import GateWire
 internal import HTTPTypes
-internal import NIOCore
 
 // MARK: Responses without the app
 extension GatewayResponder {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateCore
-internal import GateEndpoints
 internal import GateHTTP
 internal import GateHeaders
 internal import GateOperations

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateHTTP
 internal import GateHeaders
 internal import GateTokenEndpoints
 internal import NIOCore

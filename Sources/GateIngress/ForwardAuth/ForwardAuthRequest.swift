@@ -7,7 +7,6 @@ internal import GateHeaders
 internal import GateRuntime
 internal import GateWire
 internal import HTTPTypes
-internal import NIOCore
 
 /// A request of a proxy that asks whether a request from a client may pass.
 ///

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateCore
-internal import GateEndpoints
-internal import GateHTTP
 internal import GateRuntime
 internal import GateSessions
 internal import GateTokenEndpoints

@@ -3,14 +3,10 @@
 internal import GateCore
 internal import GateHTTP
 internal import GateHeaders
-internal import GateNet
-internal import GateOperations
-internal import GatePages
 internal import GateRuntime
 internal import GateSessions
 internal import GateWire
 internal import HTTPTypes
-internal import NIOCore
 
 // What of a request that may enter is for a WebSocket.
 extension IngressRequest {

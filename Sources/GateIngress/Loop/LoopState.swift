@@ -3,7 +3,6 @@
 internal import GateConfiguration
 internal import GateCore
 internal import GateHTTP
-internal import GateHeaders
 internal import GateNet
 internal import GateOperations
 internal import GateProxy

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateAssertion
-internal import GateClients
 internal import GateCore
-internal import GateEndpoints
-internal import GateHTTP
 internal import GateIssuer
-internal import GateOpenID
 internal import GatePolicy
 internal import GateRuntime
 internal import GateSessions
-internal import GateTokenEndpoints
 internal import GateWire
 internal import NIOCore
 

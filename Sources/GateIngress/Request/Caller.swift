@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateCore
-internal import GateEndpoints
-internal import GateHeaders
 internal import GateIssuer
 internal import GateOpenID
-internal import GatePolicy
 internal import GateRuntime
 internal import GateSessions
-internal import GateWire
 internal import NIOCore
 
 /// Who sends a request.
@@ -39,24 +35,6 @@ enum Caller {
         switch self {
         case .token(_, let token): token.token.expires
         case .machine(_, _, let ends): ends
-        case .unasked, .anonymous, .session, .network: nil
-        }
-    }
-
-    /// Whether browsers send by themselves what the caller is known by, so that another site can cause the request.
-    var isAmbient: Bool {
-        switch self {
-        case .session, .network, .anonymous, .unasked: true
-        case .token: false
-        case .machine(_, let isAmbient, _): isAmbient
-        }
-    }
-
-    /// What the client was granted; nil for the user's own session, to which scopes do not apply.
-    var scopes: [String]? {
-        switch self {
-        case .token(_, let token): token.token.scopes
-        case .machine: []
         case .unasked, .anonymous, .session, .network: nil
         }
     }

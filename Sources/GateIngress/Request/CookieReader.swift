@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateCore
 internal import GateEndpoints
-internal import GateHeaders
 internal import GateRuntime
-internal import GateSessions
-internal import GateWire
 
 /// Reads the session of the one well-formed cookie of ours, live, and made for the host of the request.
 enum CookieReader: CredentialReader {

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateAssertion
-internal import GateHTTP
-internal import GateHeaders
 internal import GateIssuer
 internal import GatePolicy
 internal import GateRuntime
 internal import GateWire
-internal import NIOCore
 
 // What of a request the app may get.
 extension IngressRequest {

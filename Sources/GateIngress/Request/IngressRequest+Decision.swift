@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateCore
-internal import GateHeaders
 internal import GateIssuer
-internal import GateOpenID
 internal import GateProxy
 internal import GateRuntime
 internal import GateSessions

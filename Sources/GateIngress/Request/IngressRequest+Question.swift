@@ -4,7 +4,6 @@ internal import GateConfiguration
 internal import GateCore
 internal import GateHTTP
 internal import GateHeaders
-internal import GatePolicy
 internal import GateRuntime
 internal import GateWire
 

@@ -4,10 +4,7 @@ internal import GateCore
 internal import GateHTTP
 internal import GateHeaders
 internal import GateOperations
-internal import GatePolicy
-internal import GateProxy
 internal import GateRuntime
-internal import GateSessions
 internal import GateWire
 internal import NIOCore
 

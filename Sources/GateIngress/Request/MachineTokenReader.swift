@@ -2,8 +2,6 @@
 
 internal import GateAssertion
 internal import GateCore
-internal import GateHTTP
-internal import GateHeaders
 internal import GateIssuer
 internal import GateOpenID
 internal import GatePolicy
@@ -11,7 +9,6 @@ internal import GateProviders
 internal import GateRuntime
 internal import GateSessions
 internal import GateWire
-internal import NIOCore
 
 /// Reads a token that a machine brings instead of a session: of another issuer, or of `service_tokens`.
 enum MachineTokenReader: CredentialReader {

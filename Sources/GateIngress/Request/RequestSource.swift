@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateConfiguration
 internal import GateCore
 internal import GateHTTP
 internal import GateHeaders

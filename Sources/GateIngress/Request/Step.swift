@@ -4,7 +4,6 @@ internal import GateCore
 internal import GateEndpoints
 internal import GateIssuer
 internal import GateOpenID
-internal import GatePolicy
 internal import GateRuntime
 internal import GateSessions
 internal import NIOCore

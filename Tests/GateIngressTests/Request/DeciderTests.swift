@@ -62,8 +62,10 @@ import Testing
         case guest
         /// Of a provider that no app accepts.
         case alien
-        /// With the service token, beside the session of Eve in half of the requests.
-        case machine, machineBesideEve
+        /// With the service token.
+        case machine
+        /// The same, beside the session of Eve.
+        case machineBesideEve
         /// With a service token that does not exist, beside the session of Ada.
         case forger
 
