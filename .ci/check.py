@@ -124,15 +124,6 @@ IMPORT = re.compile(
     r"^\s*(?:@\w+(?:\([^)]*\))?\s+)*(?:(?P<access>package|internal|fileprivate|private|public)\s+)?import\s+"
     r"(?:(?:struct|class|enum|protocol|typealias|func|let|var|actor)\s+)?(?P<module>\w+)"
 )
-MODIFIER = (
-    r"(?:@\w+(?:\([^()]*\))?|static|class|final|mutating|nonmutating|nonisolated(?:\([^)]*\))?|indirect|override|"
-    r"required|convenience|lazy|weak|unowned|borrowing|consuming|prefix|postfix|infix|distributed|async|"
-    r"(?:private|fileprivate|internal)\(set\))\s+"
-)
-KIND = r"func|var|let|struct|enum|protocol|init|class|actor|typealias|subscript|associatedtype|case|extension|macro"
-PACKAGE = re.compile(rf"^\s*(?:{MODIFIER})*package\s+(?:{MODIFIER})*(?P<kind>{KIND})\b\s*(?P<name>`[^`]*`|\w+)?")
-MEMBER = re.compile(rf"^\s*(?:{MODIFIER})*(?P<kind>case|func|var|init|subscript|associatedtype)\b\s*(?P<name>`[^`]*`|\w+)?")
-
 # The failure catalogue: the only file of the product that spells the code of a failure.
 CATALOG = "Sources/GateCore/Failures/FailureCatalog.swift"
 # An entry of the catalogue; it may span lines.
@@ -162,44 +153,6 @@ def import_findings(source, allowed, target):
             yield Finding(source.path, number, f"{what}; see the module graph in Package.swift")
         if not in_tests and found["access"] is None:
             yield Finding(source.path, number, f"import {module} has no access level; write internal or package")
-
-
-def is_documented(source, index):
-    """Whether the declaration on a line has `///` above it; attributes and conditions may be between them."""
-    for above in range(index - 1, -1, -1):
-        line = source.lines[above].strip()
-        if line.startswith("///"):
-            return True
-        if not line.startswith(("@", "#if", "#else")):
-            return False
-    return False
-
-
-def documentation_findings(source):
-    """Every `package` declaration, case of a package enum and requirement of a package protocol has a comment."""
-    depth, owners = 0, []
-    for index, line in enumerate(source.code):
-        found = PACKAGE.match(line)
-        inside = owners[-1] if owners else None
-        member = MEMBER.match(line) if inside and depth == inside[0] else None
-        if member and inside[1] == "enum" and member["kind"] != "case":
-            member = None
-        if member and source.path == CATALOG:
-            member = None  # The entry of each case is its documentation.
-        declared = found or member
-        if declared and not is_documented(source, index):
-            written = (PACKAGE if found else MEMBER).match(source.lines[index]) or declared
-            name = f"{declared['kind']} {written['name'] or ''}".strip()
-            owner = "package " if found else f"of a package {inside[1]}: "
-            text = f"{owner}{name} has no documentation; write `///` above it"
-            yield Finding(source.path, index + 1, text)
-        opened = depth
-        for character in line:
-            depth += {"{": 1, "}": -1}.get(character, 0)
-        while owners and depth < owners[-1][0]:
-            owners.pop()
-        if found and found["kind"] in ("enum", "protocol") and depth > opened:
-            owners.append((depth, found["kind"]))
 
 
 def word_findings(source):
@@ -323,7 +276,6 @@ def findings_of(root):
         yield from import_findings(source, table.get(target, set()), target)
         yield from word_findings(source)
         if source.path.startswith("Sources/"):
-            yield from documentation_findings(source)
             yield from number_findings(source)
     yield from unsafe_list_findings(sources)
     yield from table_findings(targets, sources)

@@ -85,44 +85,6 @@ class NumberTests(unittest.TestCase):
             self.assertEqual(self.lines(code), [], code)
 
 
-class DocumentationTests(unittest.TestCase):
-    def findings(self, text):
-        return found(check.documentation_findings(check.Source("Sources/GateCore/A.swift", text)))
-
-    def test_a_package_declaration_needs_a_comment(self):
-        for declaration in (
-            "package struct A {}",
-            "    package let a: Int",
-            "package static func a() {}",
-            "@concurrent package static func a() async {}",
-            "package private(set) var a = 1",
-            "package final class A {}",
-            "package nonisolated func a() {}",
-            "package init?(_ text: String) {}",
-        ):
-            with self.subTest(declaration):
-                self.assertEqual(len(self.findings(f"let b = 1\n{declaration}\n")), 1)
-                self.assertEqual(self.findings(f"/// What it is.\n{declaration}\n"), [])
-                self.assertEqual(self.findings(f"/// What it is.\n@discardableResult\n{declaration}\n"), [])
-
-    def test_a_plain_comment_is_none(self):
-        self.assertEqual(len(self.findings("// What it is.\npackage struct A {}\n")), 1)
-
-    def test_what_is_not_package_needs_none(self):
-        self.assertEqual(self.findings("struct A {\n    let a = 1\n}\npackage import B\n"), [])
-
-    def test_cases_of_a_package_enum_need_one_and_cases_of_a_switch_do_not(self):
-        text = (
-            "/// A.\npackage enum A {\n    case one\n    /// Two.\n    case two\n\n    var a: Int {\n"
-            "        switch self {\n        case .one: 1\n        case .two: 2\n        }\n    }\n}\n"
-        )
-        self.assertEqual(self.findings(text), [(3, "of a package enum: case one has no documentation")])
-
-    def test_requirements_of_a_package_protocol_need_one(self):
-        text = "/// A.\npackage protocol A {\n    func one()\n    /// Two.\n    var two: Int { get }\n}\nfunc three() {}\n"
-        self.assertEqual(self.findings(text), [(3, "of a package protocol: func one has no documentation")])
-
-
 class WordTests(unittest.TestCase):
     def findings(self, text, path="Sources/GateCore/A.swift"):
         return found(check.word_findings(check.Source(path, text)))

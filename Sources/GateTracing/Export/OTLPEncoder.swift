@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateWire
+
 /// Writes batches of spans as `ExportTraceServiceRequest` of OTLP 1.x.
 ///
 /// opentelemetry/proto/collector/trace/v1/trace_service.proto and opentelemetry/proto/trace/v1/trace.proto; the numbers
@@ -16,11 +18,11 @@ struct OTLPEncoder: Sendable {
     init(resource: [(key: String, value: String)], version: String) {
         var attributes = ProtobufWriter()
         for attribute in resource {
-            attributes.write(1) { OTLPEncoder.write(attribute.key, .text(attribute.value), to: &$0) }
+            attributes.message(1) { OTLPEncoder.write(attribute.key, .text(attribute.value), to: &$0) }
         }
         var scope = ProtobufWriter()
-        scope.write(1, bytes: "gatehouse".utf8)
-        scope.write(2, bytes: version.utf8)
+        scope.bytes(1, "gatehouse".utf8)
+        scope.bytes(2, version.utf8)
         self.resource = attributes.bytes
         self.scope = scope.bytes
     }
@@ -28,12 +30,12 @@ struct OTLPEncoder: Sendable {
     /// The body of the request for a batch.
     func request(for spans: some Collection<TraceSpan>) -> [UInt8] {
         var request = ProtobufWriter()
-        request.write(1) { ofResource in
-            ofResource.write(1, bytes: self.resource)
-            ofResource.write(2) { ofScope in
-                ofScope.write(1, bytes: self.scope)
+        request.message(1) { ofResource in
+            ofResource.bytes(1, self.resource)
+            ofResource.message(2) { ofScope in
+                ofScope.bytes(1, self.scope)
                 for span in spans {
-                    ofScope.write(2) { OTLPEncoder.write(span, to: &$0) }
+                    ofScope.message(2) { OTLPEncoder.write(span, to: &$0) }
                 }
             }
         }
@@ -41,27 +43,27 @@ struct OTLPEncoder: Sendable {
     }
 
     private static func write(_ span: TraceSpan, to message: inout ProtobufWriter) {
-        message.write(1, bytes: self.bytes(of: span.context.trace.high) + self.bytes(of: span.context.trace.low))
-        message.write(2, bytes: self.bytes(of: span.context.span.value))
-        if let parent = span.parent { message.write(4, bytes: self.bytes(of: parent.value)) }
-        message.write(5, bytes: span.name.utf8)
-        message.write(6, varint: span.kind.rawValue)
-        message.write(7, fixed: span.began)
-        message.write(8, fixed: max(span.began, span.ended))
+        message.bytes(1, self.bytes(of: span.context.trace.high) + self.bytes(of: span.context.trace.low))
+        message.bytes(2, self.bytes(of: span.context.span.value))
+        if let parent = span.parent { message.bytes(4, self.bytes(of: parent.value)) }
+        message.bytes(5, span.name.utf8)
+        message.number(6, span.kind.rawValue)
+        message.fixed(7, span.began)
+        message.fixed(8, max(span.began, span.ended))
         for attribute in span.attributes {
-            message.write(9) { self.write(attribute.key.rawValue, attribute.value, to: &$0) }
+            message.message(9) { self.write(attribute.key.rawValue, attribute.value, to: &$0) }
         }
-        if span.hasFailed { message.write(15) { $0.write(3, varint: 2) } }
+        if span.hasFailed { message.message(15) { $0.number(3, 2) } }
         // The flags of the trace context, then whether it is known that the parent is remote, and whether it is.
-        message.write(16, fixed: UInt32(span.isParentRemote ? 0x301 : 0x101))
+        message.fixed(16, UInt32(span.isParentRemote ? 0x301 : 0x101))
     }
 
     private static func write(_ key: String, _ value: TraceSpan.Value, to pair: inout ProtobufWriter) {
-        pair.write(1, bytes: key.utf8)
-        pair.write(2) { any in
+        pair.bytes(1, key.utf8)
+        pair.message(2) { any in
             switch value {
-            case .text(let text): any.write(1, bytes: text.utf8)
-            case .number(let number): any.write(3, varint: UInt64(bitPattern: Int64(number)))
+            case .text(let text): any.bytes(1, text.utf8)
+            case .number(let number): any.number(3, UInt64(bitPattern: Int64(number)))
             }
         }
     }

@@ -6,6 +6,7 @@ import GateCore
 import GateFixtures
 import GateOperations
 import GateProviders
+import GateWire
 import Testing
 
 @testable import GateHeaders
