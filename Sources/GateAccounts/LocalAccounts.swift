@@ -61,9 +61,6 @@ package struct LocalAccounts: Sendable {
         (self.sealer, self.clock, self.random) = (sealer, clock, random)
     }
 
-    /// The text of the button unless configured.
-    package static let buttonText = "Sign in with a password"
-
     /// Where a sign-in comes from.
     package struct Origin: Sendable {
         /// The IP of the client.

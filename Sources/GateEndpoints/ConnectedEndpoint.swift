@@ -196,7 +196,7 @@ struct ConnectedEndpoint {
         return self.runtime.providers.map { provider in
             PageButton(
                 address: "\(self.runtime.address(.start))/\(provider.id)?\(query)",
-                label: provider.label,
+                label: provider.buttonLabel,
                 picture: self.runtime.rendering.pages.address(ofPicture: provider.icon)
             )
         }

@@ -98,7 +98,7 @@ extension Endpoints {
         return providers.map { listed in
             PageButton(
                 address: self.startAddress(of: listed.provider, fields),
-                label: listed.provider.label,
+                label: listed.provider.buttonLabel,
                 picture: self.runtime.rendering.pages.address(ofPicture: listed.provider.icon),
                 isUnavailable: listed.isFailing
             )

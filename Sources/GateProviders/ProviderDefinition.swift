@@ -6,8 +6,7 @@ package import GateCore
 package struct ProviderDefinition: Sendable {
     /// The name in the configuration.
     package let id: String
-    /// The text of the button.
-    package let buttonText: String
+    package let label: ProviderLabel
     /// How the user is signed in.
     package let signIn: SignInProtocol
     /// Where the browser is sent instead of to the authorization endpoint that the provider names; nil for that one.

@@ -324,7 +324,7 @@ package final class RuntimeConfiguration: Sendable {
     /// It is that of its button, and for local accounts without one the host of the gateway; the name in the file is for operators.
     package func name(of id: String) -> String {
         guard let provider = self.provider(id) else { return id }
-        return provider.name ?? self.publicOrigin.host
+        return provider.label.name ?? self.publicOrigin.host
     }
 
     /// The provider of a name.
@@ -377,8 +377,7 @@ package final class RuntimeConfiguration: Sendable {
 package struct RuntimeProvider: Sendable {
     /// The name in the configuration file.
     package let id: String
-    /// The text of its button.
-    package let buttonText: String
+    package let label: ProviderLabel
     private let method: SignInMethod
     /// The path of the file with the mark on its button.
     package let icon: String?
@@ -402,7 +401,7 @@ package struct RuntimeProvider: Sendable {
     /// A provider of the configuration.
     package init(
         id: String,
-        buttonText: String,
+        label: ProviderLabel,
         relyingParty: RelyingParty,
         reach: ProviderReachability,
         icon: String? = nil,
@@ -413,14 +412,14 @@ package struct RuntimeProvider: Sendable {
         self.isFailing = isFailing
         self.icon = icon
         self.domains = domains
-        self.buttonText = buttonText
+        self.label = label
         self.method = .server(relyingParty, reach)
     }
 
     /// A provider of the configuration with local accounts.
     package init(
         id: String,
-        buttonText: String,
+        label: ProviderLabel,
         accounts: LocalAccounts,
         icon: String? = nil,
         domains: Set<String> = []
@@ -429,7 +428,7 @@ package struct RuntimeProvider: Sendable {
         self.icon = icon
         self.domains = domains
         self.isFailing = { false }
-        self.buttonText = buttonText
+        self.label = label
         self.method = .accounts(accounts)
     }
 
@@ -451,21 +450,13 @@ package struct RuntimeProvider: Sendable {
         return accounts
     }
 
-    /// The name for users, as its button has it; nil if that has a text of ours only.
-    var name: String? {
+    /// What its button is labelled with on a page.
+    package var buttonLabel: PageButton.Label {
         switch self.label {
-        case .provider(let name): name
-        case .text: nil
-        case .fixed: self.buttonText
+        case .signIn(let name): .provider(name)
+        case .password: .text(.signInWithPassword)
+        case .custom(let text): .fixed(text)
         }
-    }
-
-    /// The label of its button: in the language of the user, unless the operator wrote it.
-    package var label: PageButton.Label {
-        if self.buttonText == LocalAccounts.buttonText { return .text(.signInWithPassword) }
-        let prefix = "Sign in with "
-        guard self.buttonText.hasPrefix(prefix) else { return .fixed(self.buttonText) }
-        return .provider(String(self.buttonText.dropFirst(prefix.count)))
     }
 
     /// The failure when too many wait.

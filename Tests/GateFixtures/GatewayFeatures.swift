@@ -65,7 +65,7 @@ package struct GatewayFeatures: OptionSet, Sendable {
             clock: parts.clock,
             random: parts.random
         )
-        return RuntimeProvider(id: "local", buttonText: LocalAccounts.buttonText, accounts: accounts)
+        return RuntimeProvider(id: "local", label: .password, accounts: accounts)
     }
 }
 

@@ -185,7 +185,7 @@ package struct GatewayFixture {
         let reach = ProviderReachability(of: id, watch: watch, transports: ProviderTransports())
         return RuntimeProvider(
             id: id,
-            buttonText: party.definition.buttonText,
+            label: party.definition.label,
             relyingParty: party,
             reach: reach,
             domains: domains,

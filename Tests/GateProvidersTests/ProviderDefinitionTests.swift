@@ -120,21 +120,24 @@ import Testing
 
     @Test(
         arguments: [
-            (.google, "Sign in with Google"), (.github, "Sign in with GitHub"), (.microsoft, "Sign in with Microsoft"),
-            (.apple, "Sign in with Apple"), (.gitlab, "Sign in with GitLab"), (.okta, "Sign in with Okta"),
-            (.auth0, "Sign in with Auth0"), (.keycloak, "Sign in with Keycloak"),
-            (.facebook, "Sign in with Facebook"), (.linkedin, "Sign in with LinkedIn"),
-            (.discord, "Sign in with Discord"), (.slack, "Sign in with Slack"), (.oidc, "Sign in with staff"),
-            (.oauth2, "Sign in with staff"),
+            (.google, "Google"), (.github, "GitHub"), (.microsoft, "Microsoft"), (.apple, "Apple"), (.gitlab, "GitLab"),
+            (.okta, "Okta"), (.auth0, "Auth0"), (.keycloak, "Keycloak"), (.facebook, "Facebook"),
+            (.linkedin, "LinkedIn"), (.discord, "Discord"), (.slack, "Slack"), (.oidc, "staff"), (.oauth2, "staff"),
         ] as [(ProviderType, String)]
     )
-    func `the button names the provider in the usual words`(type: ProviderType, text: String) throws {
-        #expect(try ProviderDefinition(settings(type, id: "staff")).buttonText == text)
+    func `the button names the provider in the usual words`(type: ProviderType, name: String) throws {
+        #expect(try ProviderDefinition(settings(type, id: "staff")).label == .signIn(with: name))
     }
 
     @Test func `the button has the text that the operator configured`() throws {
         var staff = settings(.oidc)
         staff.name = "Staff directory"
-        #expect(try ProviderDefinition(staff).buttonText == "Staff directory")
+        #expect(try ProviderDefinition(staff).label == .custom("Staff directory"))
+    }
+
+    @Test func `a text that is spelled like one of the pages is in the language of the user`() {
+        #expect(ProviderLabel(name: "Sign in with the Intranet") == .signIn(with: "the Intranet"))
+        #expect(ProviderLabel(name: "Sign in with a password") == .password)
+        #expect(ProviderLabel(name: "sign in with a password") == .custom("sign in with a password"))
     }
 }

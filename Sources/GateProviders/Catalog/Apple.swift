@@ -28,7 +28,7 @@ extension CatalogEntry {
             throw Failure(.providerDefinition, detail)
         }
         return CatalogEntry(
-            buttonText: "Sign in with Apple",
+            brand: "Apple",
             signIn: try self.discovery(below: base),
             issuer: .exact(base),
             scopes: ["openid", "name", "email"],

@@ -13,7 +13,7 @@ extension ProviderType {
         settings: ProviderSetting.ownServer,
         required: [.issuer]
     ) { (settings) throws(Failure) in
-        var entry = try CatalogEntry.found(by: settings, buttonText: "Sign in with Auth0")
+        var entry = try CatalogEntry.found(by: settings, brand: "Auth0")
         if let issuer = settings.issuer, !issuer.hasSuffix("/") { entry.issuer = .exact("\(issuer)/") }
         entry.chains[.groups] = nil
         // Depending on the tenant, the whole grant of the user to the app goes with it.

@@ -4,7 +4,8 @@ internal import GateCore
 
 /// What the catalogue knows about one type of provider, before an operator's own wishes.
 struct CatalogEntry: Sendable {
-    var buttonText: String
+    /// What its users know it by.
+    var brand: String
     var signIn: ProviderDefinition.SignInProtocol
     var issuer: IssuerRule
     var scopes: [String]
@@ -57,10 +58,10 @@ extension CatalogEntry {
 
     /// A provider that is found by the issuer in the file, with the standard claims; what is special about its type, that
     /// type changes.
-    static func found(by settings: ProviderSettings, buttonText: String) throws(Failure) -> CatalogEntry {
+    static func found(by settings: ProviderSettings, brand: String) throws(Failure) -> CatalogEntry {
         let (issuer, signIn) = try self.discovery(of: settings)
         return CatalogEntry(
-            buttonText: buttonText,
+            brand: brand,
             signIn: signIn,
             issuer: .exact(issuer),
             scopes: ["openid", "profile", "email"],

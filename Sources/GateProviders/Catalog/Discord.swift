@@ -21,7 +21,7 @@ extension CatalogEntry {
         let base = self.base(settings.baseURL, else: "https://discord.com")
         let version = try self.version(settings, else: "v10")
         return CatalogEntry(
-            buttonText: "Sign in with Discord",
+            brand: "Discord",
             signIn: .oauth2(
                 ProviderDefinition.OAuth2Endpoints(
                     authorization: try self.address("\(base)/oauth2/authorize"),

@@ -23,7 +23,7 @@ extension CatalogEntry {
         let version = try self.version(settings, else: "v23.0")
         let graph = "\(self.apiBase(settings, else: "https://graph.facebook.com"))/\(version)"
         return CatalogEntry(
-            buttonText: "Sign in with Facebook",
+            brand: "Facebook",
             signIn: .oauth2(
                 ProviderDefinition.OAuth2Endpoints(
                     authorization: try self.address("\(base)/\(version)/dialog/oauth"),

@@ -23,7 +23,7 @@ extension CatalogEntry {
         let ownAPI = settings.baseURL.map { _ in "\(base)/api/v3" }
         let apiBase = self.base(settings.apiURL, else: ownAPI ?? "https://api.github.com")
         var entry = CatalogEntry(
-            buttonText: "Sign in with GitHub",
+            brand: "GitHub",
             signIn: .oauth2(
                 ProviderDefinition.OAuth2Endpoints(
                     authorization: try self.address("\(base)/login/oauth/authorize"),

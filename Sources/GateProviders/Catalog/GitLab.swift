@@ -22,7 +22,7 @@ extension CatalogEntry {
     fileprivate static func gitLab(_ settings: ProviderSettings) throws(Failure) -> CatalogEntry {
         let base = self.base(settings.baseURL, else: "https://gitlab.com")
         var entry = CatalogEntry(
-            buttonText: "Sign in with GitLab",
+            brand: "GitLab",
             signIn: try self.discovery(below: base),
             issuer: .exact(base),
             scopes: ["openid", "profile", "email"],

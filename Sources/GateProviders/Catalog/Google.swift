@@ -28,7 +28,7 @@ extension CatalogEntry {
         let base = self.base(settings.baseURL, else: "https://accounts.google.com")
         let schemeEnd = base.firstRange(of: "://")?.upperBound ?? base.startIndex
         var entry = CatalogEntry(
-            buttonText: "Sign in with Google",
+            brand: "Google",
             signIn: try self.discovery(below: base),
             issuer: .aliased(base, alias: String(base[schemeEnd...])),
             scopes: ["openid", "email", "profile"],

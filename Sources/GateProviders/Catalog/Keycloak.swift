@@ -15,7 +15,7 @@ extension ProviderType {
         required: [.issuer],
         listsGroups: true
     ) { (settings) throws(Failure) in
-        var entry = try CatalogEntry.found(by: settings, buttonText: "Sign in with Keycloak")
+        var entry = try CatalogEntry.found(by: settings, brand: "Keycloak")
         entry.pkce = .auto
         // Keycloak removes the consent and the client's part of all sessions of the user.
         entry.revokesTokens = false

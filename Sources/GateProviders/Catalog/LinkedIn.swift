@@ -21,7 +21,7 @@ extension CatalogEntry {
     fileprivate static func linkedIn(_ settings: ProviderSettings) throws(Failure) -> CatalogEntry {
         let base = self.base(settings.baseURL, else: "https://www.linkedin.com")
         var entry = CatalogEntry(
-            buttonText: "Sign in with LinkedIn",
+            brand: "LinkedIn",
             signIn: try self.discovery(below: "\(base)/oauth"),
             issuer: .aliased("\(base)/oauth", alias: base),
             scopes: ["openid", "profile", "email"],

@@ -32,7 +32,7 @@ extension CatalogEntry {
         let looksUp = !settings.groups.isEmpty
         let readsGraph = looksUp || settings.scopes?.contains { $0.hasSuffix("User.Read") } ?? false
         var entry = CatalogEntry(
-            buttonText: "Sign in with Microsoft",
+            brand: "Microsoft",
             signIn: try self.discovery(below: "\(base)/\(PercentEncoding.encode(tenant))/v2.0"),
             issuer: .tenanted(template: "\(base)/{tenantid}/v2.0", self.tenantRule(tenant, settings.tenants)),
             // Without `offline_access` there is no refresh token; every first consent includes it anyway.

@@ -25,7 +25,7 @@ extension CatalogEntry {
             throw Failure(.providerDefinition, detail)
         }
         return CatalogEntry(
-            buttonText: "Sign in with \(settings.id)",
+            brand: settings.id,
             signIn: .oauth2(
                 ProviderDefinition.OAuth2Endpoints(
                     authorization: try self.checked(authorization),

@@ -14,6 +14,6 @@ extension ProviderType {
         required: [.issuer],
         listsGroups: true
     ) { (settings) throws(Failure) in
-        try CatalogEntry.found(by: settings, buttonText: "Sign in with Okta")
+        try CatalogEntry.found(by: settings, brand: "Okta")
     }
 }

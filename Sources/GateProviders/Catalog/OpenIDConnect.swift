@@ -13,7 +13,7 @@ extension ProviderType {
         required: [.issuer],
         listsGroups: true
     ) { (settings) throws(Failure) in
-        var entry = try CatalogEntry.found(by: settings, buttonText: "Sign in with \(settings.id)")
+        var entry = try CatalogEntry.found(by: settings, brand: settings.id)
         entry.scopes = ["openid", "email", "profile"]
         entry.pkce = .auto
         entry.signatureAlgorithms = SignatureAlgorithm.standard

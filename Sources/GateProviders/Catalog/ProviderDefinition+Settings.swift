@@ -12,7 +12,7 @@ extension ProviderDefinition {
         let claims = try ProfileMapping.claims(settings.claims)
         try ProviderDefinition.check(overrides, claims, entry)
         self.id = settings.id
-        self.buttonText = settings.name ?? entry.buttonText
+        self.label = settings.name.map(ProviderLabel.init(name:)) ?? .signIn(with: entry.brand)
         if let address = settings.metadataURL, case .openID = entry.signIn {
             self.signIn = .openID(discovery: try CatalogEntry.checked(address))
         } else {

@@ -23,7 +23,7 @@ extension CatalogEntry {
     fileprivate static func slack(_ settings: ProviderSettings) throws(Failure) -> CatalogEntry {
         let base = self.base(settings.baseURL, else: "https://slack.com")
         var entry = CatalogEntry(
-            buttonText: "Sign in with Slack",
+            brand: "Slack",
             signIn: try self.discovery(below: base),
             issuer: .exact(base),
             scopes: ["openid", "email", "profile"],

@@ -457,10 +457,9 @@ actor RuntimeBuilder {
             clock: self.clock,
             random: self.random
         )
-        let text = settings.name ?? LocalAccounts.buttonText
         return RuntimeProvider(
             id: settings.id,
-            buttonText: text,
+            label: settings.name.map(ProviderLabel.init(name:)) ?? .password,
             accounts: accounts,
             icon: settings.icon,
             domains: Set(settings.domains)
@@ -525,7 +524,7 @@ actor RuntimeBuilder {
         let reach = ProviderReachability(of: settings.id, watch: self.watch, transports: self.transports)
         return RuntimeProvider(
             id: settings.id,
-            buttonText: definition.buttonText,
+            label: definition.label,
             relyingParty: party,
             reach: reach,
             icon: settings.icon,
