@@ -8,17 +8,10 @@ internal import GateCore
 /// is no longer valid and the user signs in again.
 package struct AdmissionFingerprints: Sendable, Hashable {
     private let current: [String: String]
-    private let earlier: [String: String]
 
-    /// The fingerprints of a configuration.
-    ///
-    /// - Parameters:
-    ///   - current: The fingerprints in force, by the names of the providers.
-    ///   - earlier: The fingerprints for sessions of an earlier version, which have none: those in force when the
-    ///     process started.
-    package init(_ current: [String: String], earlier: [String: String]) {
+    /// The fingerprints in force, by the names of the providers.
+    package init(_ current: [String: String]) {
         self.current = current
-        self.earlier = earlier
     }
 
     /// The fingerprint of some settings, 22 characters of base64url.
@@ -36,6 +29,6 @@ package struct AdmissionFingerprints: Sendable, Hashable {
     /// Whether the settings that admitted a session are still in force.
     func admits(_ session: Session) -> Bool {
         guard let current = self.current[session.provider] else { return false }
-        return current == session.admission ?? self.earlier[session.provider]
+        return current == session.admission
     }
 }

@@ -7,20 +7,10 @@ package struct CookieKey: Sendable, Hashable {
     /// What is compared: the characters, or the hash.
     package let words: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64)
 
-    /// Reads the 56 characters of a ticket, or the 43 of one without a tag; nil for any other length.
+    /// Reads the 56 characters of a ticket; nil for any other length.
     package init?(_ text: Span<UInt8>) {
-        guard text.count == Ticket.textCount || text.count == Ticket.untaggedTextCount else { return nil }
-        func word(_ start: Int) -> UInt64 {
-            guard start + 8 > text.count else {
-                return text.word(at: start)
-            }
-            var value: UInt64 = 0
-            guard start < text.count else { return 0 }
-            for index in start..<min(start + 8, text.count) {
-                value = value << 8 | UInt64(text[index])
-            }
-            return value
-        }
+        guard text.count == Ticket.textCount else { return nil }
+        func word(_ start: Int) -> UInt64 { text.word(at: start) }
         self.words = (word(0), word(8), word(16), word(24), word(32), word(40), word(48))
     }
 

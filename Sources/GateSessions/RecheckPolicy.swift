@@ -43,7 +43,7 @@ package struct RecheckPolicy: Sendable, Hashable {
         let advance = min(RecheckPolicy.advance, interval / 10)
         let bytes = session.familyKey
         let share = Double(UInt16(bytes[0]) << 8 | UInt16(bytes[1])) / Double(1 << 16)
-        return (session.confirmed ?? session.created).advanced(by: interval - advance - advance * share)
+        return session.confirmed.advanced(by: interval - advance - advance * share)
     }
 
     /// Whether a navigation is led over the provider as soon as a re-check can begin; after less than a minute it would lead
@@ -53,16 +53,15 @@ package struct RecheckPolicy: Sendable, Hashable {
     /// The state of a session.
     package func state(of session: Session, at now: Instant) -> State {
         guard let interval, session.ends == nil else { return .confirmed }
-        let confirmed = session.confirmed ?? session.created
-        let end = confirmed.advanced(by: interval)
+        let end = session.confirmed.advanced(by: interval)
         if now >= end.advanced(by: self.maxStale) { return .stale }
         if now >= end { return .overdue }
         if now >= self.begin(interval, of: session) { return .due }
         guard session.grant?.refreshToken != nil, let expiry = session.grant?.accessExpiry else { return .confirmed }
         // A provider that issues tokens for minutes ends its own session unless they are refreshed.
-        let lifetime = expiry.since(confirmed)
+        let lifetime = expiry.since(session.confirmed)
         guard lifetime > .zero else { return .confirmed }
-        let refresh = confirmed.advanced(by: max(lifetime - RecheckPolicy.advance, lifetime * 3 / 4, .seconds(60)))
+        let refresh = session.confirmed.advanced(by: max(lifetime - RecheckPolicy.advance, lifetime * 3 / 4, .seconds(60)))
         return now >= refresh ? .due : .confirmed
     }
 
@@ -86,11 +85,10 @@ package struct RecheckPolicy: Sendable, Hashable {
     func validity(of session: Session, at now: Instant) -> Duration {
         if let ends = session.ends { return ends.since(now) }
         guard let interval else { return .seconds(Int64.max) }
-        let confirmed = session.confirmed ?? session.created
         let begin = self.begin(interval, of: session)
         // A cached session must not be served past the time at which a re-check can begin in the background.
         guard now >= begin else { return begin.since(now) }
-        let end = confirmed.advanced(by: interval)
+        let end = session.confirmed.advanced(by: interval)
         guard now >= end else { return end.since(now) }
         return min(RecheckPolicy.staleValidity, end.advanced(by: self.maxStale).since(now))
     }

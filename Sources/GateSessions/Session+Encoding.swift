@@ -9,7 +9,8 @@ extension Session {
     var encoded: [UInt8] {
         var members: [String: JSON] = [
             "v": .int(Session.version), "id": .string(self.id), "family": .string(self.family),
-            "host": .string(self.host), "created": .int(self.created.seconds), "profile": self.profile.sessionJSON,
+            "host": .string(self.host), "created": .int(self.created.seconds),
+            "confirmed": .int(self.confirmed.seconds), "profile": self.profile.sessionJSON,
         ]
         if self.maxIdle > .zero { members["max_idle"] = .int(self.maxIdle.wholeSeconds) }
         members["id_token"] = self.idToken?.withText { .string($0) }
@@ -17,7 +18,6 @@ extension Session {
         members["admission"] = self.admission.map(JSON.string)
         members["device"] = self.device.map(JSON.string)
         members["origin"] = self.origin.map { .string($0.text) }
-        members["confirmed"] = self.confirmed.map { .int($0.seconds) }
         members["grant"] = self.grant?.json
         members["sub"] = self.subjectClaim.map(JSON.string)
         members["sid"] = self.providerSession.map(JSON.string)
@@ -36,7 +36,8 @@ extension Session {
             return nil
         }
         guard let id = json["id"]?.string, let family = json["family"]?.string, let host = json["host"]?.string,
-            let created = json["created"]?.integer, let profile = json["profile"].flatMap(Profile.init(sessionJSON:))
+            let created = json["created"]?.integer, let confirmed = json["confirmed"]?.integer,
+            let profile = json["profile"].flatMap(Profile.init(sessionJSON:))
         else { return nil }
         self.init(
             id: id,
@@ -51,7 +52,7 @@ extension Session {
             admission: json["admission"]?.string,
             origin: json["origin"]?.string.flatMap { Ticket($0.utf8) },
             grant: json["grant"].flatMap(ProviderGrant.init(json:)),
-            confirmed: json["confirmed"]?.integer.map(Instant.init(seconds:)),
+            confirmed: Instant(seconds: confirmed),
             subjectClaim: json["sub"]?.string,
             providerSession: json["sid"]?.string,
             device: json["device"]?.string

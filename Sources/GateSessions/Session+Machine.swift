@@ -19,7 +19,8 @@ extension Session {
             host: "",
             created: now,
             lastSeen: now,
-            endSession: nil
+            endSession: nil,
+            confirmed: now
         )
     }
 }

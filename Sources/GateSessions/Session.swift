@@ -22,17 +22,17 @@ package struct Session: Sendable, Hashable {
     package internal(set) var idToken: Secret?
     /// The provider's end-session endpoint.
     package let endSession: String?
-    /// The fingerprint of the provider's settings that admitted the user; nil for sessions of an earlier version.
+    /// The fingerprint of the provider's settings that admitted the user; nil if they are ignored.
     var admission: String?
     /// The ticket of the session at the gateway's host that this one was transferred from; nil for the first of a
     /// family.
     ///
     /// Profile, ID token and grant of the family are there, so that a re-check changes one record.
     var origin: Ticket?
-    /// What the provider granted; nil for transferred sessions and for those of an earlier version.
+    /// What the provider granted; nil for transferred sessions.
     package internal(set) var grant: ProviderGrant?
-    /// When the provider last confirmed that the user may sign in; nil for sessions of an earlier version.
-    var confirmed: Instant?
+    /// When the provider last confirmed that the user may sign in.
+    var confirmed: Instant
     /// The `sub` of the ID token, where the profile has another subject.
     var subjectClaim: String?
     /// The `sid` of the ID token: the session at the provider.

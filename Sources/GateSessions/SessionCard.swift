@@ -52,12 +52,10 @@ extension SessionCard {
         sealer.seal(SessionCard(of: session).json.encoded, for: self.purpose(key))
     }
 
-    /// Opens the card of a record; nil if it has none, or one that cannot be read.
+    /// Opens the card of a record; nil if it cannot be read.
     init?(of record: SessionRecord, by sealer: Sealer) {
-        guard !record.card.isEmpty, let plain = sealer.open(record.card, for: SessionCard.purpose(record.key)) else {
-            return nil
-        }
-        guard let json = try? JSON(parsing: plain, depth: 1), let id = json["id"]?.string,
+        guard let plain = sealer.open(record.card, for: SessionCard.purpose(record.key)),
+            let json = try? JSON(parsing: plain, depth: 1), let id = json["id"]?.string,
             let user = json["user"]?.string, let provider = json["provider"]?.string, let host = json["host"]?.string,
             let created = json["created"]?.integer
         else { return nil }

@@ -12,7 +12,7 @@ package struct UserSignIn: Sendable, Hashable {
     package let created: Instant
     /// When one of its sessions was last used, in steps of a minute.
     package let lastSeen: Instant
-    /// What is known of the browser; nil for a session of an earlier version.
+    /// What is known of the browser; nil if no gateway secret opens it.
     package let card: SessionCard?
 
     fileprivate init(_ signIn: StoredSignIn, _ card: SessionCard?) {

@@ -12,7 +12,7 @@ package struct ListedSession: Sendable, Hashable {
     package let lastSeen: Instant
     /// When the session expires if it is not used again.
     package let expires: Instant
-    /// Its user, host and device; nil for a session of an earlier version.
+    /// Its user, host and device; nil if no gateway secret opens them.
     package let card: SessionCard?
 }
 
@@ -47,9 +47,8 @@ extension SessionManager {
 
     /// Revokes the sessions of a user, or of all users, that were created before a time, wherever they are.
     ///
-    /// Every gateway rejects them at its next look-up, after at most 35 seconds, also those that
-    /// ``sessions(from:limit:now:)`` does not return: a session of an earlier version, or one that a session transfer is
-    /// about to create.
+    /// Every gateway rejects them at its next look-up, after at most 35 seconds, also one that a session transfer is about
+    /// to create.
     ///
     /// - Parameters:
     ///   - time: The time.

@@ -324,7 +324,7 @@ extension Session {
             admission: first.admission,
             origin: origin,
             grant: nil,
-            confirmed: first.confirmed ?? first.created,
+            confirmed: first.confirmed,
             subjectClaim: first.subjectClaim,
             providerSession: first.providerSession,
             device: first.device,

@@ -85,8 +85,7 @@ extension SessionManager {
 
     /// Ends all sessions of a user at all gateways that share the store.
     ///
-    /// A session of a version that stored no labels is not found; it ends by its own lifetime. A sign-in that is in
-    /// progress meanwhile ends as well.
+    /// A sign-in that is in progress meanwhile ends as well.
     ///
     /// - Parameters:
     ///   - user: The user.

@@ -81,7 +81,7 @@ extension SessionManager {
     ) async throws(Failure) -> [OrderedSignIn] {
         var replaced: [UInt8]?
         // One that cannot be found counts, and the caller ends it anyway.
-        if let old { replaced = (try? await self.record(of: old))?.family }
+        if let old { replaced = (try? await self.store.record(for: old.storeKey))?.family }
         let found = try await self.store.signIns(labeled: user.label.hash, limit: SessionManager.maxSignIns)
         let live = found.filter { $0.family != replaced && self.lifetimes.remaining($0, at: now) > .zero }
         let counts = Dictionary(live.map { ($0.created, 1) }, uniquingKeysWith: +)
@@ -93,7 +93,7 @@ extension SessionManager {
         return ordered.sorted { one, other in
             if one.signIn.created != other.signIn.created { return one.signIn.created < other.signIn.created }
             guard one.order == other.order else { return one.order < other.order }
-            // Only sign-ins of an earlier version, or without a turn, have no order of their own; all gateways take the same.
+            // Only sign-ins without a turn have no order of their own; all gateways take the same.
             return one.signIn.family.lexicographicallyPrecedes(other.signIn.family)
         }
     }

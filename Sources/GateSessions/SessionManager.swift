@@ -22,7 +22,6 @@ package struct SessionManager: Sendable {
     private let minIdleTimeout: Duration?
     /// How many sign-ins of a user may be live; nil for any number.
     let maxPerUser: Int?
-    private let untaggedTickets = UntaggedTicketLimiter()
     let notBefore = NotBeforeTimes()
     private let unfinishedEnds = UnfinishedEnds()
     let signOuts: RecentSignOuts
@@ -83,7 +82,6 @@ package struct SessionManager: Sendable {
     package func ticket(_ text: some Collection<UInt8>, host: String) -> Ticket? {
         guard self.keepsSessions else { return self.wholeTicket(text, host: host) }
         guard let ticket = Ticket(text) else { return nil }
-        guard !ticket.isUntagged else { return ticket }
         let purpose = SessionManager.ticketPurpose(host)
         return self.sealer.authenticates(ticket.tag, of: ticket.bytes, for: purpose) ? ticket : nil
     }
@@ -174,7 +172,7 @@ package struct SessionManager: Sendable {
     package func session(for ticket: Ticket, host: String, now: Instant) async throws(Failure) -> Session? {
         if let whole = ticket.whole { return self.session(whole, host: host, now: now) }
         for _ in 0..<SessionManager.maxReplacements {
-            guard let record = try await self.record(of: ticket) else { return nil }
+            guard let record = try await self.store.record(for: ticket.storeKey) else { return nil }
             guard var session = self.open(record, with: ticket), session.host == host else { return nil }
             guard self.isLive(session, record: record, now: now), self.admits(session) else { return nil }
             guard try await !self.notBefore.revokes(session, in: self.store, now: now) else { return nil }
@@ -232,10 +230,7 @@ package struct SessionManager: Sendable {
     /// Gives a transferred session profile, ID token and grant of the one that it came from; false if that one has ended.
     private func follow(_ session: inout Session, now: Instant) async throws(Failure) -> Bool {
         guard let origin = session.origin else { return true }
-        guard let first = try await self.first(at: origin, now: now) else {
-            // Sessions of an earlier version outlive the one that they came from.
-            return session.confirmed == nil
-        }
+        guard let first = try await self.first(at: origin, now: now) else { return false }
         if let subject = session.client?.subject {
             guard let subjects = try await self.subjects(from: subject, now: now) else { return false }
             session.client?.subjects = subjects
@@ -308,12 +303,11 @@ package struct SessionManager: Sendable {
     ///
     /// - Parameter ticket: The ticket of any session of the family.
     /// - Returns: The session with the ID token and the grant of its family; nil if it does not exist.
-    /// - Throws: If the store is unavailable, or over the limit of tickets without a tag.
+    /// - Throws: If the store is unavailable.
     package func end(_ ticket: Ticket) async throws(Failure) -> Session? {
         if let whole = ticket.whole { return self.end(whole) }
-        guard let record = try await self.record(of: ticket) ?? self.unfinishedEnds.record(for: ticket.storeKey) else {
-            return nil
-        }
+        let stored = try await self.store.record(for: ticket.storeKey)
+        guard let record = stored ?? self.unfinishedEnds.record(for: ticket.storeKey) else { return nil }
         var session = self.open(record, with: ticket)
         var records = [record]
         if let origin = session?.origin, let first = await self.endingRecord(of: origin) {
@@ -453,7 +447,7 @@ extension SessionManager {
             admission: first.admission,
             origin: ticket,
             grant: nil,
-            confirmed: first.confirmed ?? first.created,
+            confirmed: first.confirmed,
             subjectClaim: first.subjectClaim,
             providerSession: first.providerSession,
             device: first.device,
@@ -491,15 +485,6 @@ extension SessionManager {
 // MARK: Records
 
 extension SessionManager {
-    /// The record of a ticket; the rate of look-ups of tickets without a tag is limited.
-    func record(of ticket: Ticket) async throws(Failure) -> SessionRecord? {
-        guard ticket.isUntagged else { return try await self.store.record(for: ticket.storeKey) }
-        let attempt = try self.untaggedTickets.attempt()
-        let record = try await self.store.record(for: ticket.storeKey)
-        if record != nil { attempt.release() }
-        return record
-    }
-
     /// A ticket of these bytes for a host.
     func signed(_ bytes: [UInt8], host: String) -> Ticket {
         let purpose = SessionManager.ticketPurpose(host)

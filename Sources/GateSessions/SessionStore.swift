@@ -16,7 +16,7 @@ package struct SessionRecord: Sendable, Hashable {
     package var lastSeen: Instant
     /// When the session expires at the latest.
     package var expires: Instant
-    /// The hashes under which ``SessionStore/families(labeled:)`` finds it; none for a session of an earlier version.
+    /// The hashes under which ``SessionStore/families(labeled:)`` finds it.
     ///
     /// 32 bytes each, at most ``maxLabels``; see ``SessionLabel``.
     package var labels: [[UInt8]] = []

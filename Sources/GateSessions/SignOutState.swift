@@ -46,8 +46,7 @@ package struct SignOutState: Sendable, Hashable {
         self.expires = now.advanced(by: SignOutState.lifetime)
     }
 
-    /// Opens a state that this gateway sealed and that has not expired; nil for everything else, and for a state of an
-    /// earlier version, which is bound to no browser.
+    /// Opens a state that this gateway sealed and that has not expired; nil for everything else.
     package init?(sealed text: String, by sealer: Sealer, now: Instant) {
         guard let json = sealer.openText(text, for: SignOutState.purpose) else { return nil }
         guard let provider = json["provider"]?.string, let includesProvider = json["complete"]?.bool,

@@ -10,14 +10,12 @@ internal import GateCore
 package struct Ticket: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
     /// The length of the text form: 42 bytes of base64url.
     package static let textCount = 56
-    /// The length of the text form of tickets without a tag, as earlier versions issued them.
-    package static let untaggedTextCount = 43
     /// The bytes of a tag.
     static let tagCount = 10
     private static let byteCount = 32
 
     let bytes: [UInt8]
-    /// The tag; empty for a ticket of an earlier version.
+    /// Empty for a whole session.
     let tag: [UInt8]
     /// The session itself where no store keeps it.
     let whole: WholeSession?
@@ -40,7 +38,7 @@ package struct Ticket: Sendable, Hashable, CustomStringConvertible, CustomReflec
     ///
     /// ``SessionManager/ticket(_:host:)`` checks the tag.
     package init?(_ text: some Collection<UInt8>) {
-        guard text.count == Ticket.textCount || text.count == Ticket.untaggedTextCount else { return nil }
+        guard text.count == Ticket.textCount else { return nil }
         guard let bytes = Base64URL.decode(text) else { return nil }
         self.init(bytes: Array(bytes.prefix(Ticket.byteCount)), tag: Array(bytes.dropFirst(Ticket.byteCount)))
     }
@@ -56,9 +54,6 @@ package struct Ticket: Sendable, Hashable, CustomStringConvertible, CustomReflec
 
     /// ``key(ofText:)`` of the value; nil where a store keeps the session.
     package var keyOfText: [UInt8]? { self.whole.map { _ in self.bytes } }
-
-    /// Whether the ticket is one of an earlier version, which only the store can distinguish from a forged one.
-    package var isUntagged: Bool { self.tag.isEmpty && !self.isWholeSession }
 
     /// The key of the record in the store, from which the ticket cannot be derived.
     package var storeKey: [UInt8] { digest("session/key", self.bytes) }

@@ -163,14 +163,13 @@ final class UserRegister: Sendable {
         guard let plain = self.sealer.open(entry.value, for: UserRegister.purpose(entry.key)),
             let json = try? JSON(parsing: plain, depth: 4), json["v"]?.integer == 1,
             let profile = json["profile"].flatMap(Profile.init(sessionJSON:)), let first = json["first"]?.integer,
-            let last = json["last"]?.integer
+            let last = json["last"]?.integer, let seen = json["seen"]?.integer
         else { return nil }
         return RegisteredUser(
             profile: profile,
             firstSignIn: Instant(seconds: first),
             lastSignIn: Instant(seconds: last),
-            // A gateway of an earlier version notes sign-ins only.
-            lastSeen: Instant(seconds: max(json["seen"]?.integer ?? last, last))
+            lastSeen: Instant(seconds: seen)
         )
     }
 

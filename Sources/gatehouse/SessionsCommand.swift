@@ -126,8 +126,7 @@ extension OperationsClient {
 struct ListSessions: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "Lists live sessions.",
-        discussion: "Sessions of earlier versions have no id, user and host; they are listed with their times."
+        abstract: "Lists live sessions."
     )
 
     @OptionGroup var selection: SessionSelection
@@ -151,8 +150,7 @@ struct ListSessions: ParsableCommand {
 struct ShowSession: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Shows one session as JSON.",
-        discussion: "Write '--' before an id that begins with '-'; earlier versions issued such ids."
+        abstract: "Shows one session as JSON."
     )
 
     @Argument(help: "The id of the session: 'sid' in assertions, 'session' in the log.")
@@ -177,8 +175,7 @@ struct RevokeSessions: ParsableCommand {
         discussion: """
             Ends whole sign-ins: a session on one host ends together with those that the browser got from it on other \
             hosts. With --user or --all, sessions from before now, or before --before, are rejected from then on even \
-            if they are not in the list. It asks nothing; look first with --dry-run. Write '--' before ids that begin \
-            with '-'; earlier versions issued such ids.
+            if they are not in the list. It asks nothing; look first with --dry-run.
             """
     )
 

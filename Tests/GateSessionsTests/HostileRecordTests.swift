@@ -166,7 +166,8 @@ import Testing
             created: noon,
             lastSeen: noon,
             idToken: nil,
-            endSession: nil
+            endSession: nil,
+            confirmed: noon
         )
         session.grant = ProviderGrant()
         session.grant?.accessExpiry = noon

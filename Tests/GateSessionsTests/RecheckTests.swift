@@ -45,12 +45,6 @@ import Testing
         #expect(RecheckPolicy.never.state(of: self.session(confirmed: noon), at: noon.plus(1 << 40)) == .confirmed)
     }
 
-    @Test func `a session of an earlier version counts from its sign-in`() {
-        var session = self.session(confirmed: noon)
-        session.confirmed = nil
-        #expect(self.policy.state(of: session, at: noon.plus(3600)) == .overdue)
-    }
-
     // M-01
     @Test func `how and when the user authenticated is always of one authentication`() {
         var known = Profile.ada

@@ -52,7 +52,7 @@ import Testing
         #expect(SessionCard(of: record, by: fixture.sealer) == nil)
     }
 
-    @Test func `a record of an earlier version is listed with its times only`() async throws {
+    @Test func `a record whose card cannot be opened is listed with its times only`() async throws {
         let fixture = SessionFixture()
         _ = try await fixture.signedIn()
         fixture.store.state.withLock { state in

@@ -144,13 +144,6 @@ import Testing
         #expect(failure?.reason == .sessionStoreUnavailable)
     }
 
-    @Test func `a record without labels, of an earlier version, is not found`() async throws {
-        let issued = try await self.signIn("ada")
-        self.fixture.store.state.withLock { $0.records[issued.ticket.storeKey]?.labels = [] }
-        #expect(try await self.fixture.manager.endAll(of: issued.session.profile) == 0)
-        #expect(try await self.isLive(issued))
-    }
-
     // MARK: Logouts of a provider
 
     @Test func `a logout with sid ends that session, one with sub all of the user, one with both what has both`()

@@ -12,13 +12,13 @@ import Testing
 @Suite struct StoredFormatTests {
     private static let ticket = "paWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWnOrJHzBO0k-JV"
     private static let record = """
-        AdFZbuhbNv0oERERERERERERERERERERERERERERERERERERERERERFltrngtNk1sXx3AuSS8E6AIhfWAp7ck5xxG6F0a1W-\
-        GV4Cl9UJ5kOQUNvv6G9bF6dy0aze_wgo7ZG2lIwaP69mVrQAQLsw3jDW3Hfe5p0P9GixIkiCa2tfxcampLtyf-EAwkPHQgal\
-        h8m3HwIFDQUa_Wun2V9I06HnFUp3chjgkBcQQWHh7lcQ-nK7H7W3zHvjVL0tfVNXHdFuJuEZ6K5npk2hWW3WhMO5qDNUmqX0\
-        o2CmRy9BqYYe4myCvnk7poxAHDQqlUHPT7sSvDylPoWCvcNmlXyG05JUqkNKqNb2HCx4u6VPilVDYRu7nMj_8WBDzsJv0EjN\
-        LUP-JcpdbKE-4ebxJLAPdTUXyGhwVQLHHFId9ETyp1O72upEK5yylo34-x-uOZx9KGBPkwHyGz1YDWOuHYKKxpXNnBsiPLl-\
-        dVVPSGEMEgkwbGCGoOGl9WJ1xusXQdVIYVQxzhh7mFPIQjfYOi4iAeI-0e_WmsWTFCWVfmEEUnJYcRFMY7UFb6XllvBJYzIr\
-        JS9flyNaaw
+        AdFZbuhbNv0oERERERERERERERERERERERERERERERERERERERERERFltrngtNk1sXx3AuSS8E6AIhfWAp7ck5xxG6F0a0i1\
+        HkMVnpJX9UGRWNvv6G9bF7tgmODZ0h4s6oe72dgJPb0-EvBAA7Ev3XvXnHb59JUM62TwLwXVZmZF1ZT5vPI8e-xC3hmcDRCo\
+        j464CUIbSkdctyj2yxwfmKr_QxV7cQHslAsFCX6grRhauSOmWa2viWn-Vb55Jx4YBNlUfO0d4OJpvgagSGfakpntq2dFhqWx\
+        5U-gRyJNq8EG-nKT6zo__NBMQyV70wytWrEctyWlPonbqYwh1D-K0tEH5H1YrOT6AiRwr-sQ0ERZaRW12d_95Xlcs45RgFLf\
+        JUD8Ja0FPLMporHmJYAZaitFnlYmQ1ScDkZKzETyp1O72upEK4yyjpr86knxQIR6LnRM2QHIRXBEDmOEC5_dm9_RylUJbfAl\
+        O1JKCVNVXhQwMXKMvaTzsiRi3fZGV9gXclgkyAlwngLcBz_YMiUrSqN9nr6P2t-EGCfeICZHUjVWNAgBPugd2q7AziZ41Uef\
+        gT63ZxvVLCtoGLoz94Ii0Fl6zNO5nb4p1hC3WrOs
         """
     private static let transferRequest = """
         AdFZbuhbNv0oERERERERERERERERERERERERERERERERERERERERERF8CkZF2pO6EnlHvWN8t_zio5ba5lqUjjl3Kct1G1bc\
@@ -54,7 +54,7 @@ import Testing
         try await self.fixture.store.insert(record)
     }
 
-    @Test func `R-06: a ticket and a record of an earlier release are a session`() async throws {
+    @Test func `R-06: a ticket and a record of the stored format are a session`() async throws {
         try await self.insertRecord()
         let ticket = try #require(self.fixture.manager.ticket(Self.ticket.utf8, host: self.host))
         let found = try await self.fixture.manager.session(for: ticket, host: self.host, now: noon)
@@ -70,7 +70,7 @@ import Testing
         #expect(session.familyKey == Base64URL.decode("RDp3FpTWxlzqeX6WFi-pwY5PoRZYCOfslx_lJa2sQs0"))
     }
 
-    @Test func `a session transfer that began in an earlier release is completed`() async throws {
+    @Test func `R-06: a session transfer that began before an upgrade is completed`() async throws {
         try await self.insertRecord()
         let origin = try #require(Origin(scheme: "https", host: "wiki.example.com"))
         let request = try #require(
@@ -91,7 +91,7 @@ import Testing
         #expect(spent == [Base64URL.decode("THMCOvHDagWfLy9fq-JV-JbfbBDreRH3WLnrwuKJUDA") ?? []])
     }
 
-    @Test func `the state of a sign-out that began in an earlier release leads nowhere: no browser is bound to it`() {
+    @Test func `the state of a sign-out that no browser is bound to leads nowhere`() {
         #expect(SignOutState(sealed: Self.signOutState, by: self.fixture.sealer, now: noon) == nil)
     }
 }

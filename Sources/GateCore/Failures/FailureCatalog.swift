@@ -272,7 +272,6 @@ extension Failure {
         case sessionStoreBusy
         case sessionStoreFileFailure
         case sessionRevocationPending
-        case sessionUntaggedTickets
         case sessionStoreDamaged
         case sessionStoreNewer
         case sessionNotSealed
@@ -2370,16 +2369,6 @@ extension Failure.Reason {
                 documentation: """
                     A sign-out is in effect, but is not written to the session store yet; see \
                     [running.md](running.md#the-session-store).
-                    """
-            )
-        case .sessionUntaggedTickets:
-            Entry(
-                "session.bare_tickets",
-                .overloaded,
-                .gateway,
-                documentation: """
-                    More than 200 lookups a second of session cookies in the format of earlier versions, which cannot \
-                    be distinguished from forged ones. Users who sign in again get the new format.
                     """
             )
         case .sessionStoreDamaged:

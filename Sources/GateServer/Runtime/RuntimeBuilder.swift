@@ -60,8 +60,6 @@ actor RuntimeBuilder {
     private let mailLimits = AccountMailer.Limits()
     /// The queue of messages, and the server that it was made for.
     private var mail: (server: MailServer, queue: MailQueue)?
-    /// The admission settings at the start, with which sessions of an earlier version count.
-    private var firstAdmissions: [String: String]?
     /// The keys of the latest runtime configuration.
     private var material: KeyMaterial?
     /// Notifies clients of sign-outs, once some client wants that.
@@ -121,7 +119,7 @@ actor RuntimeBuilder {
             sealer: sealer,
             lifetimes: configuration.sessions.lifetimes,
             feed: self.feed,
-            admissions: AdmissionFingerprints(admissions, earlier: self.firstAdmissions ?? admissions),
+            admissions: AdmissionFingerprints(admissions),
             recheck: configuration.sessions.recheck,
             minIdleTimeout: configuration.apps.compactMap(\.sessionLimits.idle).min(),
             maxPerUser: configuration.sessions.maxPerUser,
@@ -194,7 +192,6 @@ actor RuntimeBuilder {
         }
         parts.hsts = configuration.gateway.hsts.map { "max-age=\($0.wholeSeconds)" }
         let runtime = RuntimeConfiguration(parts, routes: routes, providers: providers.map(\.provider))
-        self.firstAdmissions = self.firstAdmissions ?? admissions
         self.material = material
         self.keep(store)
         self.keep(lines, for: configuration.connected)

@@ -17,16 +17,15 @@ import Testing
         return try #require(found)
     }
 
-    @Test(arguments: [0, 1, 42, 44, 55, 57, 4096])
+    @Test(arguments: [0, 1, 43, 55, 57, 4096])
     func `only the length of a ticket makes a key`(length: Int) {
         let text = [UInt8](repeating: 0x61, count: length)
         #expect(CookieKey(text.span) == nil)
     }
 
-    @Test(arguments: [43, 56])
-    func `keys differ if any character does`(length: Int) {
-        let text = [UInt8](repeating: 0x61, count: length)
-        for position in 0..<length {
+    @Test func `keys differ if any character does`() {
+        let text = [UInt8](repeating: 0x61, count: 56)
+        for position in text.indices {
             var other = text
             other[position] = 0x62
             #expect(CookieKey(other.span) != CookieKey(text.span), "at \(position)")
