@@ -15,25 +15,6 @@ extension SQLiteStore {
     /// The content of the tables cannot be decrypted without a ticket and the gateway's secret.
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
-        migrator.registerMigration("1-sessions") { database in
-            try database.execute(
-                sql: """
-                    CREATE TABLE session (
-                        key BLOB NOT NULL PRIMARY KEY,
-                        family BLOB NOT NULL,
-                        sealed BLOB NOT NULL,
-                        created INTEGER NOT NULL,
-                        seen INTEGER NOT NULL,
-                        expires INTEGER NOT NULL
-                    );
-                    CREATE INDEX session_family ON session (family);
-                    CREATE INDEX session_seen ON session (seen);
-                    CREATE INDEX session_expires ON session (expires);
-                    CREATE TABLE spent (id BLOB NOT NULL PRIMARY KEY, until INTEGER NOT NULL) WITHOUT ROWID;
-                    CREATE INDEX spent_until ON spent (until);
-                    """
-            )
-        }
         // Triggers keep the table of labels as the sessions are, whichever statement adds or removes them.
         let positions = (0..<SessionRecord.maxLabels).map { $0 * 32 + 1 }
         let additions = positions.map { position in
@@ -43,19 +24,34 @@ extension SQLiteStore {
         let removals = positions.map { position in
             "DELETE FROM label WHERE label = substr(old.labels, \(position), 32) AND key = old.key;"
         }
-        migrator.registerMigration("2-labels") { database in
+        migrator.registerMigration("1") { database in
             try database.execute(
                 sql: """
-                    ALTER TABLE session ADD COLUMN labels BLOB NOT NULL DEFAULT x'';
-                    ALTER TABLE session ADD COLUMN card BLOB NOT NULL DEFAULT x'';
+                    CREATE TABLE session (
+                        key BLOB NOT NULL PRIMARY KEY,
+                        family BLOB NOT NULL,
+                        sealed BLOB NOT NULL,
+                        created INTEGER NOT NULL,
+                        seen INTEGER NOT NULL,
+                        expires INTEGER NOT NULL,
+                        labels BLOB NOT NULL,
+                        card BLOB NOT NULL
+                    );
+                    CREATE INDEX session_family ON session (family);
+                    CREATE INDEX session_seen ON session (seen);
+                    CREATE INDEX session_expires ON session (expires);
                     CREATE TABLE label (label BLOB NOT NULL, key BLOB NOT NULL, PRIMARY KEY (label, key)) WITHOUT ROWID;
-                    CREATE TRIGGER session_labels_added AFTER INSERT ON session WHEN length(new.labels) > 0 BEGIN
+                    CREATE TRIGGER session_labels_added AFTER INSERT ON session BEGIN
                         \(additions.joined(separator: "\n"))
                     END;
-                    CREATE TRIGGER session_labels_removed AFTER DELETE ON session WHEN length(old.labels) > 0 BEGIN
+                    CREATE TRIGGER session_labels_removed AFTER DELETE ON session BEGIN
                         \(removals.joined(separator: "\n"))
                     END;
-                    CREATE TABLE lock (id BLOB NOT NULL PRIMARY KEY, until INTEGER NOT NULL) WITHOUT ROWID;
+                    CREATE TABLE spent (id BLOB NOT NULL PRIMARY KEY, until INTEGER NOT NULL) WITHOUT ROWID;
+                    CREATE INDEX spent_until ON spent (until);
+                    CREATE TABLE lock (
+                        id BLOB NOT NULL PRIMARY KEY, until INTEGER NOT NULL, owner BLOB NOT NULL
+                    ) WITHOUT ROWID;
                     CREATE INDEX lock_until ON lock (until);
                     CREATE TABLE entry (
                         kind TEXT NOT NULL, key BLOB NOT NULL, value BLOB NOT NULL, expires INTEGER NOT NULL,
@@ -64,9 +60,6 @@ extension SQLiteStore {
                     CREATE INDEX entry_expires ON entry (expires);
                     """
             )
-        }
-        migrator.registerMigration("3-lock-owner") { database in
-            try database.execute(sql: "ALTER TABLE lock ADD COLUMN owner BLOB NOT NULL DEFAULT x''")
         }
         return migrator
     }

@@ -119,48 +119,14 @@ import Testing
         #expect(failure?.reason == .sessionStoreNewer)
     }
 
-    @Test func `a database of the first release keeps its sessions and gets labels`() async throws {
-        try FileManager.default.createDirectory(atPath: "\(self.folder.path)/state", withIntermediateDirectories: true)
-        let queue = try DatabaseQueue(path: self.path)
-        try await queue.writeWithoutTransaction { database in
-            try database.execute(sql: "PRAGMA journal_mode = WAL")
-            try database.execute(
-                sql: """
-                    CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY);
-                    INSERT INTO grdb_migrations VALUES ('1-sessions');
-                    CREATE TABLE session (
-                        key BLOB NOT NULL PRIMARY KEY,
-                        family BLOB NOT NULL,
-                        sealed BLOB NOT NULL,
-                        created INTEGER NOT NULL,
-                        seen INTEGER NOT NULL,
-                        expires INTEGER NOT NULL
-                    );
-                    CREATE INDEX session_family ON session (family);
-                    CREATE INDEX session_seen ON session (seen);
-                    CREATE INDEX session_expires ON session (expires);
-                    CREATE TABLE spent (id BLOB NOT NULL PRIMARY KEY, until INTEGER NOT NULL) WITHOUT ROWID;
-                    CREATE INDEX spent_until ON spent (until);
-                    """
-            )
-            let old = record(1)
-            try database.execute(
-                sql: "INSERT INTO session VALUES (?, ?, ?, ?, ?, ?)",
-                arguments: [
-                    Data(old.key), Data(old.family), Data(old.sealed), old.created.seconds, old.lastSeen.seconds,
-                    old.expires.seconds,
-                ]
-            )
-        }
-        try queue.close()
+    @Test func `labels are found by an index and removed with their session`() async throws {
         let store = try SQLiteStore(path: self.path, patience: ages)
-        #expect(try await store.record(for: record(1).key) == record(1))
-        var new = record(2, family: 2)
-        new.labels = [[UInt8](repeating: 9, count: 32)]
-        try await store.insert(new)
-        #expect(try await store.families(labeled: new.labels[0]) == [new.family])
-        try await store.remove(record(1).key)
-        try await store.remove(new.key)
+        var labeled = record(2, family: 2)
+        labeled.labels = [[UInt8](repeating: 9, count: 32)]
+        try await store.insert(record(1))
+        try await store.insert(labeled)
+        #expect(try await store.families(labeled: labeled.labels[0]) == [labeled.family])
+        try await store.remove(labeled.key)
         await store.close()
         let after = try DatabaseQueue(path: self.path)
         #expect(try await after.read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM label") } == 0)
