@@ -29,7 +29,7 @@ extension Mapping<AppDraft> {
             "response",
             \.response,
             Mapping<FixedResponse>.response.shape,
-            .init(default: .words("none"), formerly: "answer"),
+            .init(default: .words("none")),
             "A fixed response to all requests instead of forwarding them."
         ),
         Key(

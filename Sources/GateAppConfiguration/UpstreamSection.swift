@@ -165,7 +165,7 @@ extension Mapping<UpstreamLimits> {
                 "response",
                 over: \.responseHead,
                 .duration(.milliseconds(100)...(.seconds(3600))),
-                .init(formerly: "answer"),
+                .init(),
                 "From the end of a request to the head of its response; then 504."
             ),
             Key(
@@ -332,7 +332,7 @@ extension Mapping<EjectionSettings> {
                 "max_time",
                 over: \.maxTime,
                 .duration(.milliseconds(100)...(.seconds(86_400))),
-                .init(formerly: "longest"),
+                .init(),
                 "The maximum time of an ejection, never less than `time`."
             ),
         ],

@@ -56,7 +56,6 @@ package enum DemoCatalogue {
     /// - Throws: If a quirk does not exist; the detail names the nearest that does.
     package static func quirks(named names: [String]) throws(Failure) -> DemoQuirks {
         let known = self.quirks.map(\.name)
-        let names = names.map(self.currentName)
         for name in names where !known.contains(name) {
             let hint = SpellingSuggestion.nearest(name, known)
             throw Failure(.demoQuirk, "there is no quirk '\(name)'\(hint)")
@@ -70,18 +69,12 @@ package enum DemoCatalogue {
     package static func quirks(named names: [String], of provider: String) throws(Failure) -> DemoQuirks {
         let provider = try self.provider(provider).name
         let known = self.quirks.filter { [provider, "any"].contains($0.provider) }.map(\.name)
-        let names = names.map(self.currentName)
         for name in names where !known.contains(name) {
             let hint = SpellingSuggestion.nearest(name, known)
             let list = "the quirks of \(provider) are \(known.joined(separator: ", "))"
             throw Failure(.demoQuirk, "\(provider) has no quirk '\(name)'\(hint); \(list)")
         }
         return DemoQuirks(Set(names))
-    }
-
-    /// The current name of a quirk, from the current one or that of an earlier release.
-    private static func currentName(_ name: String) -> String {
-        name.hasSuffix("-answer") ? name.replacing("-answer", with: "-response") : name
     }
 }
 

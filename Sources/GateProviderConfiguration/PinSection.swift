@@ -146,9 +146,9 @@ extension Mapping<PinSetDraft> {
         Key(
             "on_expiry",
             located: \.onExpiry,
-            .oneOf("an action for expired pins", formerly: ["refuse": .reject]),
+            .oneOf("an action for expired pins"),
             .init(default: "report"),
-            "What happens after that day: `report`, as if that were the mode, or `reject` every connection (formerly `refuse`)."
+            "What happens after that day: `report`, as if that were the mode, or `reject` every connection."
         ),
         Key(
             "allow_single_pin",

@@ -45,8 +45,6 @@ package struct Key<Owner: Sendable>: Sendable {
         package var types: [String]?
         /// The `type`s of provider that need the key.
         package var requiredBy: [String]
-        /// The name of the key in earlier versions, which is accepted with a warning; nil if it has always been the same.
-        package var formerly: String?
 
         /// Makes properties, by default of an optional key with its own default.
         package init(
@@ -54,15 +52,13 @@ package struct Key<Owner: Sendable>: Sendable {
             default: KeyDefault? = nil,
             example: JSON? = nil,
             types: [String]? = nil,
-            requiredBy: [String] = [],
-            formerly: String? = nil
+            requiredBy: [String] = []
         ) {
             self.isRequired = isRequired
             self.default = `default`
             self.example = example
             self.types = types
             self.requiredBy = requiredBy
-            self.formerly = formerly
         }
     }
 
@@ -213,8 +209,7 @@ package struct Key<Owner: Sendable>: Sendable {
         let otherwise = isRequired ? "(required)" : self.default(in: defaults)?.markdown ?? self.requirement
         let types = self.traits.types.map { " Only for type \($0.map { "`\($0)`" }.joined(separator: ", "))." } ?? ""
         let example = self.example.map { " Example: `\($0)`." } ?? ""
-        let former = self.traits.formerly.map { " Formerly `\($0)`." } ?? ""
-        let summary = self.summary + types + example + former
+        let summary = self.summary + types + example
         return Section.Row(key: self.name, kind: self.kind, default: otherwise, summary: summary)
     }
 }

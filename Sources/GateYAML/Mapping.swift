@@ -48,10 +48,7 @@ package struct Mapping<Owner: Sendable>: Sendable {
         self.summary = summary
         self.keys = keys
         self.alternatives = alternatives
-        let names = keys.enumerated().flatMap { index, key in
-            [(key.name, index)] + (key.traits.formerly.map { [($0, index)] } ?? [])
-        }
-        self.byName = Dictionary(names) { first, _ in first }
+        self.byName = Dictionary(keys.enumerated().map { ($1.name, $0) }) { first, _ in first }
         self.make = make
         self.check = check
     }
@@ -69,13 +66,7 @@ package struct Mapping<Owner: Sendable>: Sendable {
 
     private func schema(_ defaults: Owner) -> JSON {
         var properties: [String: JSON] = [:]
-        for key in self.keys {
-            properties[key.name] = key.schema(in: defaults)
-            guard let former = key.traits.formerly, var members = properties[key.name]?.object else { continue }
-            members["deprecated"] = true
-            members["default"] = nil
-            properties[former] = .object(members)
-        }
+        for key in self.keys { properties[key.name] = key.schema(in: defaults) }
         let required = self.keys.filter(\.traits.isRequired).map { JSON.string($0.name) }
         var members: [String: JSON] = [
             "type": "object",
@@ -84,8 +75,7 @@ package struct Mapping<Owner: Sendable>: Sendable {
         ]
         if !required.isEmpty { members["required"] = .array(required) }
         if !self.alternatives.isEmpty {
-            let former = self.keys.filter { self.alternatives.contains($0.name) }.compactMap(\.traits.formerly)
-            members["oneOf"] = .array((self.alternatives + former).map { ["required": [.string($0)]] })
+            members["oneOf"] = .array(self.alternatives.map { ["required": [.string($0)]] })
         }
         let rules = self.schemaOfTypes
         if !rules.isEmpty { members["allOf"] = .array(rules) }
@@ -135,7 +125,6 @@ package struct Mapping<Owner: Sendable>: Sendable {
                 self.reject(duplicate: entry, first: first, &reading)
             } else {
                 marks[key.name] = entry.key.mark
-                self.warn(ofFormer: entry, key, &reading)
                 key.read(entry.value, into: &owner, &reading)
             }
         }
@@ -176,11 +165,6 @@ package struct Mapping<Owner: Sendable>: Sendable {
     private func reject(duplicate entry: YAMLEntry, first: YAMLMark, _ reading: inout DecodingContext) {
         if SecretMask.covers(key: entry.name) { reading.conceal(entry.value) }
         reading.error("\(Scalar.quoted(entry.name)) is here twice; first in line \(first.line)", at: entry.key.mark)
-    }
-
-    private func warn(ofFormer entry: YAMLEntry, _ key: Key<Owner>, _ reading: inout DecodingContext) {
-        guard entry.name != key.name else { return }
-        reading.warning("'\(entry.name)' is now named '\(key.name)'; rename it", at: entry.key.mark)
     }
 
     /// Rejects an unknown key.

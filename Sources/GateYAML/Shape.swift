@@ -157,37 +157,27 @@ extension Shape {
     /// - Parameters:
     ///   - kind: What it is, with an article.
     ///   - known: The name that is meant by other words, in lower case.
-    ///   - former: The names of earlier versions, which are accepted with a warning.
     /// - Returns: The shape of such a value.
     package static func oneOf(
         _ kind: String,
-        otherwise known: [String: String] = [:],
-        formerly former: [String: Value] = [:]
+        otherwise known: [String: String] = [:]
     )
         -> Shape
     where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
-        self.oneOf(kind, among: Array(Value.allCases), otherwise: known, formerly: former)
+        self.oneOf(kind, among: Array(Value.allCases), otherwise: known)
     }
 
     /// One of some names of an enumeration.
     package static func oneOf(
         _ kind: String,
         among values: [Value],
-        otherwise known: [String: String] = [:],
-        formerly former: [String: Value] = [:]
+        otherwise known: [String: String] = [:]
     ) -> Shape where Value: RawRepresentable, Value.RawValue == String {
         let names = values.map(\.rawValue)
-        let deprecated = former.keys.sorted().map { JSON.object(["const": .string($0), "deprecated": true]) }
-        let schema: JSON = [
-            "anyOf": .array([["enum": .array(names.map(JSON.string))]] + deprecated + [Schema.reference])
-        ]
+        let schema: JSON = ["anyOf": [["enum": .array(names.map(JSON.string))], Schema.reference]]
         return Shape(kind, schema: schema) { node, reading in
             guard let scalar = reading.scalar(node, kind: kind) else { return nil }
             if let value = values.first(where: { $0.rawValue == scalar.text }) { return value }
-            if let value = former[scalar.text] {
-                reading.warning("'\(scalar.text)' is now named '\(value.rawValue)'; rename it", at: scalar.mark)
-                return value
-            }
             let meant = known[scalar.text.lowercased()] ?? reading.nearest(to: scalar.text, in: names)
             let hint = meant.map { "did you mean '\($0)'?" }
             let help = hint ?? "write one of \(names.joined(separator: ", "))"

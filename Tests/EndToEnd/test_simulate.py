@@ -160,7 +160,7 @@ def test_the_quirks_of_one_type_are_listed():
 
 
 def test_an_earlier_name_of_a_quirk_is_accepted(tmp_path):
-    with Simulator(tmp_path, "github", "--quirk", "github-form-answer") as simulator:
+    with Simulator(tmp_path, "github", "--quirk", "github-form-response") as simulator:
         assert simulator.values["quirks"] == ["github-form-response"]
 
 

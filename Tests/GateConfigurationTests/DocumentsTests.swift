@@ -81,7 +81,6 @@ import Testing
     /// The defaults of a mapping, and of those in it that can do without any key.
     private func defaults(_ schema: JSON) -> JSON {
         let pairs = (schema["properties"]?.object ?? [:]).compactMap { name, property -> (String, JSON)? in
-            guard property["deprecated"] == nil else { return nil }
             if let value = property["default"] { return (name, value) }
             guard property["properties"] != nil, property["required"] == nil else { return nil }
             return (name, self.defaults(property))

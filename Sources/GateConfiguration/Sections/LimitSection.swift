@@ -109,7 +109,7 @@ extension Mapping<GatewayLimits> {
             "connections_per_client_ip",
             over: \.connections.perClientIP,
             .number(0...1_000_000),
-            .init(formerly: "connections_per_address"),
+            .init(),
             "Open connections of one client IP; 0 for no limit. Peers in `trusted_proxies` and `proxy_protocol` may have "
                 + "more."
         ),
