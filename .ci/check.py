@@ -124,10 +124,10 @@ IMPORT = re.compile(
     r"^\s*(?:@\w+(?:\([^)]*\))?\s+)*(?:(?P<access>package|internal|fileprivate|private|public)\s+)?import\s+"
     r"(?:(?:struct|class|enum|protocol|typealias|func|let|var|actor)\s+)?(?P<module>\w+)"
 )
-# The failure catalogue: the only file of the product that spells the code of a failure.
-CATALOG = "Sources/GateCore/Failures/FailureCatalog.swift"
-# An entry of the catalogue; it may span lines.
-CATALOG_ENTRY = re.compile(r'\bEntry\(\s*"([a-z_]+(?:\.[a-z0-9_]+)?)"')
+# The failure catalogue: the only files of the product that spell the code of a failure.
+CATALOG = "Sources/GateCore/Failures/Catalog/"
+# A row of the catalogue; it may span lines.
+CATALOG_ROW = re.compile(r'\bRow\(\s*\.\w+,\s*"([a-z_]+(?:\.[a-z0-9_]+)?)"')
 QUOTED = re.compile(r'(?<!path: )"([a-z_]+(?:\.[a-z0-9_]+)?)"')
 # The files that name what they forbid.
 NAMES_OF_RULES = (".ci/check.py", ".ci/test_check.py")
@@ -211,16 +211,16 @@ def table_findings(table, sources):
 
 
 def catalogue_findings(sources):
-    """No file of the product but the failure catalogue spells a code; `structure.py` finds comparisons of codes."""
-    codes = {code for source in sources if source.path == CATALOG for code in CATALOG_ENTRY.findall(source.text)}
+    """No file of the product but those of the failure catalogue spells a code; `structure.py` finds comparisons of codes."""
+    codes = {code for source in sources if source.path.startswith(CATALOG) for code in CATALOG_ROW.findall(source.text)}
     for source in sources:
-        if source.path == CATALOG or not source.path.startswith("Sources/"):
+        if source.path.startswith(CATALOG) or not source.path.startswith("Sources/"):
             continue
         for number, line in enumerate(source.lines, 1):
             if line.lstrip().startswith("//"):
                 continue
             for code in codes.intersection(QUOTED.findall(line)):
-                yield Finding(source.path, number, f"{code} is spelled here; use its case of {CATALOG}")
+                yield Finding(source.path, number, f"{code} is spelled here; use its case of Failure.Reason")
 
 
 def swift_format_findings(root):

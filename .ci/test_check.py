@@ -145,8 +145,8 @@ class RepositoryTests(unittest.TestCase):
         self.assertEqual(findings, [(1, "A may import C and does not")])
 
     def catalogued(self, text, path="Sources/A/A.swift"):
-        rows = 'case .a:\n    Entry("openid.a", .b)\ncase .b:\n    Entry(\n        "no_dot",\n'
-        return found(check.catalogue_findings([check.Source(check.CATALOG, rows), check.Source(path, text)]))
+        rows = 'Row(.a, "openid.a", .b),\nRow(\n    .b,\n    "no_dot",\n'
+        return found(check.catalogue_findings([check.Source(f"{check.CATALOG}A.swift", rows), check.Source(path, text)]))
 
     def test_z_05_only_the_catalogue_spells_a_code(self):
         text = 'a("openid.a", "x.y")\nb(.c, "no_dot")\n/// "openid.a"\nc(path: "openid.a")\n'

@@ -22,28 +22,6 @@ extension Failure {
         /// The text of the row in `docs/errors.md`; nil if the code shares the row of the case before it.
         package let documentation: String?
 
-        init(
-            _ code: String,
-            _ kind: Kind,
-            _ section: Section,
-            status: Int? = nil,
-            retry: Retry? = nil,
-            page: Page? = nil,
-            shown: String? = nil,
-            advice: String? = nil,
-            documentation: String? = nil
-        ) {
-            self.code = code
-            self.kind = kind
-            self.section = section
-            self.status = status ?? kind.status
-            self.retry = retry ?? kind.retry
-            self.page = page ?? kind.page
-            self.shown = shown
-            self.advice = advice
-            self.documentation = documentation
-        }
-
         /// The advice with its placeholders filled in: `section` and `callback` for example, without braces.
         package func advice(_ values: [String: String]) -> String? {
             guard var text = self.advice else { return nil }
@@ -118,8 +96,8 @@ extension Failure {
 }
 
 extension Failure.Kind {
-    /// The status of a failure whose entry has none.
-    fileprivate var status: Int {
+    /// The status of a failure whose row has none.
+    var status: Int {
         switch self {
         case .malformedRequest: 400
         case .signInRequired: 401
@@ -135,8 +113,8 @@ extension Failure.Kind {
         }
     }
 
-    /// The `Retry-After` of a failure whose entry has none.
-    fileprivate var retry: Failure.Retry? {
+    /// The `Retry-After` of a failure whose row has none.
+    var retry: Failure.Retry? {
         switch self {
         case .overloaded: .after(2)
         case .tooMany: .after(10)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Failure.Kind {
-    /// The page of a failure whose entry has none.
+    /// The page of a failure whose row has none.
     var page: Failure.Page {
         switch self {
         case .malformedRequest: .badRequest
