@@ -19,8 +19,6 @@ package struct ForwardedHead {
         let proxies: [CIDRRange]
         /// The line that marks the request as one that passed the gateway.
         let marker: String
-        /// Whether the app wants `Forwarded` as well.
-        package var sendsForwarded = false
         /// The lines for an authority, kept because they are the same for each request of a connection.
         fileprivate var known: (authority: String, lines: ByteBuffer)?
 
@@ -31,7 +29,6 @@ package struct ForwardedHead {
             isSecure: Bool,
             isTrusted: Bool,
             trusting proxies: [CIDRRange] = [],
-            sendsForwarded: Bool = false,
             marker: String = ""
         ) {
             self.peer = peer
@@ -39,13 +36,12 @@ package struct ForwardedHead {
             self.isSecure = isSecure
             self.isTrusted = isTrusted
             self.proxies = proxies
-            self.sendsForwarded = sendsForwarded
             self.marker = marker
         }
 
         /// The lines for requests to an authority over this connection; nil if they depend on the request itself.
         fileprivate func lines(for authority: String) -> ByteBuffer? {
-            guard !self.isTrusted, !self.sendsForwarded else { return nil }
+            guard !self.isTrusted else { return nil }
             if let known, known.authority == authority { return known.lines }
             var lines = ByteBuffer()
             lines.writeString("X-Forwarded-For: \(self.peerText)\r\n")
@@ -64,6 +60,7 @@ package struct ForwardedHead {
     ///   - authority: The host and port under which browsers reach the app, for the app; the client's
     ///     own `Host` has found the route by its host alone.
     ///   - downstream: The connection from which the request came.
+    ///   - sendsForwarded: Whether the app wants `Forwarded` as well.
     ///   - identity: The identity lines; nil on what is open to all.
     ///   - certificate: The lines with the certificate of the client; nil for none.
     ///   - changes: What the app wants otherwise; nil for nothing.
@@ -77,6 +74,7 @@ package struct ForwardedHead {
         _ head: RequestHead,
         authority: String,
         downstream: Downstream,
+        sendsForwarded: Bool = false,
         identity: ByteBuffer?,
         certificate: ByteBuffer? = nil,
         changes: RequestChanges? = nil,
@@ -100,10 +98,10 @@ package struct ForwardedHead {
             }
             if changes?.keepsCookies ?? true { self.writeCookies(of: head, to: &writer) }
             if let edits = changes?.edits { writer.write(edits.lines) }
-            if let lines = downstream.lines(for: authority) {
+            if !sendsForwarded, let lines = downstream.lines(for: authority) {
                 writer.write(lines)
             } else {
-                self.writeForwarded(downstream, of: head, authority: authority, to: &writer)
+                self.writeForwarded(downstream, of: head, authority: authority, sendsForwarded, to: &writer)
             }
             requestID.writeLine(to: &writer)
             if let traceParent, changes?.edits?.takesAway("traceparent") != true {
@@ -187,7 +185,7 @@ package struct ForwardedHead {
             var keepsLength = hasNoBody
             var hasID = false
             var hasDate = false
-            var storing = ResponseChanges.Storing()
+            var noticed = ResponseChanges.Noticed()
             writer.copyLines(of: head.message) { field in
                 if let edits, edits.takesAway(field, of: head.message) { return false }
                 switch field.name {
@@ -196,7 +194,10 @@ package struct ForwardedHead {
                     return keepsLength
                 case .managed: return false
                 case .setCookie:
-                    return changes?.locations?.mapsCookies != true && !self.isOurs(field, of: head.message)
+                    guard !self.isOurs(field, of: head.message) else { return false }
+                    guard changes?.locations?.mapsCookies == true else { return true }
+                    noticed.leftOut = true
+                    return false
                 case .other where options.isEmpty: return true
                 case .date:
                     hasDate = true
@@ -205,19 +206,21 @@ package struct ForwardedHead {
                     hasID = !self.isNamed(field, of: head.message, in: options)
                     return hasID
                 case .contentType:
-                    storing.note(type: field, of: head.message)
+                    noticed.note(type: field, of: head.message)
                     return true
                 case .caching:
-                    storing.isSettled = true
+                    noticed.setsCaching = true
                     return true
                 case .location, .contentLocation, .refresh:
-                    return changes?.value(of: field, in: head.message, for: request) == nil
+                    guard changes?.value(of: field, in: head.message, for: request) != nil else { return true }
+                    noticed.leftOut = true
+                    return false
                 default: return !field.name.isHopByHop && !self.isNamed(field, of: head.message, in: options)
                 }
             }
             if !hasDate, edits?.takesAway("date") != true { writer.write(date.now) }
             if !hasID { requestID.writeLine(to: &writer) }
-            if let changes { changes.write(head, storing, for: request, to: &writer) }
+            if let changes { changes.write(head, noticed, for: request, to: &writer) }
             if let edits { writer.write(edits.lines) }
             if framing == .none, !hasNoBody, head.status != 204, head.status >= 200 {
                 writer.writeLine("Content-Length", "0")
@@ -272,6 +275,7 @@ package struct ForwardedHead {
         _ downstream: Downstream,
         of head: RequestHead,
         authority: String,
+        _ sendsForwarded: Bool,
         to writer: inout HeadWriter
     ) {
         var earlier = downstream.isTrusted ? self.trustedAddresses(head.message, trusting: downstream.proxies) : nil
@@ -287,7 +291,7 @@ package struct ForwardedHead {
         writer.writeLine("X-Forwarded-Proto", scheme)
         writer.writeLine("X-Forwarded-Host", authority)
         writer.write(downstream.marker)
-        guard downstream.sendsForwarded else { return }
+        guard sendsForwarded else { return }
         let nodes = addresses.split(separator: ",").map { self.node($0.trimmingOptionalSpace()) }
         let last = "host=\"\(authority)\";proto=\(scheme)"
         let elements = nodes.enumerated().map {

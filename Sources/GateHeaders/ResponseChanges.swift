@@ -9,10 +9,12 @@ internal import NIOCore
 ///
 /// A class, since it is passed on with each response: copying its parts costs more than using them.
 package final class ResponseChanges: Sendable {
-    /// The caching headers of a response.
-    struct Storing {
+    /// What was noticed in the lines of a response as they were copied.
+    struct Noticed {
         /// Whether the app has set a caching header.
-        var isSettled = false
+        var setsCaching = false
+        /// Whether a line was left out because it may be mapped.
+        var leftOut = false
         private(set) var isHTML = false
 
         /// Takes note of the media type.
@@ -50,14 +52,14 @@ package final class ResponseChanges: Sendable {
     ///
     /// - Parameters:
     ///   - head: The head of the app.
-    ///   - storing: Its caching headers.
+    ///   - noticed: What was noticed in it.
     ///   - request: The request.
     ///   - writer: The writer of the new head.
-    func write(_ head: ResponseHead, _ storing: Storing, for request: RequestHead, to writer: inout HeadWriter) {
-        if self.protectsHTML, storing.isHTML, !storing.isSettled, self.edits?.takesAway("cache-control") != true {
+    func write(_ head: ResponseHead, _ noticed: Noticed, for request: RequestHead, to writer: inout HeadWriter) {
+        if self.protectsHTML, noticed.isHTML, !noticed.setsCaching, self.edits?.takesAway("cache-control") != true {
             writer.writeLiteral("Cache-Control: private, no-cache\r\n")
         }
-        guard self.locations != nil else { return }
+        guard noticed.leftOut else { return }
         for field in head.message.fields where self.edits?.takesAway(field, of: head.message) != true {
             guard let value = self.value(of: field, in: head.message, for: request) else {
                 if self.movesCookie(field, in: head.message) { writer.copy(field.lineRange, of: head.message) }

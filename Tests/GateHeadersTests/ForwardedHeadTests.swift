@@ -24,8 +24,7 @@ import Testing
             peerText: "192.0.2.1",
             isSecure: true,
             isTrusted: isTrusted,
-            trusting: proxies,
-            sendsForwarded: sendsForwarded
+            trusting: proxies
         )
         let head = try HeadFixture.head(start, host, lines)
         let own = RequestID.own(0x0123_4567_89AB_CDEF, 16)
@@ -33,6 +32,7 @@ import Testing
             head,
             authority: HeadFixture.gate,
             downstream: downstream,
+            sendsForwarded: sendsForwarded,
             identity: identity.map { ByteBuffer(string: $0) },
             requestID: ForwardedHead.requestID(of: head, downstream: downstream, fresh: own),
             hidesAuthorization: hidesAuthorization,

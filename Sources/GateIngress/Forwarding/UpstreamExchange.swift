@@ -101,7 +101,6 @@ final class UpstreamExchange: UpstreamSink {
         self.call.endsConnection =
             opening == nil && route.upstream.settings.reuse.ends(after: head.method, head.framing)
         if route.speaksHTTP2 { self.call.take(head) }
-        request.downstream.sendsForwarded = route.sendsForwarded
     }
 }
 
@@ -178,14 +177,14 @@ extension UpstreamExchange {
     /// The head for the app; a second try gets a new one.
     private var headForApp: ByteBuffer {
         let head = self.request.trace?.forwarded(self.head) ?? self.head
-        let names = self.route.certificateHeaders
         let capacity = head.message.bytes.readableBytes + (self.identity?.readableBytes ?? 0) + 256
         return ForwardedHead.request(
             head,
             authority: self.route.authority(of: head),
             downstream: self.request.downstream,
+            sendsForwarded: self.route.sendsForwarded,
             identity: self.identity,
-            certificate: names.isEmpty ? nil : self.request.certificate?.verified?.lines(names),
+            certificate: self.certificateLines,
             changes: self.route.requestChanges,
             requestID: self.request.id,
             traceParent: self.request.trace?.traceParent,
@@ -193,6 +192,12 @@ extension UpstreamExchange {
             hidesAuthorization: self.request.hidesAuthorization(on: self.route, self.loop),
             into: self.loop.memory.acquire(capacity: capacity)
         )
+    }
+
+    /// The lines with the certificate of the client, where the app wants them.
+    private var certificateLines: ByteBuffer? {
+        guard !self.route.certificateHeaders.isEmpty else { return nil }
+        return self.request.certificate?.verified?.lines(self.route.certificateHeaders)
     }
 
     /// The identity lines for a retry, after the request was authorized again; nil if it is denied now.

@@ -12,6 +12,11 @@ internal import Synchronization
 /// It does what NIOPosix does for streams, in fewer steps: a socket is registered with one system call for all its
 /// life, and bytes pass between it and its handlers without a lock, an allocation or a further system call.
 package final class SocketLoop: EventLoop, @unchecked Sendable {
+    /// A task; a closure in an array of its own would be copied into another one.
+    private struct Work {
+        let run: () -> Void
+    }
+
     private struct Inbox {
         var tasks: [@Sendable () -> Void] = []
         var isWoken = false
@@ -29,13 +34,15 @@ package final class SocketLoop: EventLoop, @unchecked Sendable {
     private let poll: EventPoll
     private let wakeDescriptor: Int32
     private let inbox = Mutex(Inbox())
+    /// Whether the inbox has tasks; spares the lock in a turn without.
+    private let hasArrivals = Atomic<Bool>(false)
     private let ids = Atomic<UInt64>(0)
     /// Set by the thread itself, before the loop is shared.
     private var thread = pthread_t()
 
     // The following is confined to the thread.
-    private var tasks: [() -> Void] = []
-    private var running: [() -> Void] = []
+    private var tasks: [Work] = []
+    private var running: [Work] = []
     private var timers = TimerQueue()
     private var slots: [Slot] = []
     private var freeSlots: [Int] = []
@@ -110,12 +117,13 @@ package final class SocketLoop: EventLoop, @unchecked Sendable {
     }
 
     private func takeInbox() {
+        guard self.hasArrivals.load(ordering: .acquiring) else { return }
         let arrived = self.inbox.withLock { inbox in
             inbox.isWoken = false
-            defer { if !inbox.tasks.isEmpty { inbox.tasks = [] } }
-            return inbox.tasks
+            self.hasArrivals.store(false, ordering: .relaxed)
+            return Swift.exchange(&inbox.tasks, with: [])
         }
-        for task in arrived { self.tasks.append(task) }
+        for task in arrived { self.tasks.append(Work(run: task)) }
     }
 
     /// Continues the channels that have more to read, each once.
@@ -131,7 +139,7 @@ package final class SocketLoop: EventLoop, @unchecked Sendable {
         for _ in 0..<64 {
             guard !self.tasks.isEmpty else { return }
             swap(&self.tasks, &self.running)
-            for task in self.running { task() }
+            for index in self.running.indices { self.running[index].run() }
             self.running.removeAll(keepingCapacity: true)
         }
     }
@@ -198,12 +206,13 @@ extension SocketLoop {
     /// Runs a task on the loop, in this turn if the caller is on it.
     package func execute(_ task: @escaping @Sendable () -> Void) {
         guard !self.inEventLoop else {
-            self.tasks.append(task)
+            self.tasks.append(Work(run: task))
             return
         }
         let mustWake = self.inbox.withLock { inbox in
             guard !inbox.isClosed else { return false }
             inbox.tasks.append(task)
+            self.hasArrivals.store(true, ordering: .releasing)
             guard !inbox.isWoken else { return false }
             inbox.isWoken = true
             return true

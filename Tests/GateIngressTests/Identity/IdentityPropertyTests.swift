@@ -285,13 +285,13 @@ private enum ManagedNames {
                 peer: IPAddress("192.0.2.1"),
                 peerText: "192.0.2.1",
                 isSecure: true,
-                isTrusted: false,
-                sendsForwarded: route.sendsForwarded
+                isTrusted: false
             )
             return ForwardedHead.request(
                 head,
                 authority: route.authority(of: head),
                 downstream: downstream,
+                sendsForwarded: route.sendsForwarded,
                 identity: identity,
                 changes: route.requestChanges,
                 requestID: .given("the-id"),
