@@ -36,15 +36,25 @@ package struct AssertionSigner: Sendable {
     /// RFC 9421 §3.3.4.
     package func signature(of bytes: [UInt8]) throws(Failure) -> [UInt8] { try self.key.signature(of: bytes) }
 
+    /// When what is signed at a time expires: after its lifetime, or with the access of the user if that ends before.
+    package func expiry(at now: Instant, accessUntil end: Instant?) -> Instant {
+        let expiry = now.advanced(by: self.lifetime)
+        return end.map { min($0, expiry) } ?? expiry
+    }
+
     /// The JWT in compact form, with a unique id.
     ///
     /// RFC 7515 §7.1.
-    package func sign(_ claims: AssertionClaims, at now: Instant) throws(Failure) -> [UInt8] {
+    package func sign(
+        _ claims: AssertionClaims,
+        at now: Instant,
+        accessUntil end: Instant? = nil
+    ) throws(Failure) -> [UInt8] {
         var members = claims.members
         members["iss"] = .string(self.issuer)
         members["iat"] = .int(now.seconds)
         members["nbf"] = .int(now.seconds)
-        members["exp"] = .int(now.advanced(by: self.lifetime).seconds)
+        members["exp"] = .int(self.expiry(at: now, accessUntil: end).seconds)
         members["jti"] = .string(self.random.token(16))
         return try self.key.signed(self.head, claims: .object(members))
     }

@@ -92,20 +92,24 @@ package struct IdentityLines: Sendable {
     ///   - route: The route, which decides the audience and which groups the app gets.
     ///   - identity: What the app receives, and how.
     ///   - now: The time.
+    ///   - end: When the access of the user may end; nil if no date ends it.
     /// - Returns: The lines; where each request is signed, ``signed(_:for:on:authority:at:)`` adds the signature.
     /// - Throws: When the assertion cannot be signed, or the lines have too many bytes; the request must then not be forwarded.
     package func lines(
         for session: Session,
         on route: Route,
         as identity: AppIdentity,
-        now: Instant
+        now: Instant,
+        accessUntil end: Instant? = nil
     ) throws(Failure) -> ByteBuffer {
         var user = AssertedUser(session.profile, methods: session.methods)
         user.profile.groups = route.sharedGroups(of: session.profile)
         let claims = AssertionClaims(about: user, session: session.id, for: route.audience, with: identity.signed)
-        let assertion = try self.signer.sign(claims, at: now)
+        let assertion = try self.signer.sign(claims, at: now, accessUntil: end)
         let token = identity.providerToken.flatMap { ProviderToken($0, of: session, at: now).text }
-        return try self.lines(assertion, token, as: identity, about: user.profile.forwardedKey, now: now) { header in
+        let expiry = self.signer.expiry(at: now, accessUntil: end)
+        let name = user.profile.forwardedKey
+        return try self.lines(assertion, token, as: identity, about: name, from: now, to: expiry) { header in
             IdentityLines.value(header, of: user, assertion, identity.settings)
         }
     }
@@ -115,7 +119,8 @@ package struct IdentityLines: Sendable {
         _ token: String?,
         as identity: AppIdentity,
         about user: String,
-        now: Instant,
+        from now: Instant,
+        to expiry: Instant,
         _ value: (HeaderSetting) -> [UInt8]?
     ) throws(Failure) -> ByteBuffer {
         var lines = ByteBuffer()
@@ -141,7 +146,7 @@ package struct IdentityLines: Sendable {
             )
         }
         guard identity.settings.signature == .headers else { return lines }
-        return try self.signed(lines, covering: [], at: now)
+        return try self.signed(lines, covering: [], from: now, to: expiry)
     }
 
     /// The lines of clients that a public rule of a route admits by their network.
@@ -158,7 +163,8 @@ package struct IdentityLines: Sendable {
         now: Instant
     ) throws(Failure) -> ByteBuffer {
         let assertion = try self.signer.sign(AssertionClaims(networkFor: route.audience), at: now)
-        return try self.lines(assertion, nil, as: identity, about: NetworkIdentity.user, now: now) { header in
+        let (name, expiry) = (NetworkIdentity.user, self.signer.expiry(at: now, accessUntil: nil))
+        return try self.lines(assertion, nil, as: identity, about: name, from: now, to: expiry) { header in
             switch header.fact {
             case .field(.user): identity.settings.encoding.bytes(of: header.prefix + NetworkIdentity.user)
             case .field(.assertion): assertion
@@ -184,7 +190,10 @@ package struct IdentityLines: Sendable {
         authority: String,
         at now: Instant
     ) throws(Failure) -> ByteBuffer {
-        try self.signed(lines, covering: identity.signedParts(of: request, authority: authority), at: now)
+        // The assertion among the lines may expire before it.
+        let expiry = self.signer.expiry(at: now, accessUntil: nil)
+        let parts = identity.signedParts(of: request, authority: authority)
+        return try self.signed(lines, covering: parts, from: now, to: expiry)
     }
 
     /// Adds `Signature-Input` and `Signature` over parts of a request and all lines.
@@ -193,7 +202,8 @@ package struct IdentityLines: Sendable {
     private func signed(
         _ lines: ByteBuffer,
         covering parts: [(name: String, value: [UInt8])],
-        at now: Instant
+        from now: Instant,
+        to expiry: Instant
     ) throws(Failure) -> ByteBuffer {
         var base: [UInt8] = []
         var names: [String] = []
@@ -203,9 +213,8 @@ package struct IdentityLines: Sendable {
             base += value
             base.append(0x0A)
         }
-        let expires = now.advanced(by: self.signer.lifetime).seconds
         let parameters =
-            "(\(names.joined(separator: " ")));created=\(now.seconds);expires=\(expires)"
+            "(\(names.joined(separator: " ")));created=\(now.seconds);expires=\(expiry.seconds)"
             + ";keyid=\"\(self.signer.keyID)\";alg=\"ecdsa-p256-sha256\";tag=\"gatehouse\""
         base += "\"@signature-params\": \(parameters)".utf8
         let signature = try self.signer.signature(of: base)

@@ -10,6 +10,8 @@ package struct RequestFacts: Sendable, Hashable {
     package var client: IPAddress?
     /// The time.
     package var time: Instant
+    /// The time for conditions on the date, if another one is asked about; nil for the time of the request.
+    var dated: Instant?
     /// When the user last authenticated; nil if that is not known.
     package var authenticated: Instant?
     /// When the user last used a passkey at the gateway; nil if never in this sign-in.
@@ -72,8 +74,8 @@ package enum RequestCondition: Sendable, Hashable {
             for index in patterns.indices where patterns[index].covers(path, as: spelling) { return .yes }
             return .no
         case .time(let window): return MatchResult(window.contains(request.time))
-        case .from(let start): return MatchResult(request.time >= start)
-        case .until(let end): return MatchResult(request.time < end)
+        case .from(let start): return MatchResult(request.dated ?? request.time >= start)
+        case .until(let end): return MatchResult(request.dated ?? request.time < end)
         case .authenticated(let limit):
             guard let time = request.authenticated else { return .unknown(.authentication) }
             return MatchResult(request.time.since(time) <= limit)

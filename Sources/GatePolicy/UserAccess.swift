@@ -19,6 +19,28 @@ extension Route {
         }
     }
 
+    /// When a date ends the admission of a request: until then it is admitted, all else being equal.
+    ///
+    /// - Parameters:
+    ///   - request: The request, which is admitted.
+    ///   - path: The canonical path.
+    ///   - profile: The user.
+    ///   - guardsSpellings: Whether other spellings of the path that some server treats as the same are considered.
+    /// - Returns: The time; nil if no rule ends it.
+    package func admissionEnd(
+        for request: RequestFacts,
+        path: [UInt8],
+        profile: Profile?,
+        guardsSpellings: Bool
+    ) -> Instant? {
+        guard case .depends(let rules) = self.userDecision(for: profile) else { return nil }
+        var later = request
+        return rules.turns.filter { $0 > request.time }.prefix(RequestRules.maxTurns).first { turn in
+            later.dated = turn
+            return !rules.decision(for: later, path.span, guardsSpellings: guardsSpellings).isAdmission
+        }
+    }
+
     /// Whether a rule depends on the date, so that it has to be decided again for requests that last.
     package var hasDates: Bool {
         (self.denied + self.access.entries).contains { !$0.dates.isEmpty }
@@ -27,7 +49,7 @@ extension Route {
 
 extension RequestRules {
     /// How many turns of the rules are looked at to find the end of an access.
-    private static let maxTurns = 100
+    fileprivate static let maxTurns = 100
 
     /// The first turn after a time: until then no date changes the decision.
     package func nextTurn(after time: Instant) -> Instant? { self.turns.first { $0 > time } }

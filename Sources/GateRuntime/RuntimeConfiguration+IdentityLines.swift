@@ -11,16 +11,25 @@ internal import Synchronization
 extension RuntimeConfiguration {
     /// The identity of a session for an app, and until when it may be used.
     ///
+    /// No assertion is valid beyond `accessUntil`, when a date in the rules may end the access; nil if none does.
     /// A token of the provider that the session does not have, or that has expired, is left out, counted and logged.
     ///
     /// - Throws: When the assertion cannot be signed, or the lines have too many bytes; the request must then not be forwarded.
     package func identityLines(
         for session: Session,
         on route: RuntimeRoute,
-        now: Instant
+        now: Instant,
+        accessUntil end: Instant? = nil
     ) throws(Failure) -> (lines: ByteBuffer, refreshAt: Instant) {
-        let lines = try self.identity.lines(for: session, on: route.route, as: route.identity, now: now)
-        let refreshAt = now.advanced(by: self.identity.halfLife)
+        let lines = try self.identity.lines(
+            for: session,
+            on: route.route,
+            as: route.identity,
+            now: now,
+            accessUntil: end
+        )
+        let halfLife = now.advanced(by: self.identity.halfLife)
+        let refreshAt = end.map { min($0, halfLife) } ?? halfLife
         guard let kind = route.identity.providerToken else { return (lines, refreshAt) }
         switch ProviderToken(kind, of: session, at: now) {
         case .valid(_, let end): return (lines, min(refreshAt, end ?? refreshAt))

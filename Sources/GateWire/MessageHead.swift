@@ -44,11 +44,10 @@ package struct MessageHead: Sendable {
     /// Whether a range equals a text in lower case, ignoring the letter case of ASCII.
     package func spells(_ range: Range<Int>, _ lowerCase: String) -> Bool {
         guard range.count == lowerCase.utf8.count else { return false }
-        let bytes = self.bytes.readableBytesUInt8Span
+        let bytes = self.bytes.readableBytesUInt8Span.extracting(range)
         let expected = lowerCase.utf8Span.span
-        for index in expected.indices {
-            let byte = bytes[range.lowerBound + index]
-            guard (byte >= 0x41 && byte <= 0x5A ? byte | 0x20 : byte) == expected[index] else { return false }
+        for index in expected.indices where bytes[index] != expected[index] {
+            guard bytes[index] >= 0x41, bytes[index] <= 0x5A, bytes[index] | 0x20 == expected[index] else { return false }
         }
         return true
     }

@@ -48,6 +48,6 @@ import Testing
         queue.insert(1, at: start) { _ in }
         queue.insert(2, at: start + .seconds(1)) { _ in }
         queue.cancel(1)
-        #expect(queue.nextDeadline() == start + .seconds(1))
+        #expect(queue.nextDeadline == start + .seconds(1))
     }
 }

@@ -256,6 +256,41 @@ import Testing
         #expect(access == .possible(until: one.end.map { Self.noon.advanced(by: .seconds($0)) }))
     }
 
+    @Test(
+        arguments: [
+            ("/x", [], 9), ("/a/1", [], 50), ("/b", [], nil), ("/x", [.with { $0.request = [from(7)] }], 7),
+            ("/a/1", [.with { $0.request = [from(7), .path([PathPattern("/x")])] }], 50),
+        ] as [(String, [AccessEntry], Int64?)]
+    )
+    func `the admission of a request ends when no rule admits that request any more`(
+        path: String,
+        deny: [AccessEntry],
+        end: Int64?
+    ) throws {
+        let utc = ZoneOffsets(name: "UTC", changes: [.init(from: 0, offset: 0)])
+        let minute = Int(Self.noon.seconds % 86_400 / 60)
+        var route = try Route.to(
+            .entries([
+                .with { $0.request = [Self.until(9)] },
+                .with { $0.request = [Self.until(50), .path([PathPattern("/a/**")])] },
+                // Open for this minute only, which is not a date.
+                .with {
+                    $0.request = [
+                        .path([PathPattern("/b")]),
+                        .time(TimeWindow(days: [0, 1, 2, 3, 4, 5, 6], start: minute, end: minute + 1, zone: utc)),
+                    ]
+                },
+            ])
+        )
+        route.denied = deny
+        var facts = self.facts()
+        facts.time = Self.noon
+        let bytes = Array(path.utf8)
+        #expect(route.decision(for: facts, path: bytes, profile: .ada).isAdmission)
+        let found = route.admissionEnd(for: facts, path: bytes, profile: .ada, guardsSpellings: true)
+        #expect(found == end.map { Self.noon.advanced(by: .seconds($0)) })
+    }
+
     @Test func `without dates in the rules no access ends`() throws {
         #expect(try Route.to(.signedIn).access(of: .ada, at: Self.noon) == .possible(until: nil))
         #expect(try Route.to(.signedIn).access(of: nil, at: Self.noon) == .denied)

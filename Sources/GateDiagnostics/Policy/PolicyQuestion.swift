@@ -78,16 +78,22 @@ package struct PolicyQuestion: Sendable {
         }
         facts.certificate = self.certificate
         facts.scopes = self.scopes ?? (isMachine ?? false ? [] : nil)
+        let guardsSpellings = app.traffic.strictness.pathSpelling == .any
         let decision = app.route.decision(
             for: facts,
             path: path,
             profile: self.profile,
-            guardsSpellings: app.traffic.strictness.pathSpelling == .any
+            guardsSpellings: guardsSpellings
         )
         let results = app.route.results(for: facts, path: path, profile: self.profile)
         var response = PolicyResponse(question: self, decision: decision, results: results)
-        if decision.isAdmission, case .possible(let until) = app.route.access(of: self.profile, at: self.time) {
-            response.until = until
+        if decision.isAdmission {
+            response.until = app.route.admissionEnd(
+                for: facts,
+                path: path,
+                profile: self.profile,
+                guardsSpellings: guardsSpellings
+            )
         }
         if case .scopesNeeded = decision {
             response.missing = app.route.missingScopes(for: facts, path: path, profile: self.profile)

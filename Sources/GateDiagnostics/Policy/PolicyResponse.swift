@@ -11,7 +11,7 @@ package struct PolicyResponse: Sendable {
     private let results: [RuleResult]
     /// The scopes that the access token lacks.
     var missing: [String] = []
-    /// When the access of the user ends by a date in the rules; nil if none ends it.
+    /// When a date in the rules ends the admission of such a request; nil if none ends it.
     var until: Instant?
 
     init(question: PolicyQuestion, decision: Decision, results: [RuleResult]) {

@@ -209,8 +209,8 @@ final class CachedSession {
         }
         let authorization: RouteAuthorization
         var refreshAt = now.advanced(by: runtime.identity.halfLife)
-        func identity() throws(Failure) -> ByteBuffer {
-            let made = try runtime.identityLines(for: self.session, on: route, now: now)
+        func identity(until end: Instant? = nil) throws(Failure) -> ByteBuffer {
+            let made = try runtime.identityLines(for: self.session, on: route, now: now, accessUntil: end)
             refreshAt = made.refreshAt
             return made.lines
         }
@@ -226,7 +226,7 @@ final class CachedSession {
                 authorization = .admitted(try identity())
             }
         case .depends(let rules):
-            authorization = .depends(rules, identity: try identity())
+            authorization = .depends(rules, identity: try identity(until: rules.nextTurn(after: now)))
         }
         if self.authorizations.count >= CachedSession.maxAuthorizations {
             self.authorizations.removeAll(keepingCapacity: true)

@@ -103,7 +103,7 @@ package final class SocketLoop: EventLoop, @unchecked Sendable {
     /// How long the loop may wait.
     private func waitTime() -> Int32 {
         guard self.tasks.isEmpty, self.unread.isEmpty else { return 0 }
-        guard let deadline = self.timers.nextDeadline() else { return -1 }
+        guard let deadline = self.timers.nextDeadline else { return -1 }
         let left = (deadline - .now()).nanoseconds
         return left <= 0 ? 0 : Int32(min((left + 999_999) / 1_000_000, 60_000))
     }
@@ -145,7 +145,7 @@ package final class SocketLoop: EventLoop, @unchecked Sendable {
     }
 
     private func runTimers() {
-        guard let next = self.timers.nextDeadline() else { return }
+        guard let next = self.timers.nextDeadline else { return }
         let now = NIODeadline.now()
         guard next <= now else { return }
         while let work = self.timers.due(at: now) { work(true) }

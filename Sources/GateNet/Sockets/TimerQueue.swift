@@ -13,16 +13,13 @@ struct TimerQueue {
         }
     }
 
-    /// A binary heap; entries whose work was cancelled are skipped.
+    /// A binary heap; the first entry always has work, others may have been cancelled.
     private var heap: [Entry] = []
     /// The scheduled closures, each called once: with true when due, with false when the loop shuts down before.
     private var work: [UInt64: (Bool) -> Void] = [:]
 
     /// When the next work is due; nil if nothing is scheduled.
-    mutating func nextDeadline() -> NIODeadline? {
-        while let first = self.heap.first, self.work[first.id] == nil { self.removeFirst() }
-        return self.heap.first?.deadline
-    }
+    var nextDeadline: NIODeadline? { self.heap.first?.deadline }
 
     /// Schedules work under a unique `id`.
     mutating func insert(_ id: UInt64, at deadline: NIODeadline, _ body: @escaping (Bool) -> Void) {
@@ -40,12 +37,13 @@ struct TimerQueue {
     /// Cancels work that has not run.
     mutating func cancel(_ id: UInt64) {
         self.work[id] = nil
+        self.dropCancelled()
     }
 
     /// Removes and returns the next work that is due; the caller runs it.
     mutating func due(at now: NIODeadline) -> ((Bool) -> Void)? {
-        guard let deadline = self.nextDeadline(), deadline <= now, let first = self.heap.first else { return nil }
-        self.removeFirst()
+        guard let first = self.heap.first, first.deadline <= now else { return nil }
+        defer { self.dropCancelled() }
         return self.work.removeValue(forKey: first.id)
     }
 
@@ -55,6 +53,11 @@ struct TimerQueue {
     mutating func removeAll() -> [(Bool) -> Void] {
         defer { self = TimerQueue() }
         return Array(self.work.values)
+    }
+
+    /// Keeps an entry with work first, so that asking for the next deadline, twice a turn, needs no look-up.
+    private mutating func dropCancelled() {
+        while let first = self.heap.first, self.work[first.id] == nil { self.removeFirst() }
     }
 
     private mutating func removeFirst() {

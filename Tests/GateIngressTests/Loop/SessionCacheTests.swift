@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import GateAppConfiguration
 import GateCore
 import GateFixtures
+import GatePolicy
 import GateSessions
 import GateTestSupport
 import NIOCore
@@ -158,5 +160,32 @@ import Testing
         #expect(try lines(at: gateway.clock.now.advanced(by: .seconds(60))) != first)
         session.dropAuthorizations()
         #expect(try lines(at: gateway.clock.now) != first)
+    }
+    @Test(arguments: [(30, 30), (60, 60), (119, 119), (600, 120)])
+    func `no assertion outlives the date at which a rule ends the access`(end: Int64, lifetime: Int64) async throws {
+        let clock = TestClock()
+        var app = try GatewayFixture.app("dated", "dated.example.com", "/", ["staff"])
+        var entry = AccessEntry(at: RulePlace(line: 1))
+        entry.request = [.until(clock.now.advanced(by: .seconds(end)))]
+        app.route.access = .entries([entry])
+        app.identity.signature = .headers
+        let gateway = try GatewayFixture(more: [app])
+        let issued = try await gateway.session(of: .staff(), on: "dated.example.com")
+        let session = CachedSession(issued.session, under: .never, freshUntil: .distantFuture)
+        let route = try gateway.route("dated")
+        func lines(after seconds: Int64) throws -> String? {
+            let now = clock.now.advanced(by: .seconds(seconds))
+            guard case .depends(_, let lines) = try session.authorization(on: route, runtime: gateway.runtime, now: now)
+            else { return nil }
+            return String(buffer: lines)
+        }
+        let first = try #require(try lines(after: 0))
+        let token = try #require(first.split(separator: "Assertion: ").last)
+        let claims = try JSON(parsing: try #require(Base64URL.decode(token.split(separator: ".")[1].utf8)))
+        let expiry = clock.now.seconds + lifetime
+        #expect(claims["exp"] == .int(expiry))
+        #expect(first.contains(";expires=\(expiry);"))
+        #expect(try lines(after: min(end, 60) - 1) == first)
+        #expect(try lines(after: min(end, 60)) != first, "lines are made again at the end of the access")
     }
 }
