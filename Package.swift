@@ -281,7 +281,7 @@ let testImports: [String: [String]] = [
     "GateAccounts": ["GateFixtures", "GateSessionStores", "GateTestSupport"],
     "GateAssertion": ["GateTestSupport"],
     "GateSessions": ["GateTestSupport"],
-    "GateSessionStores": ["GateProxy", "GateRedis", "GateServer", "GateTestSupport"],
+    "GateSessionStores": ["GateFixtures", "GateProxy", "GateRedis", "GateServer", "GateTestSupport"],
     "GateIssuer": ["GatePolicy", "GateSessionStores", "GateTestSupport"],
     "GateRedis": ["GateSessionStores", "GateTestSupport", "NIOEmbedded", "NIOPosix"],
     "GateHTTP": ["Crypto", "GateTestSupport", "NIOEmbedded", "X509"],

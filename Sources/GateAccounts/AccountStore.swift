@@ -17,9 +17,8 @@ package struct AccountStore: Sendable {
     private let clock: WallClock
 
     /// The accounts of a provider.
-    package init(of provider: String, in store: any SessionStore, sealer: Sealer, clock: WallClock) {
-        (self.provider, self.clock) = (provider, clock)
-        self.entries = SealedEntries(in: store, sealer: sealer, clock: clock)
+    package init(of provider: String, in entries: SealedEntries, clock: WallClock) {
+        (self.provider, self.entries, self.clock) = (provider, entries, clock)
     }
 
     /// The account with an id; nil if it does not exist.

@@ -2,7 +2,6 @@
 
 package import GateCore
 package import GateProviders
-package import GateSessions
 
 /// The local accounts of one provider: who signs in with a password, and how accounts change.
 ///
@@ -38,7 +37,7 @@ package struct LocalAccounts: Sendable {
     ///   - provider: The name of the provider.
     ///   - settings: Its settings.
     ///   - host: The host of the gateway, which no password may contain.
-    ///   - store: The store of the sessions.
+    ///   - entries: Where the accounts are kept.
     ///   - sealer: Seals them.
     ///   - services: What all such providers share.
     ///   - clock: The time.
@@ -47,14 +46,14 @@ package struct LocalAccounts: Sendable {
         provider: String,
         settings: LocalAccountSettings,
         host: String,
-        store: any SessionStore,
+        entries: SealedEntries,
         sealer: Sealer,
         services: Services,
         clock: WallClock,
         random: RandomBytes
     ) {
         self.provider = provider
-        self.store = AccountStore(of: provider, in: store, sealer: sealer, clock: clock)
+        self.store = AccountStore(of: provider, in: entries, clock: clock)
         self.settings = settings
         self.services = services
         self.rules = PasswordRules(host: host, breached: settings.breachedPasswords.map(BreachedPasswords.init(path:)))

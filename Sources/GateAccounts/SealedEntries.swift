@@ -13,12 +13,12 @@ package struct SealedEntries: Sendable {
     /// The kinds of such entries.
     private static let kinds: [StoreEntry.Kind] = [.account, .accountName, .passkeys, .connection]
 
-    private let store: any SessionStore
+    private let store: any EntryStore
     private let sealer: Sealer
     private let clock: WallClock
 
     /// The entries in a store.
-    package init(in store: any SessionStore, sealer: Sealer, clock: WallClock) {
+    package init(in store: any EntryStore, sealer: Sealer, clock: WallClock) {
         (self.store, self.sealer, self.clock) = (store, sealer, clock)
     }
 

@@ -197,24 +197,9 @@ package final class RedisStore: SessionStore {
         return [addition, Self.mark(of: record.family)] + indexes + labels
     }
 
-    /// Records the use of an id, then adds a record.
+    /// Records the use of an id, then adds a record; the caller reads the entry.
     ///
     /// The id is free again if Redis has rejected the record, but not if its reply is lost: then the record may exist.
-    package func insert(
-        _ record: SessionRecord,
-        spending id: [UInt8],
-        until: Instant
-    ) async throws(Failure) -> Bool {
-        let token = self.random.bytes(16)
-        guard try await self.claim("p", id, token: token, for: self.spentTime(until)) else { return false }
-        guard case .failure(let failure) = await self.insertion(of: record) else { return true }
-        if failure.kind == .rejected {
-            _ = await self.client.outcome(of: [RedisScript.release.command(Self.name("p", id)).with(token)])
-        }
-        throw self.client.unavailable(failure.reason)
-    }
-
-    /// The same; the entry is read afterwards.
     package func insert(
         _ record: SessionRecord,
         spending id: [UInt8],
@@ -223,7 +208,13 @@ package final class RedisStore: SessionStore {
         _ key: [UInt8],
         at now: Instant
     ) async throws(Failure) -> StoreInsertion {
-        try await self.insert(record, spending: id, until: until) ? .added : .spent
+        let token = self.random.bytes(16)
+        guard try await self.claim("p", id, token: token, for: self.spentTime(until)) else { return .spent }
+        guard case .failure(let failure) = await self.insertion(of: record) else { return .added }
+        if failure.kind == .rejected {
+            _ = await self.client.outcome(of: [RedisScript.release.command(Self.name("p", id)).with(token)])
+        }
+        throw self.client.unavailable(failure.reason)
     }
 
     /// Notes a use, which is written within seconds.
@@ -535,11 +526,6 @@ extension RedisStore {
         )
         let live = zip(records, removed).filter { $1 == .integer(0) && !self.revocations.contains($0.family) }
         return StorePage(items: live.map(\.0), next: page.next?.bytes)
-    }
-
-    /// Adds or replaces an entry.
-    package func put(_ entry: StoreEntry) async throws(Failure) {
-        try await self.put([entry])
     }
 
     /// Adds or replaces some entries.

@@ -47,6 +47,10 @@ package final class RuntimeConfiguration: Sendable {
     package let providers: [RuntimeProvider]
     /// The sessions.
     package let sessions: SessionManager
+    /// The store of the sessions, for its upkeep.
+    package let store: any StoreMaintenance
+    /// What is kept of users in that store.
+    package let entries: SealedEntries
     /// Whether a store keeps them, as ``SessionManager/keepsSessions``; asked for with each request.
     package let keepsSessions: Bool
     /// The passkeys of the users; nil if they are off.
@@ -170,6 +174,8 @@ package final class RuntimeConfiguration: Sendable {
             $0.formUnion($1.route.providers)
         }
         self.sessions = parts.sessions
+        self.store = parts.store
+        self.entries = parts.entries
         self.passkeys = parts.passkeys
         self.connections = parts.connections
         self.mailer = parts.mailer
@@ -471,6 +477,10 @@ package struct RuntimeParts {
     package let trustedProxies: [CIDRRange]
     /// The sessions.
     package let sessions: SessionManager
+    /// The store of the sessions, for its upkeep.
+    package let store: any StoreMaintenance
+    /// What is kept of users in that store.
+    package let entries: SealedEntries
     /// Seals cookies and codes.
     package let sealer: Sealer
     /// Signs assertions.
@@ -541,6 +551,8 @@ package struct RuntimeParts {
         publicOrigin: Origin,
         trustedProxies: [CIDRRange],
         sessions: SessionManager,
+        store: any StoreMaintenance,
+        entries: SealedEntries,
         sealer: Sealer,
         signer: AssertionSigner,
         keys: AssertionKeys,
@@ -551,6 +563,8 @@ package struct RuntimeParts {
         self.publicOrigin = publicOrigin
         self.trustedProxies = trustedProxies
         self.sessions = sessions
+        self.store = store
+        self.entries = entries
         self.sealer = sealer
         self.signer = signer
         self.keys = keys

@@ -27,15 +27,6 @@ package final class CookieStore: SessionStore {
     package func insert(
         _ record: SessionRecord,
         spending id: [UInt8],
-        until: Instant
-    ) async throws(Failure) -> Bool {
-        throw CookieStore.failure("added")
-    }
-
-    /// Fails, and spends nothing.
-    package func insert(
-        _ record: SessionRecord,
-        spending id: [UInt8],
         until: Instant,
         reading kind: StoreEntry.Kind,
         _ key: [UInt8],
@@ -102,12 +93,7 @@ package final class CookieStore: SessionStore {
         throw CookieStore.failure("revoked")
     }
 
-    /// Keeps a user in this process; fails for all else: a gateway that forgets it, or another one, would not know it.
-    package func put(_ entry: StoreEntry) async throws(Failure) {
-        try await self.put([entry])
-    }
-
-    /// The same with several.
+    /// Keeps users in this process; fails for all else: a gateway that forgets it, or another one, would not know it.
     package func put(_ entries: [StoreEntry]) async throws(Failure) {
         guard entries.allSatisfy({ $0.kind == .user }) else { throw CookieStore.failure("revoked") }
         try await self.spent.put(entries)
@@ -156,9 +142,6 @@ package final class CookieStore: SessionStore {
     package func count(at now: Instant, within lifetimes: SessionLifetimes) async throws(Failure) -> Int {
         throw CookieStore.failure("counted")
     }
-
-    /// Throws if the store is closed.
-    package func check() async throws(Failure) { try await self.spent.check() }
 
     /// There is no file.
     package func fileFailure() -> StoreFileFailure? { nil }

@@ -64,15 +64,6 @@ package final class MemoryStore: SessionStore {
         }
     }
 
-    /// Records the use of an id and adds a record; throws when the store is full.
-    package func insert(
-        _ record: SessionRecord,
-        spending id: [UInt8],
-        until: Instant
-    ) async throws(Failure) -> Bool {
-        try self.use { (state) throws(Failure) in try self.insert(record, spending: id, until: until, in: &state) }
-    }
-
     /// Records the use of an id, adds a record and reads an entry at once; throws when the store is full.
     package func insert(
         _ record: SessionRecord,
@@ -83,23 +74,13 @@ package final class MemoryStore: SessionStore {
         at now: Instant
     ) async throws(Failure) -> StoreInsertion {
         try self.use { (state) throws(Failure) in
-            guard try self.insert(record, spending: id, until: until, in: &state) else { return .spent }
+            guard state.spent[id] == nil else { return .spent }
+            try self.checkCapacity(for: record, in: state)
+            guard state.spent.count < self.capacity else { throw self.full("used sign-ins") }
+            state.spent[id] = until
+            state.insert(record)
             return .addedReading(state.entry(kind, key, at: now))
         }
-    }
-
-    private func insert(
-        _ record: SessionRecord,
-        spending id: [UInt8],
-        until: Instant,
-        in state: inout State
-    ) throws(Failure) -> Bool {
-        guard state.spent[id] == nil else { return false }
-        try self.checkCapacity(for: record, in: state)
-        guard state.spent.count < self.capacity else { throw self.full("used sign-ins") }
-        state.spent[id] = until
-        state.insert(record)
-        return true
     }
 
     /// Records a use.
@@ -168,11 +149,6 @@ package final class MemoryStore: SessionStore {
         try self.use { (state) throws(Failure) in
             state.records.values.count { lifetimes.remaining($0, at: now) > .zero }
         }
-    }
-
-    /// Throws if the store is closed.
-    package func check() async throws(Failure) {
-        try self.use { (_) throws(Failure) in }
     }
 
     /// There is no file.
@@ -244,11 +220,6 @@ package final class MemoryStore: SessionStore {
         try self.use { (state) throws(Failure) in
             if state.locks[id]?.owner == owner { state.locks[id] = nil }
         }
-    }
-
-    /// Adds or replaces an entry; throws when the store is full.
-    package func put(_ entry: StoreEntry) async throws(Failure) {
-        try await self.put([entry])
     }
 
     /// Adds or replaces some entries; throws when the store is full.

@@ -90,15 +90,6 @@ package final class SQLiteStore: SessionStore {
         try await self.write { database in try SQLiteStore.add(record, to: database) }
     }
 
-    /// Records the use of an id and adds a record in one transaction.
-    package func insert(
-        _ record: SessionRecord,
-        spending id: [UInt8],
-        until: Instant
-    ) async throws(Failure) -> Bool {
-        try await self.write { database in try SQLiteStore.add(record, spending: id, until: until, to: database) }
-    }
-
     /// Records the use of an id, adds a record and reads an entry in one transaction.
     package func insert(
         _ record: SessionRecord,
@@ -109,7 +100,8 @@ package final class SQLiteStore: SessionStore {
         at now: Instant
     ) async throws(Failure) -> StoreInsertion {
         try await self.write { database in
-            guard try SQLiteStore.add(record, spending: id, until: until, to: database) else { return .spent }
+            guard try SQLiteStore.spend(id, until: until, in: database) else { return .spent }
+            try SQLiteStore.add(record, to: database)
             do {
                 return .addedReading(try SQLiteStore.entry(kind, key, at: now, in: database))
             } catch is RowDecodingError {
@@ -205,14 +197,6 @@ package final class SQLiteStore: SessionStore {
             """
         return try await self.read(on: self.scans) { database in
             try Int.fetchOne(database, sql: query, arguments: [now.seconds, idle]) ?? 0
-        }
-    }
-
-    /// Writes and deletes a row, since only that proves that the file can be written.
-    package func check() async throws(Failure) {
-        try await self.write { database in
-            try database.execute(sql: "INSERT OR REPLACE INTO spent (id, until) VALUES (x'00', 0)")
-            try database.execute(sql: "DELETE FROM spent WHERE id = x'00'")
         }
     }
 
@@ -333,11 +317,6 @@ extension SQLiteStore {
             try database.cachedStatement(sql: "DELETE FROM lock WHERE id = ? AND owner = ?")
                 .execute(arguments: [Data(id), Data(owner)])
         }
-    }
-
-    /// Adds or replaces an entry.
-    package func put(_ entry: StoreEntry) async throws(Failure) {
-        try await self.put([entry])
     }
 
     /// Adds or replaces some entries in one transaction, which writes each page of the file once.
@@ -490,18 +469,6 @@ extension SQLiteStore {
 // MARK: Statements
 
 extension SQLiteStore {
-    /// Adds a record, unless the id was used before; false then.
-    private static func add(
-        _ record: SessionRecord,
-        spending id: [UInt8],
-        until: Instant,
-        to database: Database
-    ) throws -> Bool {
-        guard try SQLiteStore.spend(id, until: until, in: database) else { return false }
-        try SQLiteStore.add(record, to: database)
-        return true
-    }
-
     private static func add(_ record: SessionRecord, to database: Database) throws {
         let insert = """
             INSERT INTO session (key, family, sealed, created, seen, expires, labels, card)

@@ -125,7 +125,7 @@ extension SessionManager {
         )
         for _ in 0..<SessionManager.maxDraws {
             let code = UserCode(random: self.random)
-            guard try await self.store.replace(nil, by: self.entry(device, code), at: now) else { continue }
+            guard try await self.entries.replace(nil, by: self.entry(device, code), at: now) else { continue }
             return DeviceCode(device, code)
         }
         throw SessionManager.busy
@@ -155,7 +155,7 @@ extension SessionManager {
         var device = found.device
         if let audiences { device.audiences = device.audiences.filter(audiences.contains) }
         device.state = ticket.map(DeviceAuthorization.State.confirmed) ?? .rejected
-        guard try await self.store.replace(found.entry, by: self.entry(device, code), at: now) else { return nil }
+        guard try await self.entries.replace(found.entry, by: self.entry(device, code), at: now) else { return nil }
         return device
     }
 
@@ -184,7 +184,7 @@ extension SessionManager {
         case .redeemed: return .redeemed
         case .confirmed(let ticket):
             device.state = .redeemed
-            guard try await self.store.replace(found.entry, by: self.entry(device, code.userCode), at: now) else {
+            guard try await self.entries.replace(found.entry, by: self.entry(device, code.userCode), at: now) else {
                 return .redeemed
             }
             let grant = ClientGrant(
@@ -203,7 +203,7 @@ extension SessionManager {
         _ code: UserCode,
         now: Instant
     ) async throws(Failure) -> (entry: StoreEntry, device: DeviceAuthorization)? {
-        guard let entry = try await self.store.entry(.device, self.key(of: code), at: now),
+        guard let entry = try await self.entries.entry(.device, self.key(of: code), at: now),
             let plain = self.sealer.open(entry.value, for: SessionManager.devicePurpose, part: code.bytes),
             let device = DeviceAuthorization(encoded: plain, expires: entry.expires)
         else { return nil }

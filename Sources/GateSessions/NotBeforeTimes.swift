@@ -28,21 +28,26 @@ final class NotBeforeTimes: Sendable {
         var isReading = false
     }
 
+    private let entries: any EntryStore
     private let state = Mutex(State())
+
+    /// The times in a store.
+    init(in entries: any EntryStore) {
+        self.entries = entries
+    }
 
     /// Whether a session was created before the time of its user or of all users.
     ///
     /// - Parameters:
     ///   - session: The session.
-    ///   - store: Where the times are.
     ///   - now: The time.
     /// - Returns: Whether the session is revoked.
     /// - Throws: If the store is unavailable.
-    func revokes(_ session: Session, in store: any SessionStore, now: Instant) async throws(Failure) -> Bool {
-        let known = try await self.known(in: store, now: now)
+    func revokes(_ session: Session, now: Instant) async throws(Failure) -> Bool {
+        let known = try await self.known(now: now)
         guard session.created >= known.all else { return true }
         guard session.created < known.latestOfUsers else { return false }
-        return session.created < (try await self.time(at: NotBeforeTimes.key(of: session.profile.user), in: store, now))
+        return session.created < (try await self.time(at: NotBeforeTimes.key(of: session.profile.user), now))
     }
 
     /// Revokes the sessions of a user, or of all users, that were created before a time.
@@ -53,28 +58,26 @@ final class NotBeforeTimes: Sendable {
     ///   - time: The time.
     ///   - user: The user key; nil for all users.
     ///   - expiry: When no session from before the time can exist any more.
-    ///   - store: Where the times are.
     ///   - now: The time now.
     /// - Throws: If the store is unavailable; then the time may or may not be in force.
     func raise(
         to time: Instant,
         user: String?,
         until expiry: Instant,
-        in store: any SessionStore,
         now: Instant
     ) async throws(Failure) {
         if let user {
-            try await self.raise(NotBeforeTimes.key(of: user), to: time, until: expiry, in: store, now)
+            try await self.raise(NotBeforeTimes.key(of: user), to: time, until: expiry, now)
             let latest = time.advanced(by: NotBeforeTimes.margin)
-            try await self.raise(NotBeforeTimes.users, to: latest, until: expiry, in: store, now)
+            try await self.raise(NotBeforeTimes.users, to: latest, until: expiry, now)
         } else {
-            try await self.raise(NotBeforeTimes.all, to: time, until: expiry, in: store, now)
+            try await self.raise(NotBeforeTimes.all, to: time, until: expiry, now)
         }
         self.state.withLock { $0.known = nil }
     }
 
     /// The two entries; while one look-up reads them again, others use what is known.
-    private func known(in store: any SessionStore, now: Instant) async throws(Failure) -> Known {
+    private func known(now: Instant) async throws(Failure) -> Known {
         let known = self.state.withLock { state -> Known? in
             guard let known = state.known else { return nil }
             let age = now.since(known.read)
@@ -87,8 +90,8 @@ final class NotBeforeTimes: Sendable {
         if let known { return known }
         defer { self.state.withLock { $0.isReading = false } }
         let fresh = Known(
-            all: try await self.time(at: NotBeforeTimes.all, in: store, now),
-            latestOfUsers: try await self.latestOfUsers(in: store, now),
+            all: try await self.time(at: NotBeforeTimes.all, now),
+            latestOfUsers: try await self.latestOfUsers(now),
             read: now
         )
         self.state.withLock { $0.known = fresh }
@@ -96,9 +99,9 @@ final class NotBeforeTimes: Sendable {
     }
 
     /// The latest time of any user; one that cannot be read only costs each session the read of its own user's.
-    private func latestOfUsers(in store: any SessionStore, _ now: Instant) async throws(Failure) -> Instant {
+    private func latestOfUsers(_ now: Instant) async throws(Failure) -> Instant {
         do throws(Failure) {
-            return try await self.time(at: NotBeforeTimes.users, in: store, now)
+            return try await self.time(at: NotBeforeTimes.users, now)
         } catch  where error.reason == .sessionStoreDamaged {
             return .distantFuture
         }
@@ -108,16 +111,15 @@ final class NotBeforeTimes: Sendable {
         _ key: [UInt8],
         to time: Instant,
         until expiry: Instant,
-        in store: any SessionStore,
         _ now: Instant
     ) async throws(Failure) {
         for _ in 0..<NotBeforeTimes.maxAttempts {
             let known: (entry: StoreEntry, time: Instant)?
             do throws(Failure) {
-                known = try await self.known(at: key, in: store, now)
+                known = try await self.known(at: key, now)
             } catch  where error.reason == .sessionStoreDamaged {
                 // While a time cannot be read, no session is served: the new one replaces it.
-                return try await store.put(NotBeforeTimes.entry(key, time, until: expiry))
+                return try await self.entries.put([NotBeforeTimes.entry(key, time, until: expiry)])
             }
             if let known, known.time >= time, known.entry.expires >= expiry { return }
             let raised = NotBeforeTimes.entry(
@@ -125,14 +127,14 @@ final class NotBeforeTimes: Sendable {
                 max(time, known?.time ?? time),
                 until: max(expiry, known?.entry.expires ?? expiry)
             )
-            if try await store.replace(known?.entry, by: raised, at: now) { return }
+            if try await self.entries.replace(known?.entry, by: raised, at: now) { return }
         }
         // Another gateway was first each time.
         throw Failure(.sessionStoreUnavailable, "other gateways change the same not-before time; try again")
     }
 
-    private func time(at key: [UInt8], in store: any SessionStore, _ now: Instant) async throws(Failure) -> Instant {
-        try await self.known(at: key, in: store, now)?.time ?? .distantPast
+    private func time(at key: [UInt8], _ now: Instant) async throws(Failure) -> Instant {
+        try await self.known(at: key, now)?.time ?? .distantPast
     }
 
     /// An entry and its time; nil if absent.
@@ -140,10 +142,9 @@ final class NotBeforeTimes: Sendable {
     /// One that cannot be read is a failure, never the absence of a revocation.
     private func known(
         at key: [UInt8],
-        in store: any SessionStore,
         _ now: Instant
     ) async throws(Failure) -> (entry: StoreEntry, time: Instant)? {
-        guard let entry = try await store.entry(.notBefore, key, at: now) else { return nil }
+        guard let entry = try await self.entries.entry(.notBefore, key, at: now) else { return nil }
         let time = Int64(String(decoding: entry.value, as: UTF8.self)).map(Instant.init(seconds:))
         // Beyond what a gateway writes, even one whose clock is ahead: no new session would ever be admitted.
         guard let time, time <= now.advanced(by: NotBeforeTimes.margin + SessionManager.clockLeeway) else {

@@ -15,16 +15,17 @@ struct RecentSignOuts: Sendable {
     /// keep users from signing in until it comes.
     static let clockLeeway: Int64 = 5000
 
+    let entries: any EntryStore
     let clock: WallClock
 
     /// Notes a sign-out that happens now; returns why it could not.
-    func failure(noting labels: [SessionLabel], in store: any SessionStore) async -> Failure? {
+    func failure(noting labels: [SessionLabel]) async -> Failure? {
         let time = Array("\(self.clock.milliseconds)".utf8)
         let expiry = self.clock.now.advanced(by: RecentSignOuts.lifetime)
         do throws(Failure) {
             // The common entry comes last: who finds it must find the others.
             for key in labels.map(RecentSignOuts.key) + [RecentSignOuts.latest] {
-                try await store.put(StoreEntry(kind: .signOut, key: key, value: time, expires: expiry))
+                try await self.entries.put([StoreEntry(kind: .signOut, key: key, value: time, expires: expiry)])
             }
             return nil
         } catch {
@@ -38,19 +39,17 @@ struct RecentSignOuts: Sendable {
     ///   - session: The session.
     ///   - began: When the callback arrived; nil for no check.
     ///   - insertion: How the session was added.
-    ///   - store: Where the session is.
     /// - Throws: `signin.signed_out`, or the failure of the store.
     func check(
         _ session: Session,
         began: Int64?,
-        after insertion: StoreInsertion,
-        in store: any SessionStore
+        after insertion: StoreInsertion
     ) async throws(Failure) {
         guard let began else { return }
-        guard try await self.isAny(after: insertion, in: store) else { return }
+        guard try await self.isAny(after: insertion) else { return }
         let end = self.clock.milliseconds + RecentSignOuts.clockLeeway
         for label in session.labels {
-            guard let time = try await self.time(of: label, in: store) else { continue }
+            guard let time = try await self.time(of: label) else { continue }
             guard time <= began || time > end else {
                 throw Failure(.signInSignedOut, "\(session.profile.user) was signed out during the sign-in")
             }
@@ -58,10 +57,10 @@ struct RecentSignOuts: Sendable {
     }
 
     /// Whether there are recent sign-outs, of any user.
-    private func isAny(after insertion: StoreInsertion, in store: any SessionStore) async throws(Failure) -> Bool {
+    private func isAny(after insertion: StoreInsertion) async throws(Failure) -> Bool {
         if case .addedReading(let entry) = insertion { return entry != nil }
         do throws(Failure) {
-            return try await store.entry(.signOut, RecentSignOuts.latest, at: self.clock.now) != nil
+            return try await self.entries.entry(.signOut, RecentSignOuts.latest, at: self.clock.now) != nil
         } catch  where error.reason == .sessionStoreDamaged {
             // The entries of the labels are looked at then.
             return true
@@ -71,16 +70,16 @@ struct RecentSignOuts: Sendable {
     /// The time of the latest sign-out of a label.
     ///
     /// One that cannot be read is a failure, never the absence of a sign-out, and is replaced: the next sign-in succeeds.
-    private func time(of label: SessionLabel, in store: any SessionStore) async throws(Failure) -> Int64? {
+    private func time(of label: SessionLabel) async throws(Failure) -> Int64? {
         do throws(Failure) {
-            let entry = try await store.entry(.signOut, RecentSignOuts.key(of: label), at: self.clock.now)
+            let entry = try await self.entries.entry(.signOut, RecentSignOuts.key(of: label), at: self.clock.now)
             guard let entry else { return nil }
             guard let time = Int64(String(decoding: entry.value, as: UTF8.self)) else {
                 throw Failure(.sessionStoreDamaged, "the store has a time of a sign-out that is not a number")
             }
             return time
         } catch  where error.reason == .sessionStoreDamaged {
-            throw await self.failure(noting: [label], in: store) ?? error
+            throw await self.failure(noting: [label]) ?? error
         }
     }
 

@@ -39,12 +39,12 @@ extension SessionManager {
         now: Instant
     ) async throws(Failure) -> (items: [UserSignIn], hasMore: Bool) {
         let live = try await self.liveSignIns(of: user, now: now)
-        let (store, sealer) = (self.store, self.sealer)
+        let (records, sealer) = (self.records, self.sealer)
         let items = try await withTaskGroup(of: (Int, Result<UserSignIn, Failure>).self) { group in
             for (index, signIn) in live.prefix(limit).enumerated() {
                 group.addTask {
                     do throws(Failure) {
-                        let record = try await store.record(for: signIn.key)
+                        let record = try await records.record(for: signIn.key)
                         return (index, .success(UserSignIn(signIn, record.flatMap { SessionCard(of: $0, by: sealer) })))
                     } catch {
                         return (index, .failure(error))
@@ -74,7 +74,7 @@ extension SessionManager {
     }
 
     private func liveSignIns(of user: Profile, now: Instant) async throws(Failure) -> [StoredSignIn] {
-        let found = try await self.store.signIns(labeled: user.label.hash, limit: SessionManager.maxLooked)
+        let found = try await self.records.signIns(labeled: user.label.hash, limit: SessionManager.maxLooked)
         return StoredSignIn.of(found).filter { self.lifetimes.remaining($0, at: now) > .zero }
             .sorted { $0.lastSeen > $1.lastSeen }
     }

@@ -30,7 +30,7 @@ extension SessionManager {
         limit: Int,
         now: Instant
     ) async throws(Failure) -> StorePage<ListedSession> {
-        let page = try await self.store.records(from: cursor, limit: limit)
+        let page = try await self.records.records(from: cursor, limit: limit)
         let live = page.items.compactMap { record -> ListedSession? in
             let remaining = self.lifetimes.remaining(record, at: now)
             guard remaining > .zero else { return nil }
@@ -58,7 +58,7 @@ extension SessionManager {
     package func setNotBefore(_ time: Instant, user: String?, now: Instant) async throws(Failure) {
         // A day more, for gateways whose clocks or lifetimes differ.
         let expiry = now.advanced(by: self.lifetimes.absolute + .seconds(86_400))
-        try await self.notBefore.raise(to: time, user: user, until: expiry, in: self.store, now: now)
+        try await self.notBefore.raise(to: time, user: user, until: expiry, now: now)
     }
 
     /// Some users who have signed in or were confirmed by their provider during the last 400 days.

@@ -122,13 +122,13 @@ extension SessionManager {
         if grant.subject == nil { grant.authenticated = first.profile.authTime }
         let session = Session(of: first, for: grant, id: self.random.identifier(16), origin: origin, now: now)
         let fresh = try self.sealed(session, as: ticket)
-        try await self.store.insert(fresh.record)
+        try await self.records.insert(fresh.record)
         // The user may have signed out meanwhile.
-        guard try await self.store.record(for: origin.storeKey) != nil else {
-            try await self.store.remove(ticket.storeKey)
+        guard try await self.records.record(for: origin.storeKey) != nil else {
+            try await self.records.remove(ticket.storeKey)
             return nil
         }
-        try await self.store.trimFamily(
+        try await self.records.trimFamily(
             session.familyKey,
             to: SessionManager.maxHosts,
             keeping: [origin.storeKey, ticket.storeKey]
@@ -179,7 +179,7 @@ extension SessionManager {
     package func issue(_ grant: ClientGrant, to profile: Profile, now: Instant) async throws(Failure) -> ClientSession {
         let session = self.session(grant, of: profile, now: now)
         let fresh = try self.sealed(session.session, as: session.ticket)
-        try await self.store.insert(fresh.record)
+        try await self.records.insert(fresh.record)
         return session
     }
 
@@ -212,7 +212,7 @@ extension SessionManager {
     ) async throws(Failure) -> ClientSession? {
         // A sign-in that began with a token of an issuer has no session at the host of the gateway, but that of its first client.
         let origin = subject.session.origin ?? subject.ticket
-        let first = try await self.store.record(for: origin.storeKey).flatMap { self.open($0, with: origin) }
+        let first = try await self.records.record(for: origin.storeKey).flatMap { self.open($0, with: origin) }
         let originHost = first.flatMap { $0.ends == nil ? nil : $0.host } ?? gatewayHost
         var grant = ClientGrant(
             client: client,
@@ -228,7 +228,7 @@ extension SessionManager {
         let ticket = self.signed(subject.ticket.bytes(for: "\(host)/exchange"), host: host)
         if let known = try await self.clientSession(ticket, of: grant.client, now: now) { return known }
         // A record under this key has expired, but is not removed yet.
-        try await self.store.remove(ticket.storeKey)
+        try await self.records.remove(ticket.storeKey)
         do throws(Failure) {
             return try await self.issue(grant, from: origin, as: ticket, gatewayHost: originHost, now: now)
         } catch {
@@ -267,7 +267,7 @@ extension SessionManager {
         let ticket = self.ticket(of: token, client: client)
         for _ in 0..<SessionManager.maxReplacements {
             guard let current = try await self.clientSession(ticket, of: client, now: now),
-                let record = try await self.store.record(for: ticket.storeKey),
+                let record = try await self.records.record(for: ticket.storeKey),
                 var session = self.open(record, with: ticket), var grant = session.client
             else { return .none }
             if token.generation == grant.generation - 1, now.since(grant.rotated) <= SessionManager.rotationGrace {
@@ -281,7 +281,7 @@ extension SessionManager {
             grant.rotated = now
             session.client = grant
             let next = try self.sealed(session, as: ticket).record
-            if try await self.store.replace(record.key, ifSealed: record.sealed, by: next.sealed, card: next.card) {
+            if try await self.records.replace(record.key, ifSealed: record.sealed, by: next.sealed, card: next.card) {
                 return ClientSession(current.session.with(grant), ticket).map(Rotation.rotated) ?? .none
             }
         }
@@ -292,7 +292,7 @@ extension SessionManager {
     ///
     /// - Returns: The session if the whole sign-in has ended with it.
     @discardableResult package func endClient(_ ticket: Ticket) async throws(Failure) -> Session? {
-        guard let record = try await self.store.record(for: ticket.storeKey) else { return nil }
+        guard let record = try await self.records.record(for: ticket.storeKey) else { return nil }
         let session = self.open(record, with: ticket)
         try await self.end(session?.client, record)
         return session?.client?.ownsSignIn == true ? session : nil
@@ -301,10 +301,10 @@ extension SessionManager {
     /// Removes one record and has all gateways read the family again, or ends the family that nothing else has begun.
     private func end(_ grant: ClientGrant?, _ record: SessionRecord) async throws(Failure) {
         guard grant?.ownsSignIn != true else { return try await self.endFamily(record.family) }
-        try await self.store.remove(record.key)
+        try await self.records.remove(record.key)
         self.feed.publishChange(record.family)
         // The other gateways read the family again within the time that they cache it.
-        try? await self.store.reportChange(ofFamily: record.family)
+        try? await self.records.reportChange(ofFamily: record.family)
     }
 }
 

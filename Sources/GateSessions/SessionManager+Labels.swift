@@ -60,14 +60,14 @@ package struct ProviderLogout: Sendable {
         return [session, .withoutProviderSession(of: user)]
     }
 
-    /// The families to end in a store.
+    /// The families to end.
     ///
     /// With `sub` and `sid`, only sessions of the user: a `sid` with another subject ends none.
-    fileprivate func families(in store: any SessionStore) async throws(Failure) -> Set<[UInt8]> {
+    fileprivate func families(in records: any RecordStore) async throws(Failure) -> Set<[UInt8]> {
         var families: Set<[UInt8]> = []
-        for label in self.labels { families.formUnion(try await store.families(labeled: label.hash)) }
+        for label in self.labels { families.formUnion(try await records.families(labeled: label.hash)) }
         guard let user, self.session != nil else { return families }
-        return families.intersection(try await store.families(labeled: user.hash))
+        return families.intersection(try await records.families(labeled: user.hash))
     }
 
     /// What a notice led to.
@@ -93,8 +93,8 @@ extension SessionManager {
     /// - Returns: The number of sign-ins whose sessions have ended.
     /// - Throws: If the store is unavailable; then some of the sessions may still be live.
     package func endAll(of user: Profile, but kept: [UInt8]? = nil) async throws(Failure) -> Int {
-        let unmarked = await self.signOuts.failure(noting: [user.label], in: self.store)
-        var families = try await self.store.families(labeled: user.label.hash)
+        let unmarked = await self.signOuts.failure(noting: [user.label])
+        var families = try await self.records.families(labeled: user.label.hash)
         if let kept { families.remove(kept) }
         let count = try await self.end(families)
         if let unmarked { throw unmarked }
@@ -113,17 +113,17 @@ extension SessionManager {
     package func end(_ logout: ProviderLogout, now: Instant) async throws(Failure) -> ProviderLogout.Outcome {
         var unremembered: Failure?
         do throws(Failure) {
-            guard try await self.store.entry(.providerLogout, logout.key, at: now) == nil else { return .replayed }
+            guard try await self.entries.entry(.providerLogout, logout.key, at: now) == nil else { return .replayed }
         } catch {
             // Ending a session twice is harmless, not ending it is not.
             unremembered = error
         }
         // As above: what can be ended ends.
-        unremembered = await self.signOuts.failure(noting: logout.labels, in: self.store) ?? unremembered
-        let count = try await self.end(logout.families(in: self.store))
+        unremembered = await self.signOuts.failure(noting: logout.labels) ?? unremembered
+        let count = try await self.end(logout.families(in: self.records))
         do throws(Failure) {
             let entry = StoreEntry(kind: .providerLogout, key: logout.key, value: [1], expires: logout.expiry)
-            try await self.store.put(entry)
+            try await self.entries.put([entry])
         } catch {
             unremembered = error
         }

@@ -31,13 +31,13 @@ extension SessionManager {
                 StoredSession(session: $0, ticket: ticket, sealed: whole.sealed, owner: self.random.bytes(16))
             }
         }
-        guard let record = try await self.store.record(for: ticket.storeKey),
+        guard let record = try await self.records.record(for: ticket.storeKey),
             let session = self.open(record, with: ticket)
         else { return nil }
         guard let origin = session.origin else {
             return self.stored(session, ticket, record)
         }
-        guard let first = try await self.store.record(for: origin.storeKey),
+        guard let first = try await self.records.record(for: origin.storeKey),
             let session = self.open(first, with: origin)
         else { return nil }
         return self.stored(session, origin, first)
@@ -56,7 +56,7 @@ extension SessionManager {
     ///
     /// The reservation of a gateway that ends meanwhile ends by itself.
     package func reserveRecheck(of stored: StoredSession, now: Instant) async throws(Failure) -> Bool {
-        try await self.store.lock(
+        try await self.locks.lock(
             stored.reservation,
             owner: stored.owner,
             at: now,
@@ -67,7 +67,7 @@ extension SessionManager {
     /// Ends the reservation of a re-check, unless it has ended by itself and another gateway has made one since.
     package func endRecheck(of stored: StoredSession) async {
         // One that cannot be ended ends by itself.
-        try? await self.store.unlock(stored.reservation, owner: stored.owner)
+        try? await self.locks.unlock(stored.reservation, owner: stored.owner)
     }
 
     /// What became of a silent sign-in.
@@ -177,11 +177,11 @@ extension SessionManager {
     private func replace(_ stored: StoredSession, by session: Session) async throws(Failure) -> Bool {
         let record = try self.sealed(session, as: stored.ticket).record
         guard
-            try await self.store.replace(record.key, ifSealed: stored.sealed, by: record.sealed, card: record.card)
+            try await self.records.replace(record.key, ifSealed: stored.sealed, by: record.sealed, card: record.card)
         else { return false }
         self.feed.publishChange(session.familyKey)
         // The other gateways read the record again within the time that they cache it.
-        try? await self.store.reportChange(ofFamily: session.familyKey)
+        try? await self.records.reportChange(ofFamily: session.familyKey)
         return true
     }
 }

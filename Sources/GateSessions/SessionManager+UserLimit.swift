@@ -81,8 +81,8 @@ extension SessionManager {
     ) async throws(Failure) -> [OrderedSignIn] {
         var replaced: [UInt8]?
         // One that cannot be found counts, and the caller ends it anyway.
-        if let old { replaced = (try? await self.store.record(for: old.storeKey))?.family }
-        let found = try await self.store.signIns(labeled: user.label.hash, limit: SessionManager.maxSignIns)
+        if let old { replaced = (try? await self.records.record(for: old.storeKey))?.family }
+        let found = try await self.records.signIns(labeled: user.label.hash, limit: SessionManager.maxSignIns)
         let live = found.filter { $0.family != replaced && self.lifetimes.remaining($0, at: now) > .zero }
         let counts = Dictionary(live.map { ($0.created, 1) }, uniquingKeysWith: +)
         var ordered: [OrderedSignIn] = []
@@ -99,14 +99,14 @@ extension SessionManager {
     }
 
     private func order(of signIn: StoredSignIn) async throws(Failure) -> Int64 {
-        try await self.store.record(for: signIn.key).flatMap { SessionCard(of: $0, by: self.sealer) }?.order ?? 0
+        try await self.records.record(for: signIn.key).flatMap { SessionCard(of: $0, by: self.sealer) }?.order ?? 0
     }
 
     private func end(_ surplus: [StoredSignIn], in result: inout LimitedSignIn?) async {
         guard result != nil else { return }
         for signIn in surplus.prefix(SessionManager.maxEndedAtOnce) {
             do throws(Failure) {
-                let record = try await self.store.record(for: signIn.key)
+                let record = try await self.records.record(for: signIn.key)
                 try await self.endFamily(signIn.family)
                 result?.ended.append(record.flatMap { SessionCard(of: $0, by: self.sealer)?.id })
             } catch {
@@ -123,7 +123,7 @@ extension SessionManager {
 
     private func takeTurn(_ turn: Turn, now: Instant) async throws(Failure) -> Bool {
         for _ in 0..<SessionManager.maxWaits {
-            if try await self.store.lock(turn.id, owner: turn.owner, at: now, for: SessionManager.turnTime) {
+            if try await self.locks.lock(turn.id, owner: turn.owner, at: now, for: SessionManager.turnTime) {
                 return true
             }
             try? await Task.sleep(for: SessionManager.wait)
@@ -133,6 +133,6 @@ extension SessionManager {
 
     private func endTurn(_ turn: Turn) async {
         // One that cannot be ended ends by itself.
-        try? await self.store.unlock(turn.id, owner: turn.owner)
+        try? await self.locks.unlock(turn.id, owner: turn.owner)
     }
 }

@@ -6,8 +6,6 @@ package import GateCore
 ///
 /// If the store is unavailable, every call throws; nil always means that there is no such session.
 package struct SessionManager: Sendable {
-    /// Where the records are.
-    package let store: any SessionStore
     /// The lifetimes of sessions.
     package let lifetimes: SessionLifetimes
     /// When the provider is asked again about a user, on apps that have no other policy.
@@ -15,6 +13,9 @@ package struct SessionManager: Sendable {
     /// Whether the store keeps the sessions; if not, each cookie is a whole session.
     package let keepsSessions: Bool
     let random: RandomBytes
+    let records: any RecordStore
+    let entries: any EntryStore
+    let locks: any LockStore
     let sealer: Sealer
     let feed: RevocationFeed
     private let admissions: AdmissionFingerprints?
@@ -22,7 +23,7 @@ package struct SessionManager: Sendable {
     private let minIdleTimeout: Duration?
     /// How many sign-ins of a user may be live; nil for any number.
     let maxPerUser: Int?
-    let notBefore = NotBeforeTimes()
+    let notBefore: NotBeforeTimes
     private let unfinishedEnds = UnfinishedEnds()
     let signOuts: RecentSignOuts
     /// Who is notified when a sign-in ends; nil if no client is.
@@ -38,7 +39,7 @@ package struct SessionManager: Sendable {
     /// Sessions in a store, under the gateway's secret.
     ///
     /// - Parameters:
-    ///   - store: Where the records are.
+    ///   - store: Where records, entries and locks are.
     ///   - sealer: Seals them.
     ///   - lifetimes: The lifetimes of sessions.
     ///   - feed: Notified of families that end.
@@ -50,7 +51,7 @@ package struct SessionManager: Sendable {
     ///   - clock: The time, to order sign-ins and sign-outs; all else is measured by the time that a call names.
     ///   - random: The source of tickets and ids.
     package init(
-        store: any SessionStore,
+        store: any RecordStore & EntryStore & LockStore,
         sealer: Sealer,
         lifetimes: SessionLifetimes,
         feed: RevocationFeed,
@@ -62,7 +63,9 @@ package struct SessionManager: Sendable {
         clock: WallClock = .system,
         random: RandomBytes = .system
     ) {
-        self.store = store
+        self.records = store
+        self.entries = store
+        self.locks = store
         self.keepsSessions = store.keepsSessions
         self.sealer = sealer
         self.lifetimes = lifetimes
@@ -73,8 +76,9 @@ package struct SessionManager: Sendable {
         self.maxPerUser = maxPerUser
         self.notice = notice
         self.random = random
-        self.signOuts = RecentSignOuts(clock: clock)
-        self.register = UserRegister(store: store, sealer: sealer)
+        self.signOuts = RecentSignOuts(entries: store, clock: clock)
+        self.notBefore = NotBeforeTimes(in: store)
+        self.register = UserRegister(in: store, sealer: sealer)
     }
 
     /// Parses the value of a session cookie; nil unless this gateway issued it for that host, as far as is known
@@ -112,7 +116,7 @@ package struct SessionManager: Sendable {
             return issued
         }
         let fresh = try self.sealed(self.session(after: signIn, host: host, now: now))
-        let insertion = try await self.store.insert(
+        let insertion = try await self.records.insert(
             fresh.record,
             spending: once.hash,
             until: once.expiry,
@@ -122,7 +126,7 @@ package struct SessionManager: Sendable {
         )
         guard insertion != .spent else { return nil }
         do throws(Failure) {
-            try await self.signOuts.check(fresh.issued.session, began: signIn.began, after: insertion, in: self.store)
+            try await self.signOuts.check(fresh.issued.session, began: signIn.began, after: insertion)
         } catch {
             try await self.endFamily(fresh.record.family)
             throw error
@@ -172,10 +176,10 @@ package struct SessionManager: Sendable {
     package func session(for ticket: Ticket, host: String, now: Instant) async throws(Failure) -> Session? {
         if let whole = ticket.whole { return self.session(whole, host: host, now: now) }
         for _ in 0..<SessionManager.maxReplacements {
-            guard let record = try await self.store.record(for: ticket.storeKey) else { return nil }
+            guard let record = try await self.records.record(for: ticket.storeKey) else { return nil }
             guard var session = self.open(record, with: ticket), session.host == host else { return nil }
             guard self.isLive(session, record: record, now: now), self.admits(session) else { return nil }
-            guard try await !self.notBefore.revokes(session, in: self.store, now: now) else { return nil }
+            guard try await !self.notBefore.revokes(session, now: now) else { return nil }
             guard try await self.keepIdle(of: &session, record, ticket, now: now) else { continue }
             guard try await self.follow(&session, now: now) else { return nil }
             self.noteUse(of: &session, record, now: now)
@@ -210,7 +214,7 @@ package struct SessionManager: Sendable {
         let purpose = SessionManager.purpose(record.key)
         let sealed = self.sealer.seal(session.encoded, for: purpose, part: ticket.sealingPart)
         guard !sealed.isEmpty else { throw SessionManager.notSealed }
-        return try await self.store.replace(record.key, ifSealed: record.sealed, by: sealed, card: record.card)
+        return try await self.records.replace(record.key, ifSealed: record.sealed, by: sealed, card: record.card)
     }
 
     /// For how long a session was idle, if that is to be recorded in it; nil if not.
@@ -222,7 +226,7 @@ package struct SessionManager: Sendable {
 
     private func noteUse(of session: inout Session, _ record: SessionRecord, now: Instant) {
         if now >= record.lastSeen.advanced(by: SessionManager.touchStep) {
-            self.store.noteUse(record.key, at: now)
+            self.records.noteUse(record.key, at: now)
             session.lastSeen = now
         }
     }
@@ -255,7 +259,8 @@ package struct SessionManager: Sendable {
         var found: [String] = []
         var next: Ticket? = ticket
         while let ticket = next {
-            guard found.count < ClientGrant.maxSubjects, let record = try await self.store.record(for: ticket.storeKey),
+            guard found.count < ClientGrant.maxSubjects,
+                let record = try await self.records.record(for: ticket.storeKey),
                 let session = self.open(record, with: ticket), self.isLive(session, record: record, now: now),
                 let grant = session.client
             else { return nil }
@@ -268,7 +273,7 @@ package struct SessionManager: Sendable {
     /// The live session at the gateway's host that another one was transferred from; a use of one is a use of both.
     private func first(at ticket: Ticket, now: Instant) async throws(Failure) -> Session? {
         for _ in 0..<SessionManager.maxReplacements {
-            guard let record = try await self.store.record(for: ticket.storeKey),
+            guard let record = try await self.records.record(for: ticket.storeKey),
                 var session = self.open(record, with: ticket), self.isLive(session, record: record, now: now)
             else { return nil }
             guard try await self.keepIdle(of: &session, record, ticket, now: now) else { continue }
@@ -306,7 +311,7 @@ package struct SessionManager: Sendable {
     /// - Throws: If the store is unavailable.
     package func end(_ ticket: Ticket) async throws(Failure) -> Session? {
         if let whole = ticket.whole { return self.end(whole) }
-        let stored = try await self.store.record(for: ticket.storeKey)
+        let stored = try await self.records.record(for: ticket.storeKey)
         guard let record = stored ?? self.unfinishedEnds.record(for: ticket.storeKey) else { return nil }
         var session = self.open(record, with: ticket)
         var records = [record]
@@ -328,7 +333,7 @@ package struct SessionManager: Sendable {
 
     /// The record of a session that ends, or whose end is not written; nil without one, or if the store is unavailable.
     private func endingRecord(of ticket: Ticket) async -> SessionRecord? {
-        let stored = try? await self.store.record(for: ticket.storeKey)
+        let stored = try? await self.records.record(for: ticket.storeKey)
         return stored ?? self.unfinishedEnds.record(for: ticket.storeKey)
     }
 
@@ -341,7 +346,7 @@ package struct SessionManager: Sendable {
         // Also after a failure: the family may be removed, or be in force as ended until it is.
         defer { self.feed.publish(family) }
         let clients = await self.clientsToNotify(of: family)
-        try await self.store.removeFamily(family)
+        try await self.records.removeFamily(family)
         if !clients.isEmpty { self.notice?.send(Session.signInID(ofFamily: family), clients) }
     }
 
@@ -350,7 +355,7 @@ package struct SessionManager: Sendable {
         var found: [String] = []
         for client in self.notice?.clients ?? [] {
             let families =
-                (try? await self.store.families(labeled: SessionLabel.client(client, ofFamily: family).hash)) ?? []
+                (try? await self.records.families(labeled: SessionLabel.client(client, ofFamily: family).hash)) ?? []
             if !families.isEmpty { found.append(client) }
         }
         return found
@@ -358,12 +363,7 @@ package struct SessionManager: Sendable {
 
     /// The number of live sessions.
     package func count(now: Instant) async throws(Failure) -> Int {
-        try await self.store.count(at: now, within: self.lifetimes)
-    }
-
-    /// Removes expired sessions from the store and returns their number; called periodically.
-    package func removeExpired(now: Instant) async throws(Failure) -> Int {
-        try await self.store.removeExpired(at: now, idle: self.lifetimes.idle)
+        try await self.records.count(at: now, within: self.lifetimes)
     }
 
     /// Spends a single-use value; true for the first caller only.
@@ -372,7 +372,7 @@ package struct SessionManager: Sendable {
     /// - Returns: Whether this was the first use.
     /// - Throws: If the store is unavailable; the value must then be rejected.
     package func spend(_ once: SingleUse) async throws(Failure) -> Bool {
-        try await self.store.spend(once.hash, until: once.expiry)
+        try await self.locks.spend(once.hash, until: once.expiry)
     }
 }
 
@@ -432,7 +432,7 @@ extension SessionManager {
             return IssuedSession(ticket: wanted, session: existing)
         }
         // A record under this key has expired, but is not removed yet, the app does not accept it, or it has no proof of a passkey.
-        try await self.store.remove(wanted.storeKey)
+        try await self.records.remove(wanted.storeKey)
         let takesPasskey = !isBelowWildcard || claim.code.isForPasskey
         var session = Session(
             id: self.random.identifier(16),
@@ -465,12 +465,12 @@ extension SessionManager {
             guard let existing = try await self.session(for: wanted, host: host, now: now) else { throw error }
             return IssuedSession(ticket: wanted, session: existing)
         }
-        guard try await self.store.record(for: ticket.storeKey) != nil else {
-            try await self.store.remove(issued.ticket.storeKey)
+        guard try await self.records.record(for: ticket.storeKey) != nil else {
+            try await self.records.remove(issued.ticket.storeKey)
             return nil
         }
         // A host whose session this drops gets another by session transfer.
-        try await self.store.trimFamily(
+        try await self.records.trimFamily(
             session.familyKey,
             to: SessionManager.maxHosts,
             keeping: [ticket.storeKey, issued.ticket.storeKey]
@@ -508,7 +508,7 @@ extension SessionManager {
 
     private func insert(_ session: Session, as ticket: Ticket? = nil) async throws(Failure) -> IssuedSession {
         let fresh = try self.sealed(session, as: ticket)
-        try await self.store.insert(fresh.record)
+        try await self.records.insert(fresh.record)
         return fresh.issued
     }
 

@@ -54,7 +54,7 @@ extension SessionManager {
                 value: Array("\(current.count + 1) \(self.random.token(8))".utf8),
                 expires: now.advanced(by: SessionManager.countLifetime)
             )
-            guard let isWritten = try? await self.store.replace(current.entry, by: next, at: now) else { return true }
+            guard let isWritten = try? await self.entries.replace(current.entry, by: next, at: now) else { return true }
             if isWritten { return true }
         }
         // So many at once: the limits of the processes bound them.
@@ -69,7 +69,7 @@ extension SessionManager {
     }
 
     private func count(at key: [UInt8], now: Instant) async throws(Failure) -> (entry: StoreEntry?, count: Int) {
-        let entry = try await self.store.entry(.limit, key, at: now)
+        let entry = try await self.entries.entry(.limit, key, at: now)
         let number = entry?.value.prefix { $0 != UInt8(ascii: " ") } ?? []
         return (entry, Int(String(decoding: number, as: UTF8.self)) ?? 0)
     }

@@ -47,12 +47,12 @@ final class UserRegister: Sendable {
         var isWriting = false
     }
 
-    private let store: any SessionStore
+    private let entries: any EntryStore
     private let sealer: Sealer
     private let state = Mutex(State())
 
-    init(store: any SessionStore, sealer: Sealer) {
-        self.store = store
+    init(in entries: any EntryStore, sealer: Sealer) {
+        self.entries = entries
         self.sealer = sealer
     }
 
@@ -111,8 +111,8 @@ final class UserRegister: Sendable {
     private func write(_ signIns: ArraySlice<Waiting>) async throws(Failure) {
         guard let now = signIns.first?.time else { return }
         let keys = signIns.map { UserRegister.key(of: $0.profile.user) }
-        let known = Dictionary(try await self.store.entries(.user, under: keys, at: now).map { ($0.key, $0) }) { $1 }
-        try await self.store.put(
+        let known = Dictionary(try await self.entries.entries(.user, under: keys, at: now).map { ($0.key, $0) }) { $1 }
+        try await self.entries.put(
             zip(keys, signIns).map { self.entry($0, of: $1, after: known[$0].flatMap(self.user)) }
         )
     }
@@ -150,13 +150,13 @@ final class UserRegister: Sendable {
 
     /// Some users; those sealed with a secret that is not configured any more are left out.
     func page(from cursor: [UInt8], limit: Int, at now: Instant) async throws(Failure) -> StorePage<RegisteredUser> {
-        let page = try await self.store.entries(.user, from: cursor, limit: limit, at: now)
+        let page = try await self.entries.entries(.user, from: cursor, limit: limit, at: now)
         return StorePage(items: page.items.compactMap(self.user), next: page.next)
     }
 
     /// The user of a user key; nil if that is not known.
     func user(_ user: String, at now: Instant) async throws(Failure) -> RegisteredUser? {
-        try await self.store.entries(.user, under: [UserRegister.key(of: user)], at: now).first.flatMap(self.user)
+        try await self.entries.entries(.user, under: [UserRegister.key(of: user)], at: now).first.flatMap(self.user)
     }
 
     private func user(of entry: StoreEntry) -> RegisteredUser? {

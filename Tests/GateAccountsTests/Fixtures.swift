@@ -47,7 +47,7 @@ struct Fixture {
             provider: provider,
             settings: settings,
             host: "gate.example.com",
-            store: store,
+            entries: self.entries,
             sealer: Fixture.sealer(secrets),
             services: LocalAccounts.Services(workers: workers, throttle: self.throttle),
             clock: self.clock.clock,

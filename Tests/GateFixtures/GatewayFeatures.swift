@@ -30,21 +30,20 @@ package struct GatewayFeatures: OptionSet, Sendable {
     package static let registration = GatewayFeatures(rawValue: 32)
 
     /// Adds them to the parts of a gateway.
-    func add(to parts: inout RuntimeParts, in store: SwitchedStore, _ mailbox: TestMailbox) throws {
-        let entries = SealedEntries(in: store, sealer: parts.sealer, clock: parts.clock)
+    func add(to parts: inout RuntimeParts, _ mailbox: TestMailbox) throws {
         if self.contains(.passkeys) {
             let party = try GatePasskeys.RelyingParty(id: "example.com", name: "Acme", origins: [parts.publicOrigin])
-            parts.passkeys = Passkeys(party, in: entries, clock: parts.clock, random: parts.random)
+            parts.passkeys = Passkeys(party, in: parts.entries, clock: parts.clock, random: parts.random)
         }
         if self.contains(.connections) {
-            parts.connections = AccountConnections(forwardsFirst: true, in: entries, clock: parts.clock)
+            parts.connections = AccountConnections(forwardsFirst: true, in: parts.entries, clock: parts.clock)
         }
         if self.contains(.mail) { parts.mailer = try mailbox.mailer() }
         if self.contains(.sessionAPI) { parts.sessionAPI = "/api/session" }
     }
 
     /// The provider with local accounts; nil without the feature.
-    func provider(_ parts: RuntimeParts, in store: SwitchedStore) -> RuntimeProvider? {
+    func provider(_ parts: RuntimeParts) -> RuntimeProvider? {
         guard self.contains(.accounts) else { return nil }
         var settings = LocalAccountSettings()
         if self.contains(.registration) {
@@ -59,7 +58,7 @@ package struct GatewayFeatures: OptionSet, Sendable {
             provider: "local",
             settings: settings,
             host: GatewayFixture.gate,
-            store: store,
+            entries: parts.entries,
             sealer: parts.sealer,
             services: LocalAccounts.Services(workers: workers, throttle: PasswordThrottle { start }),
             clock: parts.clock,

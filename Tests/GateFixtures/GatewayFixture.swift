@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import GateAccounts
 package import GateAppConfiguration
 internal import GateAssertion
 package import GateClients
@@ -96,6 +97,8 @@ package struct GatewayFixture {
                 clock: self.clock.clock,
                 random: random
             ),
+            store: self.store,
+            entries: SealedEntries(in: self.store, sealer: sealer, clock: self.clock.clock),
             sealer: sealer,
             signer: AssertionSigner(keys: keys, issuer: "\(origin)", lifetime: .seconds(120), random: random),
             keys: keys,
@@ -111,7 +114,7 @@ package struct GatewayFixture {
         if !clients.isEmpty {
             parts.issuer = try GatewayFixture.issuer(of: clients, open, at: origin, apps, sealer, random)
         }
-        try features.add(to: &parts, in: self.store, self.mailbox)
+        try features.add(to: &parts, self.mailbox)
         try change(&parts)
         let clock = self.clock.clock
         parts.issuers = try issuers.map { try TokenIssuer($0, transport: providers, clock: clock, random: random) }
@@ -129,7 +132,7 @@ package struct GatewayFixture {
                 provider
             )
         }
-        if let local = features.provider(parts, in: self.store) { parties.append(local) }
+        if let local = features.provider(parts) { parties.append(local) }
         self.providers = providers
         self.runtime = RuntimeConfiguration(parts, routes: routes, providers: parties)
     }

@@ -24,7 +24,7 @@ import Testing
         return try await RedisStore.open(settings, clock: .fixed(noon))
     }
 
-    private func manager(_ store: any SessionStore) -> SessionManager {
+    private func manager(_ store: RedisStore) -> SessionManager {
         SessionManager(
             store: store,
             sealer: Sealer([Secret([UInt8](repeating: 7, count: 32))]),
@@ -82,7 +82,7 @@ import Testing
         let found = try await store.entries(.user, under: entries.map(\.key), at: noon)
         #expect(found == [entries[0], entries[2]])
         #expect(try await Set(store.entries(.user, from: [], limit: 10, at: noon).items) == [entries[0], entries[2]])
-        try await store.put(entries[1])
+        try await store.put([entries[1]])
         #expect(try await store.entry(.user, entries[1].key, at: noon) == entries[1])
         await store.close()
     }

@@ -67,7 +67,7 @@ import Testing
             #expect(try await store.record(for: record(1).key) == record(1))
             number &+= 1
             let entry = StoreEntry(kind: .user, key: [number], value: [1], expires: StoreEntry.never)
-            try await store.put(entry)
+            try await store.put([entry])
             return try RedisProbe(group.replica).run("ROLE")[0] == "master" ? true : nil
         }
         #expect(isMoved == true)

@@ -19,6 +19,13 @@ func record(_ number: UInt8, family: UInt8 = 0) -> SessionRecord {
     )
 }
 
+extension RedisStore {
+    /// Whether a record was added by the first use of an id.
+    func insert(_ record: SessionRecord, spending id: [UInt8], until: Instant) async throws(Failure) -> Bool {
+        try await self.insert(record, spending: id, until: until, reading: .signOut, [], at: noon) != .spent
+    }
+}
+
 extension RedisSettings {
     /// Time-outs that are longer than a busy machine delays a test.
     mutating func beginPatiently() { (self.commandTime, self.connectTime) = (.seconds(60), .seconds(60)) }

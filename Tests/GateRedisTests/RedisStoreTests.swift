@@ -8,7 +8,7 @@ import GateTestSupport
 import Synchronization
 import Testing
 
-/// What only the store in Redis does; what all stores do is in `SessionStoreTests`.
+/// What only the store in Redis does; what all stores do is in the tests of the ports, in `GateSessionStoresTests`.
 @Suite struct RedisStoreTests {
     private func open(
         _ server: RedisServer,
@@ -113,7 +113,7 @@ import Testing
         try await store.insert(record(2, family: 6))
         try await store.removeFamily(record(2, family: 6).family)
         #expect(try await store.lock([1], owner: [1], at: noon, for: .seconds(60)))
-        try await store.put(StoreEntry(kind: .user, key: [1], value: [2], expires: noon))
+        try await store.put([StoreEntry(kind: .user, key: [1], value: [2], expires: noon)])
         _ = try await store.removeExpired(at: noon, idle: .seconds(3600))
         let other = try RedisProbe(server)
         let keys = try other.run("KEYS", "*").filter { $0 != "gatehouse:check" }

@@ -5,20 +5,13 @@ import GateSessionStores
 import GateSessions
 import Testing
 
+/// What only the store of gateways without sessions does.
 @Suite struct CookieStoreTests {
     private let store = CookieStore()
 
     @Test func `it keeps no sessions, and all other stores do`() async throws {
         #expect(!self.store.keepsSessions)
-        for kind in StoreKind.allCases { #expect(try await OpenStore(kind).store.keepsSessions) }
-    }
-
-    @Test func `a single-use value works once`() async throws {
-        #expect(try await self.store.spend([1], until: noon.plus(60)))
-        #expect(try await !self.store.spend([1], until: noon.plus(60)))
-        #expect(try await self.store.spend([2], until: noon.plus(60)))
-        _ = try await self.store.removeExpired(at: noon.plus(61), idle: .seconds(1))
-        #expect(try await self.store.spend([1], until: noon.plus(120)))
+        for kind in StoreKind.keepingSessions { #expect(try await OpenStore(kind).store.keepsSessions) }
     }
 
     @Test func `nothing seems to be listed, counted, found, changed or revoked that is not`() async throws {
@@ -28,9 +21,10 @@ import Testing
             { _ = try await $0.count(at: noon, within: SessionLifetimes(idle: .seconds(60), absolute: .seconds(60))) },
             { _ = try await $0.families(labeled: [1]) },
             { _ = try await $0.entries(.notBefore, from: [], limit: 10, at: noon) },
-            { try await $0.put(entry) },
+            { try await $0.put([entry]) },
             { try await $0.removeFamily([1]) },
             { _ = try await $0.replace([1], ifSealed: [2], by: [3], card: []) },
+            { _ = try await $0.replace(nil, by: entry, at: noon) },
             { try await $0.insert(record(1)) },
             { _ = try await $0.insert(record(1), spending: [9], until: noon.plus(60)) },
         ]
@@ -40,19 +34,5 @@ import Testing
         }
         #expect(try await self.store.record(for: record(1).key) == nil)
         #expect(try await self.store.entry(.notBefore, [1], at: noon) == nil)
-    }
-
-    @Test func `users whom this process has seen are kept, for the comparison of rules`() async throws {
-        let entry = StoreEntry(kind: .user, key: [1], value: [1], expires: noon.plus(60))
-        try await self.store.put([entry])
-        #expect(try await self.store.entries(.user, from: [], limit: 10, at: noon).items == [entry])
-        #expect(try await self.store.entries(.user, from: [], limit: 10, at: noon.plus(60)).items.isEmpty)
-    }
-
-    @Test func `after its end every use of a single-use value fails`() async throws {
-        try await self.store.check()
-        await self.store.close()
-        await #expect(throws: Failure.self) { try await self.store.check() }
-        await #expect(throws: Failure.self) { try await self.store.spend([1], until: noon) }
     }
 }

@@ -33,7 +33,7 @@ import Testing
     private func store() async throws -> (store: SQLiteStore, damage: (String, String, String) async throws -> Void) {
         let store = try SQLiteStore(path: self.path, patience: ages)
         for number: UInt8 in 1...3 { try await store.insert(self.labeled(number, family: number)) }
-        for number: UInt8 in 1...3 { try await store.put(Self.entry(number)) }
+        for number: UInt8 in 1...3 { try await store.put([Self.entry(number)]) }
         let other = try DatabaseQueue(path: self.path)
         try await other.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = OFF") }
         return (

@@ -317,12 +317,12 @@ import Testing
             feed: RevocationFeed()
         )
         store.noteUse(record(1).key, at: noon.plus(280))
-        #expect(try await manager.removeExpired(now: noon.plus(280)) == 0)
+        #expect(try await store.removeExpired(at: noon.plus(280), idle: manager.lifetimes.idle) == 0)
         #expect(try await manager.count(now: noon.plus(300)) == 5)
         #expect(try await manager.count(now: noon.plus(301)) == 1)
-        #expect(try await manager.removeExpired(now: noon.plus(301)) == 4)
+        #expect(try await store.removeExpired(at: noon.plus(301), idle: manager.lifetimes.idle) == 4)
         store.noteUse(record(1).key, at: noon.plus(899))
-        #expect(try await manager.removeExpired(now: noon.plus(899)) == 0)
+        #expect(try await store.removeExpired(at: noon.plus(899), idle: manager.lifetimes.idle) == 0)
         #expect(try await manager.count(now: noon.plus(999)) == 1)
         #expect(try await manager.count(now: noon.plus(1000)) == 0)
     }
@@ -338,9 +338,9 @@ import Testing
             lifetimes: SessionLifetimes(idle: .seconds(60 * 86_400), absolute: .seconds(100 * 86_400)),
             feed: RevocationFeed()
         )
-        #expect(try await manager.removeExpired(now: noon.plus(59 * 86_400)) == 0)
+        #expect(try await store.removeExpired(at: noon.plus(59 * 86_400), idle: manager.lifetimes.idle) == 0)
         #expect(try await manager.count(now: noon.plus(59 * 86_400)) == 1)
-        #expect(try await manager.removeExpired(now: noon.plus(61 * 86_400)) == 1)
+        #expect(try await store.removeExpired(at: noon.plus(61 * 86_400), idle: manager.lifetimes.idle) == 1)
     }
 
     @Test func `a failure has the file but none of the data`() async throws {

@@ -132,22 +132,13 @@ final class ScriptedStore: SessionStore {
     func insert(
         _ record: SessionRecord,
         spending id: [UInt8],
-        until: Instant
-    ) async throws(Failure) -> Bool {
-        guard try await self.spend(id, until: until) else { return false }
-        try await self.insert(record)
-        return true
-    }
-
-    func insert(
-        _ record: SessionRecord,
-        spending id: [UInt8],
         until: Instant,
         reading kind: StoreEntry.Kind,
         _ key: [UInt8],
         at now: Instant
     ) async throws(Failure) -> StoreInsertion {
-        guard try await self.insert(record, spending: id, until: until) else { return .spent }
+        guard try await self.spend(id, until: until) else { return .spent }
+        try await self.insert(record)
         return self.state.withLock { state in
             guard state.readsWithInsertion else { return .added }
             return .addedReading(state.entries[kind]?[key].flatMap { now < $0.expires ? $0 : nil })
@@ -193,11 +184,13 @@ final class ScriptedStore: SessionStore {
         try self.write { if $0.locks[id]?.owner == owner { $0.locks[id] = nil } }
     }
 
-    func put(_ entry: StoreEntry) async throws(Failure) {
-        try self.state.withLock { (state) throws(Failure) in
-            guard !state.entriesFail, !state.writesFail else { throw self.outage }
-            state.willWrite(entry)
-            state.entries[entry.kind, default: [:]][entry.key] = entry
+    func put(_ entries: [StoreEntry]) async throws(Failure) {
+        for entry in entries {
+            try self.state.withLock { (state) throws(Failure) in
+                guard !state.entriesFail, !state.writesFail else { throw self.outage }
+                state.willWrite(entry)
+                state.entries[entry.kind, default: [:]][entry.key] = entry
+            }
         }
     }
 
@@ -229,10 +222,6 @@ final class ScriptedStore: SessionStore {
         try self.read { StorePage(items: ($0.entries[kind] ?? [:]).values.filter { now < $0.expires }, next: nil) }
     }
 
-    func put(_ entries: [StoreEntry]) async throws(Failure) {
-        for entry in entries { try await self.put(entry) }
-    }
-
     func entries(
         _ kind: StoreEntry.Kind,
         under keys: [[UInt8]],
@@ -250,8 +239,6 @@ final class ScriptedStore: SessionStore {
     func count(at now: Instant, within lifetimes: SessionLifetimes) async throws(Failure) -> Int {
         self.state.withLock { $0.records.values.count { lifetimes.remaining($0, at: now) > .zero } }
     }
-
-    func check() async throws(Failure) {}
 
     func close() async {}
 

@@ -132,7 +132,7 @@ import Testing
     {
         let fixture = SessionFixture()
         let labels = try await fixture.signedIn().session.labels
-        let failure = await fixture.manager.signOuts.failure(noting: labels, in: fixture.store)
+        let failure = await fixture.manager.signOuts.failure(noting: labels)
         #expect(failure == nil)
         let keys = fixture.store.state.withLock { Array(($0.entries[.signOut] ?? [:]).keys) }
         for key in keys { self.put(text, until: noon.seconds * 2, at: key, .signOut, fixture) }

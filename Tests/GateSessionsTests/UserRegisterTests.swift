@@ -72,7 +72,7 @@ import Testing
 
     @Test func `a register that cannot be written fails no sign-in`() async throws {
         let fixture = SessionFixture()
-        let register = UserRegister(store: fixture.store, sealer: fixture.sealer)
+        let register = UserRegister(in: fixture.store, sealer: fixture.sealer)
         fixture.store.state.withLock { $0.writesFail = true }
         register.note(.ada, at: noon)
         await register.write()
@@ -82,7 +82,7 @@ import Testing
 
     @Test func `the queue is bounded, and several sign-ins of a user take one place`() async throws {
         let fixture = SessionFixture()
-        let register = UserRegister(store: fixture.store, sealer: fixture.sealer)
+        let register = UserRegister(in: fixture.store, sealer: fixture.sealer)
         for number in 0..<(UserRegister.maxWaiting + 50) {
             for _ in 0..<2 {
                 register.note(Profile(provider: "p", issuer: "https://p.example.com", subject: "\(number)"), at: noon)

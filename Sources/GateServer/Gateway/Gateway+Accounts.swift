@@ -29,10 +29,9 @@ extension Gateway {
             runtime.passkeys != nil || runtime.connections != nil
                 || runtime.providers.contains(where: { $0.accounts != nil })
         else { return }
-        let entries = SealedEntries(in: runtime.sessions.store, sealer: runtime.sealer, clock: runtime.clock)
         let log = self.log
         do throws(Failure) {
-            let count = try await entries.sealAgain()
+            let count = try await runtime.entries.sealAgain()
             if count > 0 { log.accountsSealed(count: count) }
         } catch {
             log.accountsNotSealed(error)

@@ -233,7 +233,7 @@ package final class Gateway: Sendable {
 
     /// Whether the file of the session store has failed; a change is logged.
     func storeFailure() -> StoreFileFailure? {
-        self.storeWatch.look(at: self.state.withLock(\.runtime).sessions.store, log: self.log)
+        self.storeWatch.look(at: self.state.withLock(\.runtime).store, log: self.log)
     }
 
     /// The URLs of the listeners.
@@ -493,8 +493,9 @@ extension Gateway {
             try? await Task.sleep(for: .seconds(60))
             // A store does nothing for a task that is cancelled, which would count as its failure.
             guard !Task.isCancelled else { return }
-            let sessions = self.state.withLock { $0.runtime }.sessions
-            let count = (try? await sessions.removeExpired(now: WallClock.system.now)) ?? 0
+            let runtime = self.state.withLock { $0.runtime }
+            let idle = runtime.sessions.lifetimes.idle
+            let count = (try? await runtime.store.removeExpired(at: WallClock.system.now, idle: idle)) ?? 0
             IngressMetrics().ended(.expired, count: count)
         }
     }

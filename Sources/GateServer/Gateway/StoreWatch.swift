@@ -17,7 +17,7 @@ final class StoreWatch: Sendable {
     private let state = Mutex(State())
 
     /// What is wrong with a store; logs a change at once, and a failure that lasts every ten minutes.
-    func look(at store: any SessionStore, log: ServerLog) -> StoreFileFailure? {
+    func look(at store: any StoreMaintenance, log: ServerLog) -> StoreFileFailure? {
         let failure = store.fileFailure()
         let now = ContinuousClock.now
         let (isDue, before) = self.state.withLock { state in

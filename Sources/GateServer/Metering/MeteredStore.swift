@@ -31,7 +31,6 @@ struct MeteredStore: SessionStore {
         case removeExpired = "remove_expired"
         case spend
         case count
-        case check
     }
 
     private let store: any SessionStore
@@ -166,10 +165,6 @@ extension MeteredStore {
         try await self.metered(.unlock) { () throws(Failure) in try await self.store.unlock(id, owner: owner) }
     }
 
-    func put(_ entry: StoreEntry) async throws(Failure) {
-        try await self.metered(.put) { () throws(Failure) in try await self.store.put(entry) }
-    }
-
     func put(_ entries: [StoreEntry]) async throws(Failure) {
         try await self.metered(.put) { () throws(Failure) in try await self.store.put(entries) }
     }
@@ -215,12 +210,6 @@ extension MeteredStore {
         try await self.metered(.spend) { () throws(Failure) in try await self.store.spend(id, until: until) }
     }
 
-    func insert(_ record: SessionRecord, spending id: [UInt8], until: Instant) async throws(Failure) -> Bool {
-        try await self.metered(.insert) { () throws(Failure) in
-            try await self.store.insert(record, spending: id, until: until)
-        }
-    }
-
     func insert(
         _ record: SessionRecord,
         spending id: [UInt8],
@@ -236,9 +225,5 @@ extension MeteredStore {
 
     func count(at now: Instant, within lifetimes: SessionLifetimes) async throws(Failure) -> Int {
         try await self.metered(.count) { () throws(Failure) in try await self.store.count(at: now, within: lifetimes) }
-    }
-
-    func check() async throws(Failure) {
-        try await self.metered(.check) { () throws(Failure) in try await self.store.check() }
     }
 }

@@ -103,7 +103,8 @@ actor RuntimeBuilder {
             stateFolder: configuration.gateway.stateFolder
         )
         let lines = try self.lines(for: configuration.connected)
-        let providers = try self.providers(for: configuration, over: lines, store.store, sealer)
+        let entries = SealedEntries(in: store.store, sealer: sealer, clock: self.clock)
+        let providers = try self.providers(for: configuration, over: lines, entries, sealer)
         let admissions = Dictionary(
             configuration.providers.map { ($0.id, AdmissionFingerprints.fingerprint(of: $0.admissionTerms)) }
                 + configuration.issuers.map { ($0.id, AdmissionFingerprints.fingerprint(of: $0.admissionTerms)) }
@@ -139,6 +140,8 @@ actor RuntimeBuilder {
             publicOrigin: origin,
             trustedProxies: configuration.gateway.trustedProxies,
             sessions: sessions,
+            store: store.store,
+            entries: entries,
             sealer: sealer,
             signer: signer,
             keys: keys,
@@ -173,7 +176,6 @@ actor RuntimeBuilder {
         parts.exchanges = self.exchanges
         let icons = configuration.apps.compactMap(\.display.icon) + configuration.providers.compactMap(\.icon)
         parts.pages = try Pages(configuration.pages, icons: icons)
-        let entries = SealedEntries(in: store.store, sealer: sealer, clock: self.clock)
         parts.passkeys = configuration.passkeys.map { party in
             Passkeys(party, in: entries, clock: self.clock, random: self.random)
         }
@@ -415,14 +417,14 @@ actor RuntimeBuilder {
     private func providers(
         for configuration: Configuration,
         over lines: [String: TrustedLine],
-        _ store: any SessionStore,
+        _ entries: SealedEntries,
         _ sealer: Sealer
     ) throws(Failure) -> [(settings: ProviderSettings, provider: RuntimeProvider)] {
         var made: [(settings: ProviderSettings, provider: RuntimeProvider)] = []
         for settings in configuration.providers {
             guard settings.type != .local else {
                 let host = configuration.gateway.publicURL.host
-                made.append((settings, try self.accounts(settings, host: host, store, sealer)))
+                made.append((settings, try self.accounts(settings, host: host, entries, sealer)))
                 continue
             }
             let redirect = configuration.gateway.callback(of: settings.id)
@@ -440,7 +442,7 @@ actor RuntimeBuilder {
     private func accounts(
         _ settings: ProviderSettings,
         host: String,
-        _ store: any SessionStore,
+        _ entries: SealedEntries,
         _ sealer: Sealer
     ) throws(Failure) -> RuntimeProvider {
         if let failure = settings.local.fileFailure { throw failure }
@@ -448,7 +450,7 @@ actor RuntimeBuilder {
             provider: settings.id,
             settings: settings.local,
             host: host,
-            store: store,
+            entries: entries,
             sealer: sealer,
             services: self.accountServices,
             clock: self.clock,

@@ -53,7 +53,8 @@ import Testing
         let issued = try await gateway.session(of: .staff())
         for jump in [3600, ClockJumpTests.tenYears] {
             gateway.clock.advance(by: -jump)
-            #expect(try await gateway.runtime.sessions.removeExpired(now: gateway.clock.now) == 0)
+            let idle = gateway.runtime.sessions.lifetimes.idle
+            #expect(try await gateway.runtime.store.removeExpired(at: gateway.clock.now, idle: idle) == 0)
             gateway.clock.advance(by: jump)
             #expect(try await self.isLive(gateway, issued))
         }
