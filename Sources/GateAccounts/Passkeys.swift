@@ -10,7 +10,7 @@ package import GateSessions
 /// for rules with `authenticated: passkey`.
 package struct Passkeys: Sendable {
     /// For whom passkeys are.
-    package let relyingParty: RelyingParty
+    package let relyingParty: PasskeyRelyingParty
     private let entries: SealedEntries
     private let clock: WallClock
     private let random: RandomBytes
@@ -22,7 +22,8 @@ package struct Passkeys: Sendable {
     ///   - entries: Where they are kept.
     ///   - clock: The time.
     ///   - random: The source of user handles.
-    package init(_ relyingParty: RelyingParty, in entries: SealedEntries, clock: WallClock, random: RandomBytes) {
+    package init(_ relyingParty: PasskeyRelyingParty, in entries: SealedEntries, clock: WallClock, random: RandomBytes)
+    {
         (self.relyingParty, self.entries, self.clock, self.random) = (relyingParty, entries, clock, random)
     }
 

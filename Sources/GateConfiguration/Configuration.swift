@@ -21,7 +21,7 @@ package struct Configuration: Sendable, Hashable {
     /// How the gateway's own pages look and speak.
     package var pages = PageSettings()
     /// For whom passkeys are; nil if they are off.
-    package var passkeys: RelyingParty?
+    package var passkeys: PasskeyRelyingParty?
     /// Which user key apps get for a user with connected accounts; nil if users cannot connect any.
     package var connectedAccounts: ConnectedKey?
     /// The server through which links for local accounts are sent; nil without one.

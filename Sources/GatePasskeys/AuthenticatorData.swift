@@ -80,7 +80,7 @@ struct AuthenticatorData: Sendable {
     /// Steps 14 to 17 of WebAuthn §7.1, and 15 to 18 of §7.2.
     ///
     /// - Throws: The first rule that is broken.
-    func check(_ relyingParty: RelyingParty, _ verification: UserVerification) throws(PasskeyError) {
+    func check(_ relyingParty: PasskeyRelyingParty, _ verification: UserVerification) throws(PasskeyError) {
         // The SHA-256 of the RP ID.
         guard constantTimeEquals(self.relyingPartyIDHash, Array(SHA256.hash(data: Array(relyingParty.id.utf8)))) else {
             throw .relyingPartyMismatch

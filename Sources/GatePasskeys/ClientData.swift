@@ -52,7 +52,7 @@ struct ClientData: Sendable {
     func check(
         _ ceremony: Ceremony,
         _ challenge: PasskeyChallenge,
-        _ relyingParty: RelyingParty
+        _ relyingParty: PasskeyRelyingParty
     ) throws(PasskeyError) {
         // The type.
         guard isIdentical(self.type, ceremony.rawValue) else { throw .ceremony }

@@ -49,7 +49,7 @@ package struct PasskeyAssertion: Sendable {
         package let isUserVerified: Bool
     }
 
-    private let relyingParty: RelyingParty
+    private let relyingParty: PasskeyRelyingParty
     private let challenge: PasskeyChallenge
     /// The passkeys that may be used; empty for any discoverable one, which then has to name its user.
     package var allowed: [Passkey] = []
@@ -59,7 +59,7 @@ package struct PasskeyAssertion: Sendable {
     package var timeout = Duration.seconds(300)
 
     /// An assertion by any passkey of a verified user; change its properties for others.
-    package init(_ relyingParty: RelyingParty, challenge: PasskeyChallenge) {
+    package init(_ relyingParty: PasskeyRelyingParty, challenge: PasskeyChallenge) {
         (self.relyingParty, self.challenge) = (relyingParty, challenge)
     }
 

@@ -43,7 +43,7 @@ package struct PasskeyRegistration: Sendable {
         case preferred
     }
 
-    private let relyingParty: RelyingParty
+    private let relyingParty: PasskeyRelyingParty
     private let user: User
     private let challenge: PasskeyChallenge
     /// What the user may make, best first; at least one.
@@ -58,7 +58,7 @@ package struct PasskeyRegistration: Sendable {
     package var timeout = Duration.seconds(300)
 
     /// A registration with the strictest settings; change its properties for others.
-    package init(_ relyingParty: RelyingParty, user: User, challenge: PasskeyChallenge) {
+    package init(_ relyingParty: PasskeyRelyingParty, user: User, challenge: PasskeyChallenge) {
         (self.relyingParty, self.user, self.challenge) = (relyingParty, user, challenge)
     }
 

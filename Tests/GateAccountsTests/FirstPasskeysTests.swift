@@ -17,7 +17,7 @@ import Testing
     init() throws {
         let fixture = Fixture(store: self.store)
         let origin = try #require(WebURL("https://gate.example.com")).origin
-        let party = try RelyingParty(id: "example.com", name: "Acme", origins: [origin])
+        let party = try PasskeyRelyingParty(id: "example.com", name: "Acme", origins: [origin])
         self.challenge = try PasskeyChallenge(Array(0..<32))
         self.passkeys = Passkeys(party, in: fixture.entries, clock: fixture.clock.clock, random: .system)
     }

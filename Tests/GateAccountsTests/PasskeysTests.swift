@@ -13,7 +13,7 @@ import Testing
 
     private func passkeys(_ fixture: Fixture) throws -> Passkeys {
         let origin = try #require(WebURL("https://gate.example.com")).origin
-        let party = try RelyingParty(id: "example.com", name: "Acme", origins: [origin])
+        let party = try PasskeyRelyingParty(id: "example.com", name: "Acme", origins: [origin])
         return Passkeys(party, in: fixture.entries, clock: fixture.clock.clock, random: .system)
     }
 

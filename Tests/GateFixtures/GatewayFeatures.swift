@@ -32,7 +32,7 @@ package struct GatewayFeatures: OptionSet, Sendable {
     /// Adds them to the parts of a gateway.
     func add(to parts: inout RuntimeParts, _ mailbox: TestMailbox) throws {
         if self.contains(.passkeys) {
-            let party = try GatePasskeys.RelyingParty(id: "example.com", name: "Acme", origins: [parts.publicOrigin])
+            let party = try PasskeyRelyingParty(id: "example.com", name: "Acme", origins: [parts.publicOrigin])
             parts.passkeys = Passkeys(party, in: parts.entries, clock: parts.clock, random: parts.random)
         }
         if self.contains(.connections) {

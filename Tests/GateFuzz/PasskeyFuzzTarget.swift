@@ -34,7 +34,7 @@ enum PasskeyFuzzTarget {
                 "uv": true, "name": "x",
             ]
             guard let origin = Origin(scheme: "https", host: "login.example.com"),
-                let party = try? RelyingParty(id: "example.com", name: "Example", origins: [origin]),
+                let party = try? PasskeyRelyingParty(id: "example.com", name: "Example", origins: [origin]),
                 let challenge = try? PasskeyChallenge(Array(0..<32)), let passkey = try? Passkey(saved),
                 let user = try? PasskeyRegistration.User(id: Fixed.user, name: "a", displayName: "A")
             else { return nil }

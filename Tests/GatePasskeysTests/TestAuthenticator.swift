@@ -92,9 +92,9 @@ let testChallenge: PasskeyChallenge = {
     return challenge
 }()
 
-let testRelyingParty: RelyingParty = {
+let testRelyingParty: PasskeyRelyingParty = {
     guard let origin = Origin(scheme: "https", host: "login.example.com"),
-        let party = try? RelyingParty(id: "example.com", name: "Example", origins: [origin])
+        let party = try? PasskeyRelyingParty(id: "example.com", name: "Example", origins: [origin])
     else { preconditionFailure("the origin is below the RP ID") }
     return party
 }()

@@ -15,7 +15,7 @@ struct PasskeysCheck {
     let routes: [Route]
 
     /// For whom passkeys are; nil if they are off, or if an error was reported.
-    func relyingParty(_ reading: inout DecodingContext) -> RelyingParty? {
+    func relyingParty(_ reading: inout DecodingContext) -> PasskeyRelyingParty? {
         guard let passkeys = self.draft.passkeys else {
             self.rejectRules(&reading)
             return nil

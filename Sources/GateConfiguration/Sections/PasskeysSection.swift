@@ -13,9 +13,9 @@ struct PasskeysDraft: Sendable {
     /// For whom passkeys are at a gateway of this URL.
     ///
     /// - Throws: The rule that the URL or `rp_id` breaks.
-    func relyingParty(at publicURL: Origin, organization: String?) throws(PasskeyError) -> RelyingParty {
+    func relyingParty(at publicURL: Origin, organization: String?) throws(PasskeyError) -> PasskeyRelyingParty {
         let id = self.rpID?.value ?? publicURL.host
-        return try RelyingParty(id: id, name: self.name ?? organization ?? id, origins: [publicURL])
+        return try PasskeyRelyingParty(id: id, name: self.name ?? organization ?? id, origins: [publicURL])
     }
 }
 

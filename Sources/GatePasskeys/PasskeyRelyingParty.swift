@@ -5,7 +5,7 @@ package import GateCore
 /// For whom passkeys are made: the domain they are bound to, and the web origins that may use them.
 ///
 /// WebAuthn §5.1.3, steps 7 and 8, and §13.4.9.
-package struct RelyingParty: Sendable, Hashable {
+package struct PasskeyRelyingParty: Sendable, Hashable {
     /// The RP ID, a host in normal form.
     package let id: String
     /// What browsers display, beside the RP ID.
@@ -22,7 +22,7 @@ package struct RelyingParty: Sendable, Hashable {
     ///   - origins: At least one, each https or on this machine, its host the RP ID or one below it.
     /// - Throws: `relyingPartyID`, `originsMissing`, `originOutside` or `originNotSecure`.
     package init(id: String, name: String, origins: [Origin]) throws(PasskeyError) {
-        guard let host = Origin.normalHost(id), isIdentical(host, id), !RelyingParty.isAddress(id) else {
+        guard let host = Origin.normalHost(id), isIdentical(host, id), !PasskeyRelyingParty.isAddress(id) else {
             throw .relyingPartyID(id)
         }
         guard !origins.isEmpty else { throw .originsMissing }

@@ -5,14 +5,14 @@ import Testing
 
 @testable import GatePasskeys
 
-@Suite struct RelyingPartyTests {
+@Suite struct PasskeyRelyingPartyTests {
     private func origin(_ scheme: String, _ host: String, _ port: Int? = nil) throws -> Origin {
         try #require(Origin(scheme: scheme, host: host, port: port))
     }
 
     @Test func `origins are allowed as browsers spell them`() throws {
         let origins = [try self.origin("https", "example.com"), try self.origin("https", "a.b.example.com", 8443)]
-        let party = try RelyingParty(id: "example.com", name: "Example", origins: origins)
+        let party = try PasskeyRelyingParty(id: "example.com", name: "Example", origins: origins)
         #expect(party.allows(origin: "https://example.com"))
         #expect(party.allows(origin: "https://a.b.example.com:8443"))
         #expect(!party.allows(origin: "https://a.b.example.com"))
@@ -23,18 +23,20 @@ import Testing
     @Test func `WebAuthn §5.1.3: the RP ID is the host of each origin, or above it`() throws {
         for host in ["example.org", "notexample.com", "com", "example.com.evil.example"] {
             #expect(throws: PasskeyError.originOutside("https://\(host)", relyingPartyID: "example.com")) {
-                try RelyingParty(id: "example.com", name: "x", origins: [try self.origin("https", host)])
+                try PasskeyRelyingParty(id: "example.com", name: "x", origins: [try self.origin("https", host)])
             }
         }
-        #expect(throws: PasskeyError.originsMissing) { try RelyingParty(id: "example.com", name: "x", origins: []) }
+        #expect(throws: PasskeyError.originsMissing) {
+            try PasskeyRelyingParty(id: "example.com", name: "x", origins: [])
+        }
     }
 
     @Test func `an origin is https, or on this machine`() throws {
         #expect(throws: PasskeyError.originNotSecure("http://example.com")) {
-            try RelyingParty(id: "example.com", name: "x", origins: [try self.origin("http", "example.com")])
+            try PasskeyRelyingParty(id: "example.com", name: "x", origins: [try self.origin("http", "example.com")])
         }
         let origins = [try self.origin("http", "localhost", 8080), try self.origin("http", "app.localhost")]
-        let party = try RelyingParty(id: "localhost", name: "x", origins: origins)
+        let party = try PasskeyRelyingParty(id: "localhost", name: "x", origins: origins)
         #expect(party.allows(origin: "http://localhost:8080"))
     }
 
@@ -47,7 +49,9 @@ import Testing
     )
     func `an RP ID is a host name in normal form`(id: String) throws {
         let origin = try self.origin("https", "example.com")
-        #expect(throws: PasskeyError.relyingPartyID(id)) { try RelyingParty(id: id, name: "x", origins: [origin]) }
+        #expect(throws: PasskeyError.relyingPartyID(id)) {
+            try PasskeyRelyingParty(id: id, name: "x", origins: [origin])
+        }
     }
 
     @Test(arguments: [(0, false), (15, false), (16, true), (64, true), (65, false)])
