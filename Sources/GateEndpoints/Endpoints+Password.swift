@@ -2,13 +2,9 @@
 
 internal import GateAccounts
 internal import GateAppConfiguration
-internal import GateClients
-internal import GateConfiguration
 internal import GateCore
 internal import GateHTTP
-internal import GateIssuer
 internal import GateOpenID
-internal import GateOperations
 internal import GatePages
 internal import GatePasskeys
 internal import GateRuntime
@@ -40,14 +36,12 @@ extension Endpoints {
             now: request.now,
             random: self.runtime.random
         )
-        guard let cookie = self.cookie(of: attempt.id) else {
-            throw Failure(.openIDAttemptID, "an attempt without a proper id")
-        }
         let hint = self.loginHint(of: request) ?? ""
         let remark = request.refusedPath.map { _ in PageRemark(.linkDropped) }
         var page = self.passwordPage(attempt, name: hint, remark: remark, request)
         page.addCookies(kept.cookies)
-        return self.response(page, beginning: attempt, cookie, request)
+        try self.attempts(of: request).begin(attempt, in: &page)
+        return page
     }
 
     /// Takes a password or a code.
@@ -56,7 +50,7 @@ extension Endpoints {
         else { throw Failure(.providerNone, "a password for an unknown provider") }
         guard request.comesFromOurPages else { throw Failure(.requestCrossSite, "another site posted to password") }
         guard let form = request.form else { throw Failure(.openIDCallback, "the password is not in a form") }
-        guard let attempt = self.attempt(named: form, in: request) else {
+        guard let attempt = self.attempts(of: request).attempt(named: form) else {
             return try await self.withoutAttempt(request, to: .root)
         }
         guard attempt.provider == id else {
@@ -81,13 +75,9 @@ extension Endpoints {
         }
         switch result {
         case .admitted(let account):
-            return try await self.enter(
-                account,
-                accounts,
-                attempt,
-                by: proof == nil ? ["pwd"] : ["pwd", "otp"],
-                request
-            )
+            var signIn = SignIn(profile: accounts.profile(of: account))
+            signIn.profile.amr = proof == nil ? ["pwd"] : ["pwd", "otp"]
+            return try await self.enter(signIn, as: account, accounts, attempt, request)
         case .needsCode(let account):
             return self.codePage(attempt, PasswordProof.text(for: account, attempt: attempt.id, of: accounts), request)
         case .rejected(let detail):
@@ -124,24 +114,22 @@ extension Endpoints {
             )
             return self.noted(error, on: page, attempt, request)
         }
-        let used = (at: request.now, method: found.passkey.passkey.method)
-        return try await self.enter(found.account, accounts, attempt, by: [], passkeyUsed: used, request)
+        var signIn = SignIn(profile: accounts.profile(of: found.account))
+        signIn.passkeyUsed = (at: request.now, method: found.passkey.passkey.method)
+        return try await self.enter(signIn, as: found.account, accounts, attempt, request)
     }
 
+    /// Gives the user of a local account a session, and the browser the mark that this user has signed in there.
     private func enter(
-        _ account: Account,
+        _ signIn: SignIn,
+        as account: Account,
         _ accounts: LocalAccounts,
         _ attempt: Attempt,
-        by methods: [String],
-        passkeyUsed: (at: Instant, method: String)? = nil,
         _ request: EndpointRequest
     ) async throws(Failure) -> Response {
-        var signIn = SignIn(profile: accounts.profile(of: account))
-        signIn.profile.amr = methods
-        signIn.passkeyUsed = passkeyUsed
         var response: Response
         do throws(Failure) {
-            response = try await self.enter(signIn, attempt: attempt, request: request)
+            response = try await self.enter(signIn, attempt, request)
         } catch {
             guard error.reason == .openIDAttemptSpent else { throw error }
             return try await self.withoutAttempt(request, to: attempt.returnPath)

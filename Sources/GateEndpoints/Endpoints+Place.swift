@@ -18,8 +18,9 @@ extension Endpoints {
         switch self.address(of: request) {
         case .callback:
             guard let callback = request.callbackParameters else { return nil }
-            let path = self.attempt(named: callback, in: request)?.returnPath
-            return (path ?? self.returnPath(ofDropped: callback, request)).map { self.place(of: $0) }
+            let attempts = self.attempts(of: request)
+            let path = attempts.attempt(named: callback)?.returnPath
+            return (path ?? attempts.returnPath(ofDropped: callback)?.path).map { self.place(of: $0) }
         case .sessionTransfer: return self.placeOfSessionTransfer(request)
         case .resume:
             let reference = (request.query?["to"]).flatMap {
@@ -27,7 +28,8 @@ extension Endpoints {
             }
             return reference.map { self.runtime.place($0.front, on: origin) }
         case .password:
-            return request.form.flatMap { self.attempt(named: $0, in: request) }.map { self.place(of: $0.returnPath) }
+            let attempt = request.form.flatMap { self.attempts(of: request).attempt(named: $0) }
+            return attempt.map { self.place(of: $0.returnPath) }
         case .start, .signIn, .passkey, .passkeys:
             return request.statedPath.map { self.runtime.place($0, on: origin) }
         case .account, .connected, .recover, .join, .passkeyScript, .pictures, .accountLink, .credentials, .signOut,

@@ -8,7 +8,6 @@ internal import GateHTTP
 internal import GateOpenID
 internal import GateOperations
 package import GatePages
-internal import GatePolicy
 internal import GateProviders
 internal import GateRuntime
 internal import GateSessions
@@ -115,7 +114,7 @@ extension Endpoints {
         guard failure.kind == .providerFailed || isBusy, parts.count == 2 else { return ([], []) }
         let attempt =
             parts[0] == EndpointPath.callback.rawValue
-            ? request.callbackParameters.flatMap { self.attempt(named: $0, in: request) } : nil
+            ? request.callbackParameters.flatMap { self.attempts(of: request).attempt(named: $0) } : nil
         let path = attempt?.returnPath ?? request.returnPath
         let accepted = self.accepted(at: path, for: request)
         let others = accepted.filter { $0.id != parts[1] }
@@ -132,7 +131,7 @@ extension Endpoints {
         try self.requireNavigation(request)
         let (signIns, limits) = (self.runtime.signIns, self.runtime.limits.signIns)
         let confirmed = request.wantsSilence ? await self.session(of: request, with: id) : nil
-        let browser = self.newestAttempt(of: request)?.browser
+        let browser = self.attempts(of: request).newest?.browser
         if let confirmed {
             try signIns.confirm(confirmed.familyKey, within: limits)
         } else {
@@ -171,298 +170,21 @@ extension Endpoints {
         }
         // Seldom has to wait, so seldom has a task that outlives this request.
         Task.immediate { await reach.warm(party) }
-        guard let cookie = self.cookie(of: attempt.id, isCrossSite: isCrossSite) else {
-            throw Failure(.openIDAttemptID, "an attempt without a proper id")
-        }
         var response = Rendering.redirect(to: location)
         response.addCookies(kept.cookies)
-        return self.response(response, beginning: attempt, cookie, request)
-    }
-
-    /// A response that gives the browser the cookie of an attempt, and takes the surplus ones.
-    func response(
-        _ response: Response,
-        beginning attempt: Attempt,
-        _ cookie: GatewayCookie,
-        _ request: EndpointRequest
-    ) -> Response {
-        var response = response
-        for old in GatewayCookie.surplusAttempts(in: request.cookies, at: self.runtime.publicOrigin) {
-            if let dropped = self.attempt(in: old, of: request) {
-                response.addCookies(self.keptReturnPath(of: dropped, for: request))
-            }
-            response.addCookie(old.deletion)
-        }
-        response.addCookie(cookie.setting(attempt.sealed(by: self.runtime.sealer, cookie: cookie.name)))
+        try self.attempts(of: request).begin(attempt, isCrossSite: isCrossSite, in: &response)
         return response
     }
 
-    /// Ends an attempt: the user is known and authorized for the app, and gets a new session.
-    ///
-    /// - Parameters:
-    ///   - request: The request.
-    ///   - id: The provider that the path names.
-    ///   - response: What the provider returned by way of the browser.
-    ///   - accepted: Called when the response is known to belong to an attempt of the browser, before the provider is asked.
-    /// - Returns: The response.
-    /// - Throws: If the sign-in failed.
-    func callback(
-        _ request: EndpointRequest,
-        provider id: String,
-        response: Form?,
-        accepted: () -> Void
-    ) async throws(Failure) -> Response {
-        guard let provider = self.runtime.provider(id), let party = provider.relyingParty,
-            self.isOnGatewayHost(request)
-        else {
-            throw Failure(.providerNone, "a callback for an unknown provider")
-        }
-        guard let response else { throw Failure(.openIDCallback, "the callback is not a form") }
-        guard let attempt = self.attempt(named: response, in: request) else {
-            let path = self.returnPath(ofDropped: response, request)
-            var redirect = try await self.withoutAttempt(request, to: path ?? .root)
-            if path != nil, let state = response["state"] {
-                redirect.addCookies(self.returnCookie(request).deletions(of: state, in: request.cookies))
-            }
-            return redirect
-        }
-        guard provider.waiting.acquire() else { throw provider.busy }
-        defer { provider.waiting.release() }
-        let signIn: GateOpenID.SignIn
-        do throws(Failure) {
-            signIn = try await party.signIn(
-                callback: response,
-                attempt: attempt,
-                looksUpGroups: self.runtime.needsGroups(of: id),
-                claim: { () throws(Failure) in try await self.claim(attempt) },
-                accepted: accepted
-            )
-        } catch {
-            switch error.reason {
-            case .providerInteractionRequired, .providerDenied, .providerRefused:
-                // Without a page the provider could not sign the user in, so now with one.
-                guard attempt.isSilent else { break }
-                return self.withPage(attempt)
-            case .openIDAttemptSpent: return try await self.withoutAttempt(request, to: attempt.returnPath)
-            case .openIDAttemptExpired:
-                if try await self.session(of: request) != nil {
-                    return self.response(ending: attempt)
-                }
-            default: break
-            }
-            self.runtime.metrics.signIn(provider: id, result: error.code)
-            if attempt.isSilent { self.silentSignInFailed(with: id, error) }
-            throw error
-        }
-        if attempt.isSilent {
-            self.runtime.rechecks.succeeded(id)
-            guard await self.session(of: request, with: id)?.profile.user == signIn.profile.user else {
-                // Another user is signed in at the provider: this one must see it.
-                return self.withPage(attempt)
-            }
-        }
-        return try await self.enter(self.runtime.kept(signIn), attempt: attempt, request: request)
-    }
-
-    /// Uses an attempt up where several gateways may get its callback; one gateway alone remembers it by itself.
-    private func claim(_ attempt: Attempt) async throws(Failure) {
-        guard self.runtime.sharesStore else { return }
-        guard try await self.runtime.sessions.spend(SingleUse("callback", attempt.id, until: attempt.expiry)) else {
-            throw Failure(.openIDAttemptSpent, "this callback was used before, maybe at another gateway")
-        }
-    }
-
     /// Counts a provider that is down, so that sessions which wait for it are served without being led there.
-    private func silentSignInFailed(with provider: String, _ failure: Failure) {
+    func silentSignInFailed(with provider: String, _ failure: Failure) {
         if RelyingParty.isOutage(failure) { _ = self.runtime.rechecks.failed(provider, failure) }
     }
 
     /// The browser's session, if it is one with this provider.
-    private func session(of request: EndpointRequest, with provider: String) async -> Session? {
+    func session(of request: EndpointRequest, with provider: String) async -> Session? {
         let session = (try? await self.session(of: request)) ?? nil
         return session?.provider == provider ? session : nil
-    }
-
-    /// Leads from a silent attempt that failed to a usual one.
-    private func withPage(_ attempt: Attempt) -> Response {
-        let query = Form([self.runtime.field(attempt.returnPath)]).encoded
-        var response = Rendering.redirect(
-            to: "\(self.runtime.address(.start))/\(attempt.provider)?\(query)"
-        )
-        if let cookie = self.cookie(of: attempt.id, isCrossSite: true) { response.addCookie(cookie.deletion) }
-        return response
-    }
-
-    /// Gives the user of a sign-in a new session, if the policy of the app that it is for permits.
-    func enter(
-        _ signIn: GateSessions.SignIn,
-        attempt: Attempt,
-        request: EndpointRequest
-    ) async throws(Failure) -> Response {
-        var profile = signIn.profile
-        self.runtime.keepGroups(of: &profile)
-        let demand = attempt.demand
-        let once = SingleUse("attempt", attempt.id, until: attempt.expiry)
-        let spent = Failure(.openIDAttemptSpent, "this callback was used before")
-        let connected = ConnectedEndpoint(runtime: self.runtime)
-        if let family = connected.wantedSignIn(of: attempt.returnPath, now: request.now) {
-            guard try await self.runtime.sessions.spend(once) else { throw spent }
-            let ticket = request.ticket ?? attempt.replacedTicket.flatMap { Ticket(Array($0.utf8)) }
-            var question = try await connected.question(about: profile, to: family, ticket, request)
-            if let cookie = self.cookie(of: attempt.id, isCrossSite: true) { question.addCookie(cookie.deletion) }
-            return question
-        }
-        var known = signIn
-        known.profile = profile
-        known.askedBy = demand?.mark
-        known = try await self.steps.completed(known, request)
-        profile = known.profile
-        let destination = self.destination(of: attempt.returnPath, for: request)
-        var isConfirmed = false
-        var cookies: [String] = []
-        if attempt.isSilent, let ticket = request.ticket {
-            let sessions = self.runtime.sessions
-            switch try await sessions.confirm(ticket, with: known, now: request.now, spending: once) {
-            case .confirmed: isConfirmed = true
-            case .reissued(let issued): (isConfirmed, cookies) = (true, self.cookies(of: issued, for: request))
-            case .spent: throw spent
-            case .otherSession: break
-            }
-        }
-        if isConfirmed { self.runtime.metrics.rechecked(profile.provider, result: "confirmed") }
-        if let demand, !demand.isOfClient, let time = profile.authTime,
-            request.now.since(time) > demand.maxAge + RequestedSignIn.clockLeeway
-        {
-            // The provider was asked for an authentication at most that old: another redirect would lead here again.
-            let age = request.now.since(time).wholeSeconds
-            let detail = "\(profile.provider) reports an authentication \(age) s ago after max_age"
-            throw Failure(.policyAuthenticationStale, "\(detail)=\(demand.maxAge.wholeSeconds)")
-        }
-        if let destination, case .denied(let denial)? = destination.route.decision(for: profile) {
-            // The session of other apps goes on: any link could lead the user to this one.
-            if !isConfirmed {
-                guard try await self.runtime.sessions.spend(once) else { throw spent }
-            }
-            let failure = denial.failure(of: profile, app: destination.name)
-            self.runtime.metrics.signIn(provider: profile.provider, result: failure.code)
-            var context = PageContext()
-            context.user = self.runtime.user(of: profile, isSignedIn: false)
-            (context.app, context.title) = (destination.name, destination.title)
-            context.provider = profile.provider
-            context.userKey = profile.user
-            context.rule = Decision.denied(denial).place
-            context.place = self.place(of: attempt.returnPath)
-            var page = self.runtime.rendering.response(to: failure, for: request.clientKind, context: context)
-            page.addCookies(cookies)
-            return page
-        }
-        guard !isConfirmed else {
-            var response = self.response(ending: attempt)
-            response.addCookies(cookies)
-            return response
-        }
-        let host = self.runtime.publicOrigin.host
-        let old = request.ticket ?? attempt.replacedTicket.flatMap { Ticket(Array($0.utf8)) }
-        guard let issued = try await self.steps.issue(known, spending: once, replacing: old, request) else {
-            throw spent
-        }
-        var response = self.response(ending: attempt)
-        response.addCookies(self.cookies(of: issued, for: request))
-        let whole = self.whole(attempt.returnPath, on: host, for: request)
-        let confirmation = SignedInPage.cookie(
-            after: whole,
-            demand,
-            issued.session,
-            runtime: self.runtime,
-            now: request.now
-        )
-        if let confirmation { response.addCookie(confirmation) }
-        if self.runtime.providers.count > 1 {
-            let cookie = GatewayCookie.lastProvider(at: self.runtime.publicOrigin)
-            response.addCookie(cookie.setting(Base64URL.encode(Array(profile.provider.utf8))))
-        }
-        return response
-    }
-
-    /// The `Set-Cookie` values of a session on the gateway's host.
-    private func cookies(of issued: IssuedSession, for request: EndpointRequest) -> [String] {
-        let origin = self.runtime.publicOrigin
-        return self.runtime.cookies(of: issued, at: origin, replacing: request.cookies, now: request.now)
-    }
-
-    /// Sends the browser on to where the user wanted to go.
-    private func response(ending attempt: Attempt) -> Response {
-        var response = self.redirect(to: attempt.returnPath)
-        if let cookie = self.cookie(of: attempt.id, isCrossSite: true) { response.addCookie(cookie.deletion) }
-        return response
-    }
-
-    /// A callback whose attempt is lost or spent: a user with a session goes on, any other has to start again.
-    func withoutAttempt(_ request: EndpointRequest, to path: ReturnPath) async throws(Failure) -> Response {
-        guard try await self.session(of: request) == nil else {
-            return self.redirect(to: path)
-        }
-        throw Failure(.openIDAttemptLost, "no attempt of this browser belongs to the callback")
-    }
-
-    /// Sends the browser on to where the return path of an attempt leads.
-    func redirect(to path: ReturnPath) -> Response {
-        let place = self.place(of: path)
-        return Rendering.redirect(to: "\(place.origin)\(place.path)")
-    }
-
-    /// The attempt that the callback's `state` names, if this browser holds it.
-    func attempt(named response: Form, in request: EndpointRequest) -> Attempt? {
-        guard let state = response["state"], let id = Attempt.id(inState: state), let cookie = self.cookie(of: id)
-        else {
-            return nil
-        }
-        return self.attempt(in: cookie, of: request)
-    }
-
-    /// The attempt that a browser has begun last, of those that are open.
-    private func newestAttempt(of request: EndpointRequest) -> Attempt? {
-        let origin = self.runtime.publicOrigin
-        let prefix = GatewayCookie.attemptPrefix(at: origin)
-        // RFC 6265 §5.4: the browser sends older cookies first.
-        let tag = request.cookies.names(withPrefix: prefix).last?.dropFirst(prefix.count)
-        let cookie = tag.flatMap { GatewayCookie.attempt(String($0), at: origin, isCrossSite: true) }
-        return cookie.flatMap { self.attempt(in: $0, of: request) }
-    }
-
-    private func attempt(in cookie: GatewayCookie, of request: EndpointRequest) -> Attempt? {
-        guard let value = request.value(of: cookie) else { return nil }
-        return Attempt(
-            sealed: String(decoding: value, as: UTF8.self),
-            by: self.runtime.sealer,
-            cookie: cookie.name
-        )
-    }
-
-    /// Keeps the return path of an attempt whose cookie is dropped because the browser has too many, so that its tab ends
-    /// where the user wanted to go once another tab has signed in.
-    ///
-    /// It is bound to the whole `state`, so that the callback of no other attempt leads there.
-    private func keptReturnPath(of attempt: Attempt, for request: EndpointRequest) -> [String] {
-        guard attempt.returnPath != .root, request.now < attempt.expiry else { return [] }
-        return self.returnCookie(request)
-            .settings(attempt.returnPath, as: attempt.state, replacing: request.cookies, now: request.now) ?? []
-    }
-
-    /// The return path of an attempt whose cookie was dropped; nil if there is no such attempt, or not any more.
-    func returnPath(ofDropped callback: Form, _ request: EndpointRequest) -> ReturnPath? {
-        guard let state = callback["state"], Attempt.id(inState: state) != nil else { return nil }
-        return self.returnPath(ofCookie: state, request)
-    }
-
-    /// The cookie of an attempt, named after the first bytes of its id.
-    func cookie(of attempt: String, isCrossSite: Bool = false) -> GatewayCookie? {
-        guard let bytes = Base64URL.decode(attempt) else { return nil }
-        return GatewayCookie.attempt(
-            GatewayCookie.tag(of: bytes),
-            at: self.runtime.publicOrigin,
-            isCrossSite: isCrossSite
-        )
     }
 }
 

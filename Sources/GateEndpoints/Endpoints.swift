@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import GateAssertion
 internal import GateClients
 internal import GateCore
 package import GateHTTP
@@ -108,10 +107,8 @@ package struct Endpoints: Sendable {
         case .callback:
             try self.requireNavigation(request)
             return try await self.steps.counted(.callback, provider) { () throws(Failure) in
-                try await self.steps.limited(request) { attempt throws(Failure) in
-                    try await self.callback(request, provider: provider, response: request.callbackParameters) {
-                        attempt.release()
-                    }
+                try await self.steps.limited(request) { guess throws(Failure) in
+                    try await self.callback(request, provider: provider, guess)
                 }
             }
         case .password:
@@ -204,6 +201,9 @@ package struct Endpoints: Sendable {
         response.head.headerFields[.allow] = address.methods.map(\.rawValue).joined(separator: ", ")
         return response
     }
+
+    /// The attempts that the browser has open.
+    func attempts(of request: EndpointRequest) -> AttemptCookies { AttemptCookies(of: request, at: self.runtime) }
 
     /// The session of the browser on the host that was asked; nil if it has none.
     func session(of request: EndpointRequest) async throws(Failure) -> Session? {

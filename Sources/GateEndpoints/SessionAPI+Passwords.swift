@@ -127,8 +127,8 @@ extension SessionAPI {
         let runtime = self.steps.runtime
         var signIn = SignIn(profile: accounts.profile(of: account))
         signIn.profile.amr = account.hasSecondFactor ? ["pwd", "otp"] : ["pwd"]
-        runtime.keepGroups(of: &signIn.profile)
-        signIn = try await self.steps.completed(signIn, request)
+        runtime.dropUnneeded(of: &signIn)
+        try await self.steps.complete(&signIn, request)
         let audiences = try self.admitted(
             signIn.profile,
             at: client,

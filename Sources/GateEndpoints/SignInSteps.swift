@@ -9,8 +9,12 @@ internal import GateRuntime
 internal import GateSessions
 internal import GateTokenEndpoints
 
-/// What all sign-ins have in common, in a browser and in an app: limits, counts, and the session.
+/// The steps that all sign-ins have in common, in a browser and in an app: limits, counts, and the session.
 struct SignInSteps: Sendable {
+    /// A step of a sign-in as one of the guesses that a client's network may make: it counts as a wrong one until it is
+    /// released.
+    typealias Guess = AttemptLimiter<ClientNetwork>.Attempt
+
     let runtime: RuntimeConfiguration
     /// Called with each new session, before the client gets its response.
     let begun: @Sendable (IssuedSession) -> Void
@@ -37,8 +41,8 @@ struct SignInSteps: Sendable {
 
     /// Carries out a step of a sign-in for a client whose sign-ins do not fail too often.
     ///
-    /// Only a wrong request of the browser and wrong credentials count as failures: neither a provider that is down nor a denied
-    /// user is a sign of guessing.
+    /// Only a wrong request of the browser and wrong credentials count as failures: neither a provider that is down nor
+    /// a denied user is a sign of guessing.
     func limited(
         _ request: EndpointRequest,
         _ step: () async throws(Failure) -> Response
@@ -46,43 +50,40 @@ struct SignInSteps: Sendable {
         try await self.limited(request) { _ throws(Failure) in try await step() }
     }
 
-    /// The same for a step that itself releases its attempt before it waits for others, so that many who wait at once do not
-    /// count as guesses either.
+    /// The same for a step that itself releases its guess before it waits for others, so that many who wait at once do
+    /// not count as guesses either.
     func limited(
         _ request: EndpointRequest,
-        _ step: (AttemptLimiter<ClientNetwork>.Attempt) async throws(Failure) -> Response
+        _ step: (Guess) async throws(Failure) -> Response
     ) async throws(Failure) -> Response {
         let (signIns, bounds) = (self.runtime.signIns, self.runtime.limits.signIns)
-        let attempt = try signIns.attempt(by: request.client, within: bounds)
+        let guess = try signIns.attempt(by: request.client, within: bounds)
         do throws(Failure) {
             try signIns.acquire(within: bounds)
             defer { signIns.release() }
-            let response = try await step(attempt)
+            let response = try await step(guess)
             let reason = response.rejection?.reason
             let hasFailed = reason == .accountCredentials || reason == .passkeyRejected
-            hasFailed ? attempt.fail() : attempt.release()
+            hasFailed ? guess.fail() : guess.release()
             return response
         } catch {
-            error.kind == .malformedRequest ? attempt.fail() : attempt.release()
+            error.kind == .malformedRequest ? guess.fail() : guess.release()
             throw error
         }
     }
 
-    /// A sign-in with what the gateway knows beside the provider: where it comes from, and the key of a connected account.
+    /// Adds to a sign-in what the gateway knows beside the provider: where it comes from, and the key of a connected
+    /// account.
     ///
     /// - Throws: `account.disabled` if apps know the user by a local account that was disabled.
-    func completed(
-        _ signIn: GateSessions.SignIn,
-        _ request: EndpointRequest
-    ) async throws(Failure) -> GateSessions.SignIn {
-        var known = signIn
-        known.profile.connectedKey = try await self.runtime.connections?.forwardedKey(of: signIn.profile.user)
-        if let key = known.profile.connectedKey, try await self.runtime.isDisabled(key) {
-            throw Failure(.accountDisabled, "\(key), with which \(signIn.profile.user) is connected, is disabled")
+    func complete(_ signIn: inout SignIn, _ request: EndpointRequest) async throws(Failure) {
+        let user = signIn.profile.user
+        signIn.profile.connectedKey = try await self.runtime.connections?.forwardedKey(of: user)
+        if let key = signIn.profile.connectedKey, try await self.runtime.isDisabled(key) {
+            throw Failure(.accountDisabled, "\(key), with which \(user) is connected, is disabled")
         }
-        known.began = request.arrival
-        known.device = request.userAgent.flatMap { DeviceSummary.text(of: $0) }
-        return known
+        signIn.began = request.arrival
+        signIn.device = request.userAgent.flatMap { DeviceSummary.text(of: $0) }
     }
 
     /// Issues the session of a user whom the rules admit, which is logged and counted.
@@ -95,26 +96,26 @@ struct SignInSteps: Sendable {
     /// - Returns: The session at the gateway's host; nil if the value was spent before.
     /// - Throws: If the store is unavailable, or `signin.signed_out`.
     func issue(
-        _ signIn: GateSessions.SignIn,
+        _ signIn: SignIn,
         spending once: SingleUse,
         replacing old: Ticket?,
         _ request: EndpointRequest
     ) async throws(Failure) -> IssuedSession? {
-        let signedIn = try await self.runtime.sessions.issue(
+        let issued = try await self.runtime.sessions.issue(
             signIn,
             host: self.runtime.publicOrigin.host,
             now: request.now,
             spending: once,
             replacing: old
         )
-        guard let signedIn else { return nil }
-        let (issued, profile) = (signedIn.issued, signIn.profile)
+        guard let issued else { return nil }
+        let profile = signIn.profile
         if let old { _ = try? await self.runtime.sessions.end(old) }
-        self.runtime.log.tooManySignIns(of: profile.user, ended: signedIn.ended, failure: signedIn.failure)
+        self.runtime.log.tooManySignIns(of: profile.user, ended: issued.ended, failure: issued.endFailure)
         self.begun(issued)
         self.runtime.metrics.signIn(provider: profile.provider, result: "ok")
         self.runtime.metrics.began(with: profile.provider, byTransfer: false)
-        self.runtime.metrics.ended(.limit, count: signedIn.ended.count)
+        self.runtime.metrics.ended(.limit, count: issued.ended.count)
         self.runtime.log.signedIn(profile, session: issued.session.id, byPasskey: signIn.passkeyUsed != nil)
         return issued
     }

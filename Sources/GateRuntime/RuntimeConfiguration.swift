@@ -342,12 +342,15 @@ package final class RuntimeConfiguration: Sendable {
     /// Whether an app gets the access token of a provider's users.
     package func sendsAccessToken(of provider: String) -> Bool { self.sentAccessTokens.contains(provider) }
 
-    /// Keeps those of a user's groups that a rule or an app needs.
-    package func keepGroups(of profile: inout Profile) {
-        let dropped = self.demands[profile.provider]?.keep(in: &profile) ?? 0
+    /// Drops of a sign-in what no session needs: groups that no rule and no app has a use for, and the access token beside a refresh
+    /// token unless some app gets it.
+    package func dropUnneeded(of signIn: inout SignIn) {
+        let provider = signIn.profile.provider
+        signIn.grant = signIn.grant?.kept(withAccessToken: self.sendsAccessToken(of: provider))
+        let dropped = self.demands[provider]?.keep(in: &signIn.profile) ?? 0
         guard dropped > 0 else { return }
-        self.metrics.groupsDropped(profile.provider, count: dropped)
-        self.log.groupsDropped(profile, count: dropped)
+        self.metrics.groupsDropped(provider, count: dropped)
+        self.log.groupsDropped(signIn.profile, count: dropped)
     }
 
     /// The providers that a route accepts, in the order of the file; all if there is no route.

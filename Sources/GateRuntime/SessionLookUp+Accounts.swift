@@ -51,7 +51,7 @@ extension SessionLookUp {
         self.runtime.metrics.rechecked(accounts.provider, result: "confirmed")
         var change = SignIn(profile: account.profile(at: accounts.provider))
         change.profile.authTime = session.profile.authTime
-        self.runtime.keepGroups(of: &change.profile)
+        self.runtime.dropUnneeded(of: &change)
         let confirmed = self.policy.confirmation(at: self.runtime.clock.now, isPartial: false, pause: .zero)
         return await self.store(change, in: stored, confirmed: confirmed)
     }

@@ -3,7 +3,7 @@
 internal import GateAppConfiguration
 package import GateCore
 internal import GateHeaders
-package import GateOpenID
+internal import GateOpenID
 internal import GateOperations
 internal import GateProviders
 package import GateSessions
@@ -228,7 +228,7 @@ extension SessionLookUp {
             }
             return await self.store(signIn, of: provider, in: stored, isPartial: true)
         case .success(.refreshed(let grant, let failure)):
-            var change = GateSessions.SignIn(profile: session.profile)
+            var change = SignIn(profile: session.profile)
             change.grant = grant.kept(withAccessToken: self.runtime.sendsAccessToken(of: provider.id))
             // A failure about one user is not one of the provider.
             if RelyingParty.isOutage(failure) {
@@ -303,14 +303,14 @@ extension SessionLookUp {
     }
 
     private func store(
-        _ signIn: GateOpenID.SignIn,
+        _ signIn: SignIn,
         of provider: RuntimeProvider,
         in stored: StoredSession,
         isPartial: Bool
     ) async -> RecheckOutcome {
         self.runtime.metrics.rechecked(provider.id, result: isPartial ? "partial" : "confirmed")
-        var change = self.runtime.kept(signIn)
-        self.runtime.keepGroups(of: &change.profile)
+        var change = signIn
+        self.runtime.dropUnneeded(of: &change)
         let policy = self.policy
         let pause = provider.relyingParty?.definition.recheckPause ?? .zero
         let confirmed = policy.confirmation(at: self.runtime.clock.now, isPartial: isPartial, pause: pause)
@@ -319,7 +319,7 @@ extension SessionLookUp {
 
     /// Writes a result, more than once if the store fails: what the provider issued is lost otherwise.
     func store(
-        _ change: GateSessions.SignIn,
+        _ change: SignIn,
         in stored: StoredSession,
         confirmed: Instant?
     ) async -> RecheckOutcome {
@@ -347,18 +347,5 @@ extension SessionLookUp {
                 count += 1
             }
         }
-    }
-}
-
-extension RuntimeConfiguration {
-    /// What a session keeps of a sign-in with a provider.
-    package func kept(_ signIn: GateOpenID.SignIn) -> GateSessions.SignIn {
-        var kept = GateSessions.SignIn(profile: signIn.profile)
-        kept.idToken = signIn.idToken.map { Secret(text: $0) }
-        kept.endSession = signIn.endSessionEndpoint.map { "\($0)" }
-        kept.grant = signIn.grant.kept(withAccessToken: self.sendsAccessToken(of: signIn.profile.provider))
-        kept.subjectClaim = signIn.subjectClaim
-        kept.providerSession = signIn.providerSession
-        return kept
     }
 }

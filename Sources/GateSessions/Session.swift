@@ -101,43 +101,17 @@ package struct Session: Sendable, Hashable {
     static let maxIDTokenBytes = 16_384
 }
 
-/// The result of a sign-in, for a new session.
-package struct SignIn: Sendable {
-    /// The user.
-    package var profile: Profile
-    /// The provider's ID token; dropped when longer than 16 KiB.
-    package var idToken: Secret?
-    /// The provider's end-session endpoint.
-    package var endSession: String?
-    /// What the provider granted.
-    package var grant: ProviderGrant?
-    /// The `sub` of the ID token, where the profile has another subject.
-    package var subjectClaim: String?
-    /// The `sid` of the ID token: the session at the provider.
-    package var providerSession: String?
-    /// The summary of the browser that ``DeviceSummary/text(of:)`` returns.
-    package var device: String?
-    /// When the user used a passkey, and which kind of key it is; nil for a sign-in without one.
-    package var passkeyUsed: (at: Instant, method: String)?
-    /// What asked the user to authenticate, by its id; nil if nothing did.
-    package var askedBy: String?
-    /// When the callback arrived, by `WallClock.milliseconds`: a sign-out since then ends this sign-in; nil for no check.
-    package var began: Int64?
-    /// Which of the user's sign-ins of the same second it is.
-    var order: Int64 = 0
-
-    /// A sign-in with a profile only.
-    package init(profile: Profile) {
-        self.profile = profile
-    }
-}
-
 /// A new session and its ticket for the browser; nothing else holds both.
 package struct IssuedSession: Sendable {
     /// The value of the cookie to set.
     package let ticket: Ticket
     /// The session it opens.
     package let session: Session
+    /// The ids of a session of each of the user's sign-ins that it has ended because there were too many; nil where the store does
+    /// not have it.
+    package internal(set) var ended: [String?] = []
+    /// Why more could not be ended; the next sign-in ends them.
+    package internal(set) var endFailure: Failure?
 }
 
 /// The lifetimes of sessions.

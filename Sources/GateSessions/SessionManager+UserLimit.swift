@@ -2,16 +2,6 @@
 
 package import GateCore
 
-/// A new session, and the user's sign-ins that it has ended because there were too many.
-package struct LimitedSignIn: Sendable {
-    /// The new session.
-    package let issued: IssuedSession
-    /// The ids of a session of each sign-in that has ended; nil where the store does not have it.
-    package var ended: [String?] = []
-    /// Why more could not be ended; the next sign-in ends them.
-    package var failure: Failure?
-}
-
 // MARK: The limit of sign-ins of a user
 
 extension SessionManager {
@@ -45,23 +35,20 @@ extension SessionManager {
         now: Instant,
         spending once: SingleUse,
         replacing old: Ticket?
-    ) async throws(Failure) -> LimitedSignIn? {
+    ) async throws(Failure) -> IssuedSession? {
         guard let maxPerUser else {
-            return try await self.issue(signIn, host: host, now: now, spending: once).map { LimitedSignIn(issued: $0) }
+            return try await self.issue(signIn, host: host, now: now, spending: once)
         }
         let turn = Turn(id: digest("session/limit", signIn.profile.label.hash), owner: self.random.bytes(16))
         let hasTurn = try await self.takeTurn(turn, now: now)
         do throws(Failure) {
             let before = try await self.liveSignIns(of: signIn.profile, but: old, now: now)
-            var signIn = signIn
-            signIn.order = before.reduce(0) { $1.signIn.created == now ? max($0, $1.order &+ 1) : $0 }
-            var result = try await self.issue(signIn, host: host, now: now, spending: once).map {
-                LimitedSignIn(issued: $0)
-            }
+            let order = before.reduce(0) { $1.signIn.created == now ? max($0, $1.order &+ 1) : $0 }
+            var issued = try await self.issue(signIn, host: host, now: now, order: order, spending: once)
             let surplus = before.prefix(max(0, before.count + 1 - maxPerUser)).map(\.signIn)
-            await self.end(surplus, in: &result)
+            await self.end(surplus, after: &issued)
             if hasTurn { await self.endTurn(turn) }
-            return result
+            return issued
         } catch {
             if hasTurn { await self.endTurn(turn) }
             throw error
@@ -102,15 +89,15 @@ extension SessionManager {
         try await self.records.record(for: signIn.key).flatMap { SessionCard(of: $0, by: self.sealer) }?.order ?? 0
     }
 
-    private func end(_ surplus: [StoredSignIn], in result: inout LimitedSignIn?) async {
-        guard result != nil else { return }
+    private func end(_ surplus: [StoredSignIn], after issued: inout IssuedSession?) async {
+        guard issued != nil else { return }
         for signIn in surplus.prefix(SessionManager.maxEndedAtOnce) {
             do throws(Failure) {
                 let record = try await self.records.record(for: signIn.key)
                 try await self.endFamily(signIn.family)
-                result?.ended.append(record.flatMap { SessionCard(of: $0, by: self.sealer)?.id })
+                issued?.ended.append(record.flatMap { SessionCard(of: $0, by: self.sealer)?.id })
             } catch {
-                result?.failure = error
+                issued?.endFailure = error
                 return
             }
         }

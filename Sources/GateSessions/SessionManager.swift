@@ -99,6 +99,7 @@ package struct SessionManager: Sendable {
     ///   - signIn: The result of the sign-in.
     ///   - host: The host of the cookie.
     ///   - now: The time.
+    ///   - order: Which of the user's sign-ins of the same second it is.
     ///   - once: The single-use value that the sign-in spends.
     /// - Returns: The session; nil if the value was spent before.
     /// - Throws: If the store is unavailable, or `signin.signed_out` if the user was signed out since the sign-in began;
@@ -107,15 +108,17 @@ package struct SessionManager: Sendable {
         _ signIn: SignIn,
         host: String,
         now: Instant,
+        order: Int64 = 0,
         spending once: SingleUse
     ) async throws(Failure) -> IssuedSession? {
+        let session = self.session(after: signIn, host: host, now: now, order: order)
         guard self.keepsSessions else {
             guard try await self.spend(once) else { return nil }
-            let issued = try self.issueWhole(self.session(after: signIn, host: host, now: now))
+            let issued = try self.issueWhole(session)
             self.register.note(signIn.profile, at: now)
             return issued
         }
-        let fresh = try self.sealed(self.session(after: signIn, host: host, now: now))
+        let fresh = try self.sealed(session)
         let insertion = try await self.records.insert(
             fresh.record,
             spending: once.hash,
@@ -145,7 +148,7 @@ package struct SessionManager: Sendable {
         return issued
     }
 
-    func session(after signIn: SignIn, host: String, now: Instant) -> Session {
+    func session(after signIn: SignIn, host: String, now: Instant, order: Int64 = 0) -> Session {
         Session(
             id: self.random.identifier(16),
             family: self.random.identifier(16),
@@ -165,7 +168,7 @@ package struct SessionManager: Sendable {
             passkeyUsed: signIn.passkeyUsed?.at,
             passkeyMethod: signIn.passkeyUsed?.method,
             askedBy: signIn.askedBy,
-            order: signIn.order
+            order: order
         )
     }
 

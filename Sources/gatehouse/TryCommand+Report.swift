@@ -7,17 +7,17 @@ internal import GateProviders
 
 extension TryCommand {
     /// The profile, what was granted, and for how long.
-    static func report(of signIn: SignIn, settings: ProviderSettings) -> String {
+    static func report(of found: TestSignIn.Findings, settings: ProviderSettings) -> String {
         let asked = (try? ProviderDefinition(settings))?.scopes ?? []
-        var lines = [signIn.mapped.table, ""]
+        let (signIn, tokens) = (found.signIn, found.tokens)
+        var lines = [found.mapped.table, ""]
         lines.append("user key       \(signIn.profile.user)")
-        lines.append("scopes         asked for \(self.list(asked)); granted \(self.granted(signIn))")
-        lines.append("access token   \(self.lifetime(signIn.accessTokenLifetime)), not shown")
-        let idToken = signIn.idToken == nil ? "none" : "\(self.lifetime(signIn.idTokenLifetime)), verified, not shown"
+        lines.append("scopes         asked for \(self.list(asked)); granted \(self.granted(tokens.scopes))")
+        lines.append("access token   \(self.lifetime(tokens.lifetime)), not shown")
+        let idToken = signIn.idToken == nil ? "none" : "\(self.lifetime(tokens.idTokenLifetime)), verified, not shown"
         lines.append("ID token       \(idToken)")
-        let signOut = signIn.endSessionEndpoint.map { "\($0)" }
-        lines.append("sign-out       \(signOut ?? "the provider has no address for it")")
-        lines += signIn.notes.map { "note           \($0)" }
+        lines.append("sign-out       \(signIn.endSession ?? "the provider has no address for it")")
+        lines += found.notes.map { "note           \($0)" }
         return lines.joined(separator: "\n")
     }
 
@@ -30,8 +30,8 @@ extension TryCommand {
         """
     }
 
-    private static func granted(_ signIn: SignIn) -> String {
-        guard let scopes = signIn.grantedScopes else { return "the same, since the provider does not return them" }
+    private static func granted(_ scopes: [String]?) -> String {
+        guard let scopes else { return "the same, since the provider does not return them" }
         return self.list(scopes)
     }
 

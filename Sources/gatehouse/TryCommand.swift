@@ -81,8 +81,8 @@ struct TryCommand: AsyncParsableCommand {
         // Without the URL there is nothing to wait for.
         guard commandOutput.isComplete else { throw ExitCode(1) }
         switch await test.outcome(within: .seconds(self.wait)) {
-        case .signedIn(let signIn):
-            printLine("\n\(Self.report(of: signIn, settings: settings))")
+        case .signedIn(let found):
+            printLine("\n\(Self.report(of: found, settings: settings))")
         case .failed(let failure):
             printError("\n\(Self.report(of: failure, settings: settings, callback: test.callback))")
             throw ExitCode(1)

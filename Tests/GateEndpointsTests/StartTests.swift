@@ -266,6 +266,26 @@ extension Browser {
         #expect(first.providers.count("/token") == (sharesStore ? 1 : 2))
     }
 
+    @Test
+    func `B-01: a callback is used up for one gateway by another, also with an error, and not by a store that fails`()
+        async throws
+    {
+        let first = try GatewayFixture(parts: { $0.sharesStore = true })
+        let second = try GatewayFixture(sharing: first, parts: { $0.sharesStore = true })
+        let browser = Browser(first)
+        let callback = try await browser.begin("staff")
+        let state = try #require(callback.split(separator: "?").last.flatMap { Form(encoded: $0)?["state"] })
+        let denied = Form([Form.Field("error", "access_denied"), Form.Field("state", state)]).encoded
+        let other = Browser(second)
+        other.jar = browser.jar
+        first.store.fail("spend")
+        let failed = try await browser.open(callback, script)
+        #expect(failed.code == "session.store_unavailable" && first.providers.count("/token") == 0)
+        #expect(try await browser.open(callback).status == 303 && first.providers.count("/token") == 1)
+        let late = try await other.open("\(gate)/oauth2/callback/staff?\(denied)", script)
+        #expect(late.code == "openid.attempt_lost" && other.begun.isEmpty)
+    }
+
     @Test func `callbacks that wait for a provider are bounded`() async throws {
         let gateway = try GatewayFixture()
         let browser = Browser(gateway)

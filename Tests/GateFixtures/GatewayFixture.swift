@@ -249,7 +249,7 @@ package struct GatewayFixture {
 
     /// A new session of a user on a host.
     package func session(of profile: Profile, on host: String = GatewayFixture.gate) async throws -> IssuedSession {
-        try await self.runtime.sessions.issue(GateSessions.SignIn(profile: profile), host: host, now: self.clock.now)
+        try await self.runtime.sessions.issue(SignIn(profile: profile), host: host, now: self.clock.now)
     }
 }
 

@@ -10,12 +10,12 @@ import Testing
         let fixture = try ProviderFixture()
         let (_, attempt) = try await fixture.begin()
         try fixture.issue(for: attempt, ["sid": "s-1"])
-        let signIn = try await fixture.party.signIn(callback: fixture.callback(attempt), attempt: attempt)
+        let signIn = try await fixture.signIn(fixture.callback(attempt), attempt).signIn
         #expect(signIn.profile.user == "staff:ada")
         #expect(signIn.profile.issuer == ProviderFixture.issuer)
         #expect(signIn.profile.name == "Ada")
         #expect(signIn.profile.verifiedEmail?.description == "ada@example.org")
-        #expect(signIn.endSessionEndpoint?.description == "\(ProviderFixture.issuer)/logout")
+        #expect(signIn.endSession == "\(ProviderFixture.issuer)/logout")
         #expect(signIn.idToken != nil)
         #expect(
             fixture.transport.addresses == [
@@ -46,30 +46,19 @@ import Testing
     }
 
     @Test(arguments: [["code": "c/1"], ["code": nil, "error": "access_denied"]] as [[String: String?]])
-    func `B-01: an attempt that another gateway has used redeems nothing, and is claimed before the provider is asked`(
-        response: [String: String?]
+    func `B-01: a callback uses its attempt up before the provider is called, until the attempt is reopened`(
+        changes: [String: String?]
     ) async throws {
         let fixture = try ProviderFixture()
         let (_, attempt) = try await fixture.begin()
-        try fixture.issue(for: attempt)
-        for reason in [Failure.Reason.sessionStoreUnavailable, .openIDAttemptSpent, .openIDAttemptSpent] {
-            var claims = 0
-            do throws(Failure) {
-                _ = try await fixture.party.signIn(
-                    callback: fixture.callback(attempt, response),
-                    attempt: attempt,
-                    claim: { () throws(Failure) in
-                        claims += 1
-                        throw Failure(reason, "")
-                    }
-                )
-                Issue.record("a sign-in")
-            } catch {
-                // A store that failed leaves the attempt unused; after another gateway it is not asked again.
-                #expect(error.reason == reason && fixture.transport.count("\(ProviderFixture.issuer)/token") == 0)
-            }
-            #expect(claims <= 1)
+        let callback = fixture.callback(attempt, changes)
+        for _ in 0..<2 {
+            let exchange = try await fixture.party.open(try fixture.party.accept(callback, of: attempt))
+            fixture.party.close(exchange)
+            #expect(await fixture.rejection(callback, attempt) == "openid.attempt_spent")
+            fixture.party.reopen(attempt)
         }
+        #expect(fixture.transport.count("\(ProviderFixture.issuer)/token") == 0)
     }
 
     @Test func `T-13 of many equal callbacks one redeems the code`() async throws {
@@ -198,7 +187,7 @@ import Testing
             "AADSTS65004: User declined.\r\nSet-Cookie: a=b\u{1B}[31m" + String(repeating: "x", count: 9000)
         let form = fixture.callback(attempt, ["code": nil, "error": error, "error_description": description])
         do throws(Failure) {
-            _ = try await fixture.party.signIn(callback: form, attempt: attempt)
+            _ = try await fixture.signIn(form, attempt)
             Issue.record("no user signed in")
         } catch {
             #expect(error.kind == kind && error.reason == reason)
@@ -278,10 +267,7 @@ import Testing
         let fixture = try ProviderFixture(settings)
         let (_, attempt) = try await fixture.begin()
         try fixture.issue(for: attempt)
-        let signIn = try await fixture.party.signIn(
-            callback: fixture.callback(attempt, ["user": user]),
-            attempt: attempt
-        )
+        let signIn = try await fixture.signIn(fixture.callback(attempt, ["user": user]), attempt)
         #expect(signIn.profile.givenName == name)
         #expect(signIn.profile.subject == "ada" && signIn.profile.email == "ada@example.org")
     }
@@ -295,7 +281,7 @@ import Testing
         var form = fixture.callback(attempt)
         form.append("user", #"{"name":{"firstName":"Ada"}}"#)
         form.append("user", #"{"name":{"firstName":"Eve"}}"#)
-        #expect(try await fixture.party.signIn(callback: form, attempt: attempt).profile.givenName == nil)
+        #expect(try await fixture.signIn(form, attempt).profile.givenName == nil)
     }
 
     @Test(arguments: ["login_required", "consent_required", "interaction_required", "account_selection_required"])

@@ -28,10 +28,10 @@ import Testing
         return fixture
     }
 
-    private func signIn(_ fixture: ProviderFixture, _ changes: [String: JSON?] = [:]) async throws -> SignIn {
+    private func signIn(_ fixture: ProviderFixture, _ changes: [String: JSON?] = [:]) async throws -> FoundUser {
         let (_, attempt) = try await fixture.begin()
         try fixture.issue(for: attempt, changes)
-        return try await fixture.party.signIn(callback: fixture.callback(attempt), attempt: attempt)
+        return try await fixture.signIn(fixture.callback(attempt), attempt)
     }
 
     private static let overage: [String: JSON?] = [
@@ -159,9 +159,9 @@ import Testing
         let address = "https://graph.facebook.com/v23.0/me?\(fields)&appsecret_proof=\(digits)"
         fixture.transport.stub(address, ["id": "10158", "name": "Ada Example"])
         let (_, attempt) = try await fixture.begin()
-        let signIn = try await fixture.party.signIn(callback: fixture.callback(attempt), attempt: attempt)
+        let signIn = try await fixture.signIn(fixture.callback(attempt), attempt)
         #expect(signIn.profile.subject == "10158" && signIn.profile.name == "Ada Example")
-        #expect(signIn.accessTokenLifetime == .seconds(5_183_944) && signIn.idTokenLifetime == nil)
+        #expect(signIn.tokens.lifetime == .seconds(5_183_944) && signIn.tokens.idTokenLifetime == nil)
         fixture.transport.stub(
             address,
             ["error": ["message": "Invalid proof", "type": "OAuthException", "code": 100]]
@@ -187,8 +187,8 @@ import Testing
     @Test func `the lifetimes of the tokens are reported`() async throws {
         let fixture = try ProviderFixture()
         let signIn = try await self.signIn(fixture)
-        #expect(signIn.idTokenLifetime == .seconds(3600) && signIn.accessTokenLifetime == nil)
-        #expect(signIn.grantedScopes == nil && signIn.notes.isEmpty)
+        #expect(signIn.tokens.idTokenLifetime == .seconds(3600) && signIn.tokens.lifetime == nil)
+        #expect(signIn.tokens.scopes == nil && signIn.notes.isEmpty)
     }
 
     @Test func `what a provider repeats of our secrets does not reach the log`() async throws {

@@ -94,10 +94,10 @@ import Testing
         self.stubGitHub(fixture.transport)
         let (_, attempt) = try await fixture.begin()
         let callback = fixture.callback(attempt, ["iss": "https://github.com/login/oauth"])
-        let signIn = try await fixture.party.signIn(callback: callback, attempt: attempt)
+        let signIn = try await fixture.signIn(callback, attempt).signIn
         #expect(signIn.profile.user == "github:73205511")
         #expect(signIn.profile.verifiedEmail?.description == "ada@example.org")
-        #expect(signIn.idToken == nil && signIn.endSessionEndpoint == nil)
+        #expect(signIn.idToken == nil && signIn.endSession == nil)
         let (_, form) = try self.tokenRequest(
             fixture,
             path: "https://github.com/login/oauth/access_token"
@@ -117,7 +117,7 @@ import Testing
             self.stubGitHub(fixture.transport)
             fixture.transport.stub("https://api.github.com/user/emails?per_page=100", status, #"{"message":"no"}"#)
             let (_, attempt) = try await fixture.begin()
-            let signIn = try await fixture.party.signIn(callback: fixture.callback(attempt), attempt: attempt)
+            let signIn = try await fixture.signIn(fixture.callback(attempt), attempt)
             #expect(signIn.profile.subject == "73205511" && signIn.profile.email == nil)
             #expect(signIn.notes.count == 1 && signIn.notes.first?.contains("/user/emails responded \(status)") == true)
         }
@@ -144,7 +144,7 @@ import Testing
                 ["iss": .string(issuer), "azp": "gate:house", "sub": "104729384756102938475"]
             )
             let callback = fixture.callback(attempt, ["iss": "https://accounts.google.com"])
-            let signIn = try await fixture.party.signIn(callback: callback, attempt: attempt)
+            let signIn = try await fixture.signIn(callback, attempt)
             #expect(signIn.profile.user == "google:104729384756102938475")
             #expect(signIn.profile.issuer == "https://accounts.google.com")
             #expect(fixture.transport.count("\(ProviderFixture.issuer)/userinfo") == 0)

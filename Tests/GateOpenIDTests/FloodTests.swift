@@ -79,7 +79,7 @@ import Testing
         do throws(Failure) {
             let (_, attempt) = try await party.authorization(returnPath: .root, replacedTicket: nil)
             let callback = Form([Form.Field("state", attempt.state), Form.Field("code", "\(kid):\(attempt.nonce)")])
-            _ = try await party.signIn(callback: callback, attempt: attempt)
+            _ = try await party.user(of: callback, attempt)
             return nil
         } catch {
             return error.code

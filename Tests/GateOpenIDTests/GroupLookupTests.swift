@@ -32,13 +32,9 @@ import Testing
         return fixture
     }
 
-    private func signIn(_ fixture: ProviderFixture, looksUp: Bool = true) async throws -> SignIn {
+    private func signIn(_ fixture: ProviderFixture, looksUp: Bool = true) async throws -> FoundUser {
         let (_, attempt) = try await fixture.begin()
-        return try await fixture.party.signIn(
-            callback: fixture.callback(attempt),
-            attempt: attempt,
-            looksUpGroups: looksUp
-        )
+        return try await fixture.signIn(fixture.callback(attempt), attempt, looksUpGroups: looksUp)
     }
 
     @Test func `three pages of teams are one list, asked for with the token and the API's own fields`() async throws {
@@ -61,7 +57,7 @@ import Testing
         let signIn = try await self.signIn(fixture)
         #expect(signIn.profile.groups == ["a/y", "b/x", "example-org/platform-eng"])
         #expect(signIn.profile.groupsComplete && signIn.notes.isEmpty && fixture.reports.all.isEmpty)
-        #expect(signIn.grantedScopes == ["read:org", "user:email"])
+        #expect(signIn.tokens.scopes == ["read:org", "user:email"])
         let pages = fixture.transport.requests.filter { $0.address.path == "/user/teams" }
         #expect(pages.count == 3)
         for page in pages {

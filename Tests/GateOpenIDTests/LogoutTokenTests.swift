@@ -155,14 +155,14 @@ import Testing
         let fixture = try ProviderFixture()
         let (_, attempt) = try await fixture.begin()
         try fixture.issue(for: attempt, ["sid": "s1"])
-        let signIn = try await fixture.party.signIn(callback: fixture.callback(attempt), attempt: attempt)
+        let signIn = try await fixture.signIn(fixture.callback(attempt), attempt).signIn
         #expect(signIn.providerSession == "s1" && signIn.subjectClaim == nil)
         var settings = ProviderFixture.settings()
         settings.profile = ["subject": ["id_token:/email"]]
         let mapped = try ProviderFixture(settings)
         let (_, second) = try await mapped.begin()
         try mapped.issue(for: second, ["sid": .string(String(repeating: "s", count: 256))])
-        let other = try await mapped.party.signIn(callback: mapped.callback(second), attempt: second)
+        let other = try await mapped.signIn(mapped.callback(second), second).signIn
         #expect(
             other.providerSession == nil && other.subjectClaim == "ada" && other.profile.subject == "ada@example.org"
         )

@@ -18,17 +18,17 @@ import Testing
     private func signIn(
         _ fixture: ProviderFixture,
         _ changes: [String: JSON?] = Self.bare
-    ) async throws -> Result<SignIn, Failure> {
+    ) async throws -> Result<FoundUser, Failure> {
         let (_, attempt) = try await fixture.begin()
         try fixture.issue(for: attempt, changes)
         do throws(Failure) {
-            return .success(try await fixture.party.signIn(callback: fixture.callback(attempt), attempt: attempt))
+            return .success(try await fixture.signIn(fixture.callback(attempt), attempt))
         } catch {
             return .failure(error)
         }
     }
 
-    private func code(_ result: Result<SignIn, Failure>) -> String? {
+    private func code(_ result: Result<FoundUser, Failure>) -> String? {
         guard case .failure(let failure) = result else { return nil }
         return failure.code
     }
@@ -103,11 +103,7 @@ import Testing
         let fixture = try ProviderFixture(settings)
         let (_, attempt) = try await fixture.begin()
         try fixture.issue(for: attempt, Self.full.merging(changes) { $1 })
-        _ = try await fixture.party.signIn(
-            callback: fixture.callback(attempt),
-            attempt: attempt,
-            looksUpGroups: looksUpGroups
-        )
+        _ = try await fixture.signIn(fixture.callback(attempt), attempt, looksUpGroups: looksUpGroups)
         return fixture.transport.count(Self.address)
     }
 

@@ -27,7 +27,7 @@ import Testing
         as subject: String = "ada",
         at now: Instant = noon,
         replacing old: Ticket? = nil
-    ) async throws -> LimitedSignIn {
+    ) async throws -> IssuedSession {
         let profile = Profile(provider: "staff", issuer: "https://id.example.com", subject: subject)
         let once = SingleUse("attempt", "\(id)", until: now.plus(600))
         let result = try await manager.issue(
@@ -40,8 +40,8 @@ import Testing
         return try #require(result)
     }
 
-    private func isLive(_ signIn: LimitedSignIn, at now: Instant = noon) async throws -> Bool {
-        try await self.fixture.manager.session(for: signIn.issued.ticket, host: self.host, now: now) != nil
+    private func isLive(_ signIn: IssuedSession, at now: Instant = noon) async throws -> Bool {
+        try await self.fixture.manager.session(for: signIn.ticket, host: self.host, now: now) != nil
     }
 
     @Test func `a sign-in over the limit ends the oldest of the user, and no other`() async throws {
@@ -51,7 +51,7 @@ import Testing
         let second = try await self.signIn(manager, 2, at: noon.plus(1))
         #expect(first.ended.isEmpty && second.ended.isEmpty)
         let third = try await self.signIn(manager, 3, at: noon.plus(2))
-        #expect(third.ended == [first.issued.session.id] && third.failure == nil)
+        #expect(third.ended == [first.session.id] && third.endFailure == nil)
         let now = noon.plus(2)
         #expect(try await !self.isLive(first, at: now))
         for one in [eve, second, third] { #expect(try await self.isLive(one, at: now)) }
@@ -59,11 +59,11 @@ import Testing
 
     @Test func `sign-ins of the same second count in the order in which they came`() async throws {
         let manager = self.manager(1)
-        var last: LimitedSignIn?
+        var last: IssuedSession?
         for id in 0..<8 {
             let next = try await self.signIn(manager, id)
             if let last {
-                #expect(next.ended == [last.issued.session.id])
+                #expect(next.ended == [last.session.id])
                 #expect(try await !self.isLive(last))
             }
             #expect(try await self.isLive(next))
@@ -75,7 +75,7 @@ import Testing
         let manager = self.manager(2)
         let phone = try await self.signIn(manager, 1)
         let laptop = try await self.signIn(manager, 2, at: noon.plus(1))
-        let again = try await self.signIn(manager, 3, at: noon.plus(2), replacing: laptop.issued.ticket)
+        let again = try await self.signIn(manager, 3, at: noon.plus(2), replacing: laptop.ticket)
         #expect(again.ended.isEmpty)
         #expect(try await self.isLive(phone, at: noon.plus(2)))
     }
@@ -84,7 +84,7 @@ import Testing
         let manager = self.manager(2)
         let used = try await self.signIn(manager, 1)
         _ = try await self.signIn(manager, 2, at: noon.plus(1))
-        self.fixture.store.noteUse(used.issued.ticket.storeKey, at: noon.plus(3000))
+        self.fixture.store.noteUse(used.ticket.storeKey, at: noon.plus(3000))
         let third = try await self.signIn(manager, 3, at: noon.plus(3601))
         #expect(third.ended.isEmpty)
         #expect(try await self.isLive(used, at: noon.plus(3601)))
@@ -93,7 +93,7 @@ import Testing
     @Test func `sign-ins at the same time keep the limit, and one of them survives`() async throws {
         let manager = self.manager(1)
         let old = try await self.signIn(manager, 0, at: noon.plus(-60))
-        let all = try await withThrowingTaskGroup(of: LimitedSignIn.self) { group in
+        let all = try await withThrowingTaskGroup(of: IssuedSession.self) { group in
             for id in 1...4 { group.addTask { try await self.signIn(self.manager(1), id) } }
             return try await group.reduce(into: [old]) { $0.append($1) }
         }
@@ -103,10 +103,10 @@ import Testing
     }
 
     @Test func `one sign-in ends 64 others at most, the oldest first`() async throws {
-        var all: [LimitedSignIn] = []
+        var all: [IssuedSession] = []
         for id in 0..<70 { all.append(try await self.signIn(self.manager(nil), id, at: noon.plus(Int64(id)))) }
         let next = try await self.signIn(self.manager(1), 70, at: noon.plus(100))
-        #expect(next.ended == all.prefix(SessionManager.maxEndedAtOnce).map(\.issued.session.id))
+        #expect(next.ended == all.prefix(SessionManager.maxEndedAtOnce).map(\.session.id))
         let last = try await self.signIn(self.manager(1), 71, at: noon.plus(101))
         #expect(last.ended.count == 7)
     }
@@ -117,14 +117,14 @@ import Testing
         await #expect(throws: Failure.self) { try await self.signIn(self.manager(1), 2) }
         self.fixture.store.state.withLock { $0.readsFail = false }
         #expect(try await self.isLive(first))
-        #expect(try await self.signIn(self.manager(1), 2).ended == [first.issued.session.id])
+        #expect(try await self.signIn(self.manager(1), 2).ended == [first.session.id])
     }
 
     @Test func `where the others cannot be ended, the sign-in is complete and the next one ends them`() async throws {
         let first = try await self.signIn(self.manager(1), 1)
         self.fixture.store.state.withLock { $0.afterInsert = { $0.writesFail = true } }
         let second = try await self.signIn(self.manager(1), 2)
-        #expect(second.failure?.reason == .sessionStoreUnavailable && second.ended.isEmpty)
+        #expect(second.endFailure?.reason == .sessionStoreUnavailable && second.ended.isEmpty)
         self.fixture.store.state.withLock {
             $0.afterInsert = nil
             $0.writesFail = false
@@ -132,7 +132,7 @@ import Testing
         }
         #expect(try await self.isLive(second))
         let third = try await self.signIn(self.manager(1), 3)
-        #expect(Set(third.ended) == [first.issued.session.id, second.issued.session.id])
+        #expect(Set(third.ended) == [first.session.id, second.session.id])
     }
 
     @Test(arguments: [1, 2, 3]) func `B-15: of the sign-ins of one second the earliest end`(limit: Int) async throws {
@@ -146,7 +146,7 @@ import Testing
         }
         // A limit that is lowered later ends them in the same order.
         let last = try await self.signIn(self.manager(1), 200, at: noon.plus(1))
-        #expect(last.ended == all.suffix(limit).map(\.issued.session.id))
+        #expect(last.ended == all.suffix(limit).map(\.session.id))
     }
 
     @Test func `B-15: a sign-in keeps its place when another host's session of it is the one used last`() async throws {
@@ -159,7 +159,7 @@ import Testing
             let binding = BrowserBinding(from: .system)
             let path = try #require(ReturnPath("/"))
             let request = SessionTransferRequest(origin: origin, path: path, binding: binding, now: noon)
-            let code = SessionTransferCode(for: request, ticket: one.issued.ticket, random: .system, now: noon)
+            let code = SessionTransferCode(for: request, ticket: one.ticket, random: .system, now: noon)
             let transferred = try #require(
                 try await manager.redeem(
                     code,

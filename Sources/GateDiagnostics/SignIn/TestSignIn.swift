@@ -20,11 +20,23 @@ package final class TestSignIn: Sendable {
     /// How a test sign-in ended.
     package enum Outcome: Sendable {
         /// The sign-in succeeded.
-        case signedIn(SignIn)
+        case signedIn(Findings)
         /// The sign-in failed.
         case failed(Failure)
         /// The browser did not come back in time.
         case timedOut
+    }
+
+    /// What the provider returned about the user.
+    package struct Findings: Sendable {
+        /// The user.
+        package let signIn: SignIn
+        /// Where each field of the profile came from.
+        package let mapped: MappedProfile
+        /// What was granted, and for how long.
+        package let tokens: VerifiedTokens
+        /// What could not be read, each a sentence without secrets.
+        package let notes: [String]
     }
 
     /// The address to open in a browser.
@@ -193,10 +205,18 @@ extension TestSignIn {
         }
         self.attempt.withLock { $0 = nil }
         do throws(Failure) {
-            return self.close(.signedIn(try await self.party.signIn(callback: callback, attempt: attempt)))
+            return self.close(.signedIn(try await self.findings(of: callback, attempt)))
         } catch {
             return self.close(.failed(error))
         }
+    }
+
+    private func findings(of callback: Form, _ attempt: Attempt) async throws(Failure) -> Findings {
+        let exchange = try await self.party.open(try self.party.accept(callback, of: attempt))
+        defer { self.party.close(exchange) }
+        let tokens = try await self.party.redeem(exchange)
+        let user = try await self.party.user(of: tokens, looksUpGroups: true)
+        return Findings(signIn: user.signIn, mapped: user.mapped, tokens: tokens, notes: user.notes)
     }
 
     private func close(_ outcome: Outcome) -> Response {

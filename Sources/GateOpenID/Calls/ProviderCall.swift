@@ -48,29 +48,26 @@ struct ProviderCall: Sendable {
         return response
     }
 
-    /// A userinfo response.
-    enum Userinfo {
-        /// Claims as JSON.
-        case plain(JSON)
-        /// A token in compact form, not verified.
-        case signed(String)
-    }
-
-    /// The userinfo response for a token.
+    /// The userinfo response for a token: a token that ``ProviderResponse/signedUserinfo`` returns, or claims.
     ///
     /// The provider decides which of the two forms it has. OpenID Connect Core §5.3, RFC 6750 §2.1.
-    func userinfo(at address: WebURL, accessToken: String) async throws(Failure) -> Userinfo {
+    func userinfo(at address: WebURL, accessToken: String) async throws(Failure) -> ProviderResponse {
         let headers = [ProviderCall.acceptJSON, (name: "Authorization", value: "Bearer \(accessToken)")]
-        let response = try await self.get(address, headers, 262_144, .seconds(10), .userinfo)
-        if response.status == 200, response.mediaType == "application/jwt" {
-            return .signed(String(decoding: response.body, as: UTF8.self))
-        }
+        return try await self.get(address, headers, 262_144, .seconds(10), .userinfo)
+    }
+
+    /// The claims of a userinfo response that is not a token.
+    static func claims(
+        ofUserinfo response: ProviderResponse,
+        from address: WebURL,
+        accessToken: String
+    ) throws(Failure) -> JSON {
         // Not an outage: the endpoint responds, with nothing about the user.
         guard !(201..<300).contains(response.status) else {
             let detail = "\(address.path) responded \(response.status), expected 200 with JSON"
             throw Failure(.providerContentType, detail)
         }
-        return .plain(try ProviderCall.json(response, from: address, accessToken: accessToken))
+        return try ProviderCall.json(response, from: address, accessToken: accessToken)
     }
 
     /// The JSON of a call to the provider's API, or why the provider rejects the user's token for it.
@@ -187,6 +184,12 @@ extension ProviderResponse {
     /// RFC 9110 §8.3.
     var mediaType: String? {
         self.header("content-type").map { $0.lowercased().prefix { $0 != ";" }.filter { $0 != " " } }
+    }
+
+    /// The token in compact form that a userinfo response is, not verified; nil for one of claims.
+    var signedUserinfo: String? {
+        guard self.status == 200, self.mediaType == "application/jwt" else { return nil }
+        return String(decoding: self.body, as: UTF8.self)
     }
 
     /// Whether the media type is JSON.

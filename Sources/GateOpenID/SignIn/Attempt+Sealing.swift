@@ -16,7 +16,7 @@ extension Attempt {
 
     /// The attempt in the value of the cookie of that name; nil if the value is forged or was changed.
     ///
-    /// The attempt may have expired; ``RelyingParty/signIn(callback:attempt:looksUpGroups:)`` rejects it then.
+    /// The attempt may have expired; ``RelyingParty/accept(_:of:)`` rejects it then.
     package init?(sealed value: String, by sealer: Sealer, cookie name: String) {
         guard value.utf8.count <= Attempt.maxSealedSize, let sealed = Base64URL.decode(value) else { return nil }
         guard let plain = sealer.open(sealed, for: Attempt.purpose(name)) else { return nil }

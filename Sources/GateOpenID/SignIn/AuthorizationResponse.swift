@@ -2,19 +2,20 @@
 
 internal import GateCore
 
-/// The parameters of a callback, parsed strictly and not verified.
+/// What a provider returned to an open attempt of this browser; only ``RelyingParty/accept(_:of:)`` makes one.
 ///
-/// RFC 6749 §4.1.2, RFC 9207 §2. Other parameters are ignored.
-struct AuthorizationResponse {
+/// RFC 6749 §4.1.2, RFC 9207 §2. Other parameters are ignored. Nothing shows yet that it comes from the provider.
+package struct AuthorizationResponse: Sendable {
     /// The result that the provider reports.
-    enum Outcome: Equatable {
+    enum Outcome: Sendable, Equatable {
         case code(String)
         case error(String)
     }
 
     private static let maxUserLength = 4096
 
-    let state: String
+    /// The attempt that it belongs to.
+    let attempt: Attempt
     let issuer: String?
     let outcome: Outcome
     /// Apple's `user` from the browser: not signed, so used for display names only.
@@ -22,10 +23,17 @@ struct AuthorizationResponse {
     /// The provider's description of the error, truncated and escaped.
     private let description: String
 
-    /// Parses a callback; one with a token is rejected, because no token was requested.
+    /// Parses a callback strictly, and compares it with the attempt.
     ///
-    /// RFC 9700 §2.1.2.
-    init(_ form: Form) throws(Failure) {
+    /// One with a token is rejected, because no token was requested. RFC 9700 §2.1.2.
+    ///
+    /// - Parameters:
+    ///   - form: The parameters of the callback.
+    ///   - attempt: The attempt from the cookie of the browser.
+    ///   - provider: The provider whose callback it is.
+    ///   - now: The time.
+    /// - Throws: The first check that failed: the form, then the provider, the age and the `state` of the attempt.
+    init(_ form: Form, of attempt: Attempt, with provider: String, at now: Instant) throws(Failure) {
         guard form.single("access_token") == .absent, form.single("id_token") == .absent else {
             throw Failure(.openIDTokenInCallback, "the callback carries a token")
         }
@@ -34,12 +42,24 @@ struct AuthorizationResponse {
                 form.single("setup_action") == .absent ? "" : ": it comes from installing the app at GitHub"
             throw Failure(.openIDStateMissing, "the callback has no state\(begun)")
         }
-        self.state = state
+        self.attempt = attempt
         self.issuer = try AuthorizationResponse.parameter("iss", of: form, limit: 2048)
         self.outcome = try AuthorizationResponse.outcome(form)
         self.extras = AuthorizationResponse.user(form).map { ["user": $0] }
         self.description = ["error_reason", "error_subcode", "error_code", "error_description", "error_message"]
             .compactMap { form[$0] }.filter { !$0.isEmpty }.map { ReceivedText.quoted($0) }.joined(separator: " ")
+        guard attempt.provider == provider else {
+            throw Failure(.openIDProviderMismatch, "the attempt is with another provider")
+        }
+        guard now < attempt.expiry else {
+            throw Failure(
+                .openIDAttemptExpired,
+                "the user took more than \(Attempt.lifetime.wholeSeconds) seconds at the provider"
+            )
+        }
+        guard constantTimeEquals(state.utf8, attempt.state.utf8) else {
+            throw Failure(.openIDStateMismatch, "callback does not belong to this browser")
+        }
     }
 
     private static func outcome(_ form: Form) throws(Failure) -> Outcome {

@@ -100,8 +100,7 @@ extension RelyingParty {
             return .ended(Failure(.providerGrantEnded, error.detail))
         }
         let earlier = recheck.user.grant
-        let extras = earlier.extras.flatMap { try? JSON(parsing: $0.utf8, depth: 8) }
-        let grant = ProviderGrant(token, extras: extras, keeping: earlier.refreshToken, at: self.clock.now)
+        let grant = ProviderGrant(token, extras: earlier.json, keeping: earlier.refreshToken, at: self.clock.now)
         do throws(Failure) {
             return try await self.confirmation(of: recheck, token, metadata, grant)
         } catch {
@@ -130,19 +129,19 @@ extension RelyingParty {
         _ metadata: ProviderMetadata,
         _ grant: ProviderGrant
     ) async throws(Failure) -> RecheckResult {
-        let found = try await self.user(of: recheck, token, metadata)
-        let usesSubjectClaim = self.definition.usesSubjectClaim
-        let signIn = SignIn(found.user, token, found.idToken, metadata, grant, usesSubjectClaim: usesSubjectClaim)
+        let tokens = try await self.verified(token, of: recheck, metadata)
+        let found = try await self.profile(of: tokens, recheck)
+        var signIn = self.signIn(found.profile, tokens, grant)
+        // That of the session stays.
+        if token.idToken == nil { signIn.idToken = nil }
         return found.missing.map { .partial(signIn, $0) } ?? .confirmed(signIn)
     }
 
-    private struct Found {
-        let user: (mapped: MappedProfile, notes: [String])
-        /// The new ID token, if there is one.
-        let idToken: IDToken?
-        /// Why a part of the profile could not be read.
-        let missing: Failure?
-    }
+    /// The failures of an endpoint that is down.
+    private static let outages: Set<Failure.Reason> = [
+        .providerUnavailable, .providerTimeout, .providerUnreachable, .providerConnectionLost,
+        .providerQueueFull, .providerNoResources,
+    ]
 
     /// Whether a failure means that the provider did not respond, or not now.
     package static func isOutage(_ failure: Failure) -> Bool { self.outages.contains(failure.reason) }
@@ -152,13 +151,12 @@ extension RelyingParty {
         failure.kind == .forbidden || failure.reason == .idTokenSubject || failure.reason == .openIDUserinfoSubject
     }
 
-    /// The user of new tokens, who must be the one of the session.
-    private func user(
-        of recheck: Recheck,
+    /// The tokens of a re-check, whose ID token goes on from that of the session; without a new one it is that of the session.
+    private func verified(
         _ token: TokenResponse,
+        of recheck: Recheck,
         _ metadata: ProviderMetadata
-    ) async throws(Failure) -> Found {
-        let known = recheck.user.profile
+    ) async throws(Failure) -> VerifiedTokens {
         var expected = IDToken.Expectation(
             definition: self.definition,
             discoveredIssuer: metadata.issuer,
@@ -176,62 +174,57 @@ extension RelyingParty {
                 idToken = try await IDToken.verified(text, by: keys, expecting: expected)
             }
         }
+        return VerifiedTokens(
+            response: token,
+            idToken: idToken,
+            expected: expected,
+            metadata: metadata,
+            extras: recheck.user.grant.json
+        )
+    }
+
+    /// The profile of the user of new tokens, who must be the one of the session, and why a part of it could not be read.
+    private func profile(
+        of tokens: VerifiedTokens,
+        _ recheck: Recheck
+    ) async throws(Failure) -> (profile: Profile, missing: Failure?) {
+        let known = recheck.user.profile
         // Without a new ID token, userinfo has the provider's latest word.
-        let isProof = token.idToken == nil
-        let extras = recheck.user.grant.extras.flatMap { try? JSON(parsing: $0.utf8, depth: 8) }
-        var payloads = ProviderPayloads(idToken: idToken?.claims, callback: extras)
+        let isProof = tokens.response.idToken == nil
+        let claims = tokens.idToken?.claims
+        var payloads = ProviderPayloads(idToken: claims, callback: tokens.extras)
         var missing: Failure?
         let isNeeded = isProof || self.definition.readsUserinfo(after: payloads, groups: recheck.looksUpGroups)
-        switch try await self.userinfo(token.accessToken, of: idToken, expected, metadata, isNeeded: isNeeded) {
-        case .notNeeded: break
-        case .claims(let claims):
-            payloads.userinfo = claims
+        switch isNeeded ? try await self.userinfo(of: tokens) : nil {
+        case nil: break
+        case .success(let userinfo)?:
+            payloads.userinfo = userinfo
             if isProof {
-                payloads.signed = idToken?.claims
-                payloads.idToken = idToken?.claims.overlaid(by: claims)
+                payloads.signed = claims
+                payloads.idToken = claims?.overlaid(by: userinfo)
             }
-        case .unavailable(let failure):
+        case .failure(let failure)?:
             guard recheck.acceptsPartial, recheck.user.grant.refreshToken != nil else { throw failure }
             payloads.isUserinfoUnavailable = true
             missing = failure
         }
-        let user = try await self.user(
-            payloads,
-            token.accessToken,
-            granted: token.scopes,
-            looksUpGroups: recheck.looksUpGroups
-        )
-        let profile = user.mapped.profile
+        let found = try await self.profile(&payloads, tokens.response, looksUpGroups: recheck.looksUpGroups)
+        let profile = found.mapped.profile
         guard isIdentical(profile.issuer, known.issuer), isIdentical(profile.subject, known.subject) else {
             throw Failure(.openIDUserinfoSubject, "the tokens are about another user than the session")
         }
         if known.groupsComplete, !profile.groupsComplete {
-            let failure = Failure(.providerGroupsIncomplete, user.notes.first ?? "the provider omitted some")
+            let failure = Failure(.providerGroupsIncomplete, found.notes.first ?? "the provider omitted some")
             guard recheck.acceptsPartial else { throw failure }
             missing = missing ?? failure
         }
-        return Found(user: user, idToken: token.idToken == nil ? nil : idToken, missing: missing)
+        return (profile, missing)
     }
 }
 
 extension ProviderGrant {
-    /// What is kept of a token response.
-    ///
-    /// - Parameters:
-    ///   - token: The response.
-    ///   - extras: What the browser brought with the callback.
-    ///   - earlier: The refresh token that was redeemed, which holds on if the response has none.
-    ///   - now: The time.
-    init(_ token: TokenResponse, extras: JSON?, keeping earlier: Secret?, at now: Instant) {
-        self.init()
-        self.refreshToken = token.refreshToken.map(Secret.init(text:)) ?? earlier
-        let isKept = token.accessToken.utf8.count <= ProviderGrant.maxTokenBytes
-        self.accessToken = isKept ? Secret(text: token.accessToken) : nil
-        self.accessExpiry = token.lifetime.map { now.advanced(by: $0) }
-        self.scopes = token.scopes?.joined(separator: " ")
-        let text = extras.map(\.text)
-        self.extras = text.flatMap { $0.utf8.count <= ProviderGrant.maxExtrasBytes ? $0 : nil }
-    }
+    /// The extras, parsed.
+    fileprivate var json: JSON? { self.extras.flatMap { try? JSON(parsing: $0.utf8, depth: 8) } }
 }
 
 extension JSON {

@@ -86,7 +86,7 @@ import Testing
         gateway.clock.advance(by: 300)
         let sessions = gateway.runtime.sessions
         let stored = try #require(try await sessions.stored(issued.ticket))
-        let signIn = GateSessions.SignIn(profile: issued.session.profile)
+        let signIn = SignIn(profile: issued.session.profile)
         #expect(try await sessions.update(stored, with: signIn, confirmed: gateway.clock.now))
         #expect(try await self.verdict(gateway, "/wiki", issued.ticket) == "forwarded to wiki")
         gateway.clock.advance(by: 2399)

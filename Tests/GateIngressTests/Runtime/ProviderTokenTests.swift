@@ -241,7 +241,7 @@ import Testing
         var grant = ProviderGrant()
         for text in ["", "a b", "a\r\nX-Forwarded-User: root", "\u{E9}", "a\u{7F}"] {
             grant.accessToken = Secret(text: text)
-            var signIn = GateSessions.SignIn(profile: .staff())
+            var signIn = SignIn(profile: .staff())
             signIn.grant = grant
             let now = gateway.clock.now
             let session = try await gateway.runtime.sessions.issue(signIn, host: GatewayFixture.gate, now: now).session

@@ -57,7 +57,7 @@ private let policy = RecheckPolicy(interval: .seconds(1800), maxStale: .seconds(
         let sessions = gateway.runtime.sessions
         gateway.store.interrupt("replace") {
             guard let stored = try? await sessions.stored(ticket) else { return }
-            var change = GateSessions.SignIn(profile: stored.session.profile)
+            var change = SignIn(profile: stored.session.profile)
             change.grant = stored.session.grant
             change.profile.name = "another writer"
             _ = try? await sessions.update(stored, with: change, confirmed: nil)
@@ -74,7 +74,7 @@ private let policy = RecheckPolicy(interval: .seconds(1800), maxStale: .seconds(
         let seen = try #require(try await sessions.stored(ticket))
         #expect(try await sessions.reserveRecheck(of: seen, now: gateway.clock.now), "another gateway is at it")
         gateway.store.interrupt("lock") {
-            var change = GateSessions.SignIn(profile: seen.session.profile)
+            var change = SignIn(profile: seen.session.profile)
             change.grant = seen.session.grant
             change.profile.name = "not confirmed"
             _ = try? await sessions.update(seen, with: change, confirmed: nil)

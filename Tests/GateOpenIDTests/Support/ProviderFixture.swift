@@ -99,6 +99,11 @@ struct ProviderFixture {
         )
     }
 
+    /// The user of a callback.
+    func signIn(_ callback: Form, _ attempt: Attempt, looksUpGroups: Bool = true) async throws(Failure) -> FoundUser {
+        try await self.party.user(of: callback, attempt, looksUpGroups: looksUpGroups)
+    }
+
     /// The code of the failure that ends a callback; nil for a sign-in.
     func rejection(_ callback: Form, _ attempt: Attempt) async -> String? {
         await self.failure(callback, attempt)?.code
@@ -107,7 +112,7 @@ struct ProviderFixture {
     /// The failure that ends a callback; nil for a sign-in.
     func failure(_ callback: Form, _ attempt: Attempt) async -> Failure? {
         do throws(Failure) {
-            _ = try await self.party.signIn(callback: callback, attempt: attempt)
+            _ = try await self.signIn(callback, attempt)
             return nil
         } catch {
             return error
