@@ -99,14 +99,19 @@ package struct ClientFixture {
     package static func secret(of id: String) -> String { "a secret of the service \(id)" }
 
     /// The response to a request of a client for an endpoint.
-    package func post(_ name: String, _ fields: [(String, String)], as id: String = "notes") async throws -> Response {
+    package func post(
+        _ name: String,
+        _ fields: [(String, String)],
+        as id: String = "notes",
+        _ lines: String = ""
+    ) async throws -> Response {
         var form = Form(fields.map { Form.Field($0.0, $0.1) } + [Form.Field("client_id", id)])
         if id != "notes" { form.append("client_secret", ClientFixture.secret(of: id)) }
         return try await self.browser.open(
             "https://\(GatewayFixture.gate)/oauth2/\(name)",
             method: "POST",
             body: form.encoded,
-            "Content-Type: application/x-www-form-urlencoded\r\n"
+            "Content-Type: application/x-www-form-urlencoded\r\n\(lines)"
         )
     }
 
@@ -114,7 +119,8 @@ package struct ClientFixture {
     package func tokens(
         of id: String = "notes",
         for audiences: [String] = [shop, desk, userinfo],
-        user: Profile = .staff()
+        user: Profile = .staff(),
+        proof: String = ""
     ) async throws -> JSON {
         let signedIn = try await self.gateway.session(of: user)
         var terms = AuthorizationCode.Terms(
@@ -129,7 +135,7 @@ package struct ClientFixture {
             ("grant_type", "authorization_code"), ("code", code.sealed(by: runtime.sealer)),
             ("code_verifier", ClientFixture.verifier),
         ]
-        return try await self.post("token", fields, as: id).json
+        return try await self.post("token", fields, as: id, proof).json
     }
 
     /// The response to the exchange of a token by a client.

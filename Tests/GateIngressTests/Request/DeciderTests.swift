@@ -17,39 +17,6 @@ import Testing
 
 /// Decisions from the request and from what is known of it, without an event loop and without waiting.
 @Suite struct DeciderTests {
-    /// What a test knows of callers.
-    private final class FakeCallers: KnownCallers {
-        var healthStatus = 200
-        var sessions: [CookieKey: CachedSession] = [:]
-        let runtime: RuntimeConfiguration
-
-        init(_ runtime: RuntimeConfiguration) { self.runtime = runtime }
-
-        func session(_ key: CookieKey, on host: String, at tick: NIODeadline) -> CachedSession? {
-            self.sessions[key].flatMap { $0.session.host == host ? $0 : nil }
-        }
-        func accessToken(_ text: ByteBuffer, under runtime: RuntimeConfiguration, at now: Instant) -> VerifiedToken? {
-            nil
-        }
-        func isLastAccessToken(_ text: ByteBuffer) -> Bool { false }
-        func machine(
-            _ credential: MachineCredential,
-            at issuer: TokenIssuer,
-            at tick: NIODeadline
-        ) -> MachineCache.Entry? { nil }
-        func session(of profile: Profile, _ credential: MachineCredential, ends: Instant?) -> CachedSession {
-            let session = Session.machine(profile, id: "id", family: "family", now: Instant(seconds: 0))
-            return CachedSession(session, under: .never, freshUntil: .distantFuture)
-        }
-        func networkLines(
-            on route: RuntimeRoute,
-            under runtime: RuntimeConfiguration,
-            at now: Instant
-        ) throws(Failure) -> ByteBuffer {
-            try runtime.identity.networkLines(on: route.route, as: route.identity, now: now)
-        }
-    }
-
     /// Whom a request is from.
     private enum Sender: CaseIterable {
         case stranger
@@ -254,7 +221,7 @@ import Testing
         /// The decision about a case, its look-ups done as it has them; and how many there were.
         mutating func decision(about one: Case) throws -> (words: String, lookUps: Int) {
             let runtime = self.gateway.runtime
-            let known = FakeCallers(runtime)
+            let known = FakeCallers()
             let issued = try self.session(of: one)
             let key = try #require(CookieKey(issued.ticket))
             let cached = CachedSession(issued.session, under: .never, freshUntil: .distantFuture)

@@ -299,4 +299,15 @@ import Testing
         gateway.loop.sessions.removeFamily(issued.session.familyKey)
         #expect(gateway.verdict(head) == "needs session")
     }
+
+    @Test func `the target of a preflight is chosen without its cookie, as the app gets none`() async throws {
+        let gateway = try GatewayFixture(more: RuledApps.all())
+        let ticket = try await gateway.cachedSession(of: .staff(), on: RuledApps.host)
+        let lines = cookie(ticket) + "Origin: \(RuledApps.portal)\r\nAccess-Control-Request-Method: POST\r\n"
+        let request = gateway.decided(try gateway.head("OPTIONS /api/hooks/x", RuledApps.host, lines))
+        let route = try #require(request.route)
+        #expect(gateway.words(request.decide(gateway.loop)) == "forwarded to api unknown")
+        #expect(request.sessionKey(in: request.head, gateway.loop) != 0)
+        #expect(request.sessionKey(in: request.headForApp(on: route), gateway.loop) == 0)
+    }
 }
