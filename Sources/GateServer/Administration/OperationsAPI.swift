@@ -92,47 +92,69 @@ struct OperationsAPI: Sendable {
         _ parameters: inout OperationsParameters,
         _ caller: OperationsCaller
     ) async throws -> JSON {
+        guard let endpoint = OperationsAPI.endpoints.first(where: { $0.path == path }) else {
+            let paths = OperationsAPI.endpoints.map(\.path).joined(separator: " ")
+            throw OperationsRejection(404, "there are \(paths) here")
+        }
         // RFC 9110 §9.1.
-        switch (path, method == .head ? .get : method) {
-        case ("/v1/sessions", .get): try await self.sessions(&parameters)
-        case ("/v1/sessions/revoke", .post): try await self.revoke(&parameters, by: caller)
-        case ("/v1/users", .get): try await self.users(&parameters)
-        case ("/v1/accounts", .get): try await self.accounts(&parameters)
-        case ("/v1/accounts/add", .post): try await self.addAccount(&parameters, by: caller)
-        case ("/v1/accounts/change", .post): try await self.changeAccount(&parameters, by: caller)
-        case ("/v1/passkeys", .get):
-            try await PasskeyAdministration(self.environment.passkeys(), audit: self.audit)
-                .list(&parameters, limit: OperationsAPI.standardLimit)
-        case ("/v1/passkeys/remove", .post):
-            try await PasskeyAdministration(self.environment.passkeys(), audit: self.audit)
-                .remove(&parameters, by: caller)
-        case ("/v1/connections", .get):
-            try await ConnectionAdministration(self.environment.connections(), audit: self.audit)
-                .list(&parameters, limit: OperationsAPI.standardLimit)
-        case ("/v1/connections/remove", .post):
-            try await ConnectionAdministration(self.environment.connections(), audit: self.audit)
-                .remove(&parameters, self.environment.sessions(), by: caller)
-        case ("/v1/incidents", .get): try self.incidents(&parameters)
-        case ("/v1/keys", .get): try self.keys(parameters)
-        case ("/v1/keys/rotate", .post): try self.rotateKeys(&parameters, by: caller)
-        case ("/v1/policy", .get): try self.policy(parameters)
-        case ("/v1/policy/users", .get): try await self.policyUsers(&parameters)
-        case ("/v1/policy/confirm", .post): try self.confirm(&parameters, by: caller)
-        case ("/v1/accounts/add", _), ("/v1/accounts/change", _), ("/v1/passkeys/remove", _),
-            ("/v1/connections/remove", _), ("/v1/policy/confirm", _):
-            throw OperationsRejection(405, "only POST works here")
-        case ("/v1/accounts", _), ("/v1/passkeys", _), ("/v1/connections", _), ("/v1/sessions", _), ("/v1/users", _),
-            ("/v1/incidents", _),
-            ("/v1/keys", _),
-            ("/v1/policy", _),
-            ("/v1/policy/users", _):
-            throw OperationsRejection(405, "only GET works here")
-        case ("/v1/sessions/revoke", _), ("/v1/keys/rotate", _): throw OperationsRejection(405, "only POST works here")
-        default:
-            let paths =
-                "/v1/sessions /v1/sessions/revoke /v1/users /v1/accounts /v1/accounts/add /v1/accounts/change /v1/passkeys "
-                + "/v1/passkeys/remove /v1/connections /v1/connections/remove /v1/incidents /v1/keys /v1/keys/rotate"
-            throw OperationsRejection(404, "there are \(paths) /v1/policy /v1/policy/users /v1/policy/confirm here")
+        guard endpoint.method == (method == .head ? .get : method) else {
+            throw OperationsRejection(405, "only \(endpoint.method.rawValue) works here")
+        }
+        return try await endpoint.respond(self, &parameters, caller)
+    }
+}
+
+// MARK: Endpoints
+
+extension OperationsAPI {
+    /// One endpoint; all of them are for clients that may use the listener: with the token, or as the user of the gateway.
+    private struct Endpoint: Sendable {
+        typealias Handler =
+            @Sendable (OperationsAPI, inout OperationsParameters, OperationsCaller) async throws -> JSON
+
+        let method: RequestMethod
+        let path: String
+        let respond: Handler
+
+        init(_ method: RequestMethod, _ path: String, _ respond: @escaping Handler) {
+            (self.method, self.path, self.respond) = (method, path, respond)
+        }
+    }
+
+    private static let endpoints: [Endpoint] = [
+        Endpoint(.get, "/v1/sessions") { api, parameters, _ in try await api.sessions(&parameters) },
+        Endpoint(.post, "/v1/sessions/revoke") { try await $0.revoke(&$1, by: $2) },
+        Endpoint(.get, "/v1/users") { api, parameters, _ in try await api.users(&parameters) },
+        Endpoint(.get, "/v1/accounts") { api, parameters, _ in try await api.accounts(&parameters) },
+        Endpoint(.post, "/v1/accounts/add") { try await $0.addAccount(&$1, by: $2) },
+        Endpoint(.post, "/v1/accounts/change") { try await $0.changeAccount(&$1, by: $2) },
+        Endpoint(.get, "/v1/passkeys") { api, parameters, _ in
+            try await api.passkeys.list(&parameters, limit: OperationsAPI.standardLimit)
+        },
+        Endpoint(.post, "/v1/passkeys/remove") { try await $0.passkeys.remove(&$1, by: $2) },
+        Endpoint(.get, "/v1/connections") { api, parameters, _ in
+            try await api.connections.list(&parameters, limit: OperationsAPI.standardLimit)
+        },
+        Endpoint(.post, "/v1/connections/remove") {
+            try await $0.connections.remove(&$1, $0.environment.sessions(), by: $2)
+        },
+        Endpoint(.get, "/v1/incidents") { api, parameters, _ in try api.incidents(&parameters) },
+        Endpoint(.get, "/v1/keys") { api, parameters, _ in try api.keys(parameters) },
+        Endpoint(.post, "/v1/keys/rotate") { try $0.rotateKeys(&$1, by: $2) },
+        Endpoint(.get, "/v1/policy") { api, parameters, _ in try api.policy(parameters) },
+        Endpoint(.get, "/v1/policy/users") { api, parameters, _ in try await api.policyUsers(&parameters) },
+        Endpoint(.post, "/v1/policy/confirm") { try $0.confirm(&$1, by: $2) },
+    ]
+
+    private var passkeys: PasskeyAdministration {
+        get throws(OperationsRejection) {
+            try PasskeyAdministration(self.environment.passkeys(), audit: self.audit)
+        }
+    }
+
+    private var connections: ConnectionAdministration {
+        get throws(OperationsRejection) {
+            try ConnectionAdministration(self.environment.connections(), audit: self.audit)
         }
     }
 }
