@@ -56,7 +56,7 @@ package struct Endpoints: Sendable {
     /// The provider that the path of a sign-in names, if it is one of the file.
     private func provider(of request: EndpointRequest) -> String? {
         let parts = self.segments(of: request)
-        guard parts.count == 2, EndpointPath(rawValue: parts[0])?.takesProvider == true else { return nil }
+        guard parts.count == 2, self.endpoint(of: request)?.suffix == .provider else { return nil }
         return self.runtime.provider(parts[1])?.id
     }
 
@@ -64,7 +64,12 @@ package struct Endpoints: Sendable {
     package func isImmediate(_ request: EndpointRequest) -> Bool {
         guard self.sessionAPI(request) == nil else { return false }
         return self.runtime.wellKnown.document(host: request.origin.host, path: request.path) != nil
-            || self.address(of: request)?.isImmediate ?? true
+            || self.endpoint(of: request)?.isImmediate ?? true
+    }
+
+    /// The row of the endpoint that a path names.
+    private func endpoint(of request: EndpointRequest) -> Endpoint? {
+        self.address(of: request).flatMap { Endpoint.all[$0] }
     }
 
     /// The endpoint that a path names; `/` is the list of apps where no app has it.
@@ -88,90 +93,38 @@ package struct Endpoints: Sendable {
             let tokens = TokenEndpoints(runtime: self.runtime, issuer: issuer)
             return await SessionAPI(steps: self.steps, tokens: tokens).response(to: request, at: name)
         }
-        let provider = self.segments(of: request).dropFirst().joined(separator: "/")
-        guard let address = self.address(of: request), provider.isEmpty || address.takesName
+        let name = self.segments(of: request).dropFirst().joined(separator: "/")
+        guard let endpoint = self.endpoint(of: request), name.isEmpty || endpoint.suffix != .nothing
         else { throw Failure(.endpointNone, "the gateway has no endpoint of this name") }
-        if let reason = request.refusedPath, Endpoints.leadingOn.contains(address) {
-            self.runtime.log.returnPathRefused(reason, at: address.rawValue)
+        if endpoint.takesReturnPath, let reason = request.refusedPath {
+            self.runtime.log.returnPathRefused(reason, at: endpoint.path.rawValue)
         }
-        let isForSessions = address == .userinfo && self.runtime.issuer == nil
-        guard address.methods.contains(request.method), !isForSessions || [.get, .head].contains(request.method) else {
-            return self.wrongMethod(request, at: address)
+        let isForSessions = endpoint.path == .userinfo && self.runtime.issuer == nil
+        guard endpoint.methods.contains(request.method), !isForSessions || [.get, .head].contains(request.method) else {
+            return self.wrongMethod(request, at: endpoint)
         }
-        switch address {
-        case .signIn: return self.signIn(request)
-        case .start:
-            return try await self.steps.counted(.start, provider) { () throws(Failure) in
-                try await self.start(request, provider: provider)
-            }
-        case .callback:
-            try self.requireNavigation(request)
-            return try await self.steps.counted(.callback, provider) { () throws(Failure) in
-                try await self.steps.limited(request) { guess throws(Failure) in
-                    try await self.callback(request, provider: provider, guess)
-                }
-            }
-        case .password:
-            return try await self.steps.counted(.callback, provider) { () throws(Failure) in
-                try await self.steps.limited(request) { () throws(Failure) in
-                    try await self.password(request, provider: provider)
-                }
-            }
-        case .accountLink:
-            try self.requireNavigation(request)
-            return try await self.steps.limited(request) { () throws(Failure) in
-                try await self.accountLink(request, provider: provider)
-            }
-        case .recover, .join:
-            try self.requireNavigation(request)
-            let purpose = address == .recover ? AccountMailEndpoint.Purpose.recovery : .registration
-            return try await self.steps.limited(request) { () throws(Failure) in
-                try await AccountMailEndpoint(purpose, provider: provider, self.runtime).response(to: request)
-            }
-        case .credentials: return try await self.credentials(request)
-        case .passkey: return try await self.passkey(request)
-        case .passkeys: return try await self.passkeys(request)
-        case .connected:
-            return try await self.steps.limited(request) { () throws(Failure) in
-                try await ConnectedEndpoint(runtime: self.runtime).response(to: request)
-            }
-        case .passkeyScript:
-            return Rendering.script(version: request.query?["v"], acceptsGzip: request.acceptsGzip)
-        case .signOut where request.method == .post: return try await self.signOut(request)
-        case .signOut: return try await self.signOutPage(request)
-        case .backChannelLogout:
-            return await ProviderLogoutEndpoints(runtime: self.runtime).backChannel(request, provider: provider)
-        case .frontChannelLogout:
-            return try await ProviderLogoutEndpoints(runtime: self.runtime).frontChannel(request, provider: provider)
-        case .userinfo, .token, .register, .introspect, .revoke, .pushedRequests, .deviceAuthorization, .tokenKeys:
-            guard request.method != .options else { return TokenEndpoints.preflight(address.methods) }
-            return try await self.tokenEndpoint(address, request)
-        case .authorize: return try await self.authorize(request)
-        case .device: return try await self.device(request)
-        case .endSession: return try await self.endSession(request)
-        case .apps: return try await self.apps(request)
-        case .sessionTransfer: return try await self.sessionTransfer(request)
-        case .resume: return try self.resume(request)
-        case .auth:
-            let detail =
-                "'gateway.forward_auth' is missing, or the path is spelled otherwise than \(self.runtime.path(.auth))"
-            throw Failure(.forwardAuthPeer, detail)
-        case .keys: return self.jwks()
-        case .account: return try await self.account(request)
-        case .style:
-            return self.runtime.rendering.style(version: request.query?["v"], acceptsGzip: request.acceptsGzip)
-        case .icon: return Rendering.icon.response(acceptsGzip: request.acceptsGzip)
-        case .pictures:
-            let picture = self.runtime.rendering.picture(named: provider, acceptsGzip: request.acceptsGzip)
-            guard let response = picture else {
-                throw Failure(.endpointNone, "there is no picture of this name")
-            }
-            return response
+        switch endpoint.caller {
+        case .anyone: break
+        case .navigation: try self.requireNavigation(request)
+        case .client:
+            if request.method == .options { return TokenEndpoints.preflight(endpoint.methods) }
+        }
+        guard let step = endpoint.step else { return try await self.limited(endpoint, request, name) }
+        return try await self.steps.counted(step, name) { () throws(Failure) in
+            try await self.limited(endpoint, request, name)
         }
     }
 
-    /// The endpoints that lead on to `rd`.
-    private static let leadingOn: Set<EndpointPath> = [.signIn, .start, .signOut, .passkey, .passkeys, .connected]
+    private func limited(
+        _ endpoint: Endpoint,
+        _ request: EndpointRequest,
+        _ name: String
+    ) async throws(Failure) -> Response {
+        guard endpoint.isLimited else { return try await endpoint.respond(self)(request, name) }
+        return try await self.steps.limited(request) { () throws(Failure) in
+            try await endpoint.respond(self)(request, name)
+        }
+    }
 
     /// Rejects what a page of another site loads as an image or frame: it would count as a failed attempt of the user's
     /// network.
@@ -192,13 +145,10 @@ package struct Endpoints: Sendable {
     /// Rejects the method and lists those of the endpoint.
     ///
     /// RFC 9110 §15.5.6.
-    private func wrongMethod(_ request: EndpointRequest, at address: EndpointPath) -> Response {
-        let failure = Failure(
-            .endpointMethod,
-            "\(request.method.rawValue) for \(address.rawValue)"
-        )
+    private func wrongMethod(_ request: EndpointRequest, at endpoint: Endpoint) -> Response {
+        let failure = Failure(.endpointMethod, "\(request.method.rawValue) for \(endpoint.path.rawValue)")
         var response = self.runtime.rendering.response(to: failure, for: request.clientKind)
-        response.head.headerFields[.allow] = address.methods.map(\.rawValue).joined(separator: ", ")
+        response.head.headerFields[.allow] = endpoint.methods.map(\.rawValue).joined(separator: ", ")
         return response
     }
 
@@ -227,11 +177,11 @@ package struct Endpoints: Sendable {
         request.origin.host == self.runtime.publicOrigin.host
     }
 
-    /// A document below `/.well-known/`, which pages of any origin may read.
+    /// A document below `/.well-known/`, which pages of any origin may read, as the keys of tokens.
     private func wellKnown(_ document: [UInt8], _ request: EndpointRequest) -> Response {
-        guard request.method != .options else { return TokenEndpoints.preflight(EndpointPath.tokenKeys.methods) }
-        guard request.method == .get || request.method == .head else {
-            return self.wrongMethod(request, at: .tokenKeys)
+        if let keys = Endpoint.all[.tokenKeys] {
+            guard request.method != .options else { return TokenEndpoints.preflight(keys.methods) }
+            guard keys.methods.contains(request.method) else { return self.wrongMethod(request, at: keys) }
         }
         var fields: HTTPFields = [.contentType: "application/json", .xContentTypeOptions: "nosniff"]
         fields[.cacheControl] = "public, max-age=300"
@@ -239,7 +189,239 @@ package struct Endpoints: Sendable {
         return Response(200, fields: fields, body: document)
     }
 
-    private func tokenEndpoint(_ address: EndpointPath, _ request: EndpointRequest) async throws(Failure) -> Response {
+    /// The failure of an endpoint for clients without clients.
+    var noClients: Failure {
+        Failure(.endpointNone, "the file has no 'clients', or the host is not that of public_url")
+    }
+}
+
+// MARK: The table
+
+/// An endpoint: what it takes, from whom, and what responds.
+struct Endpoint: Sendable {
+    /// Responds to a request; the text is what follows the path of the endpoint.
+    typealias Handler = @Sendable (Endpoints) -> (EndpointRequest, String) async throws(Failure) -> Response
+
+    /// Who may call it, as far as it does not ask itself.
+    enum Caller: Sendable {
+        case anyone
+        /// Navigations of the user only: what a page of another site loads as an image or frame would count as a failed
+        /// attempt of the user's network.
+        case navigation
+        /// Clients with tokens, and pages of any origin, which ask before: Fetch standard §3.3.3.
+        case client
+    }
+
+    /// What may follow its path.
+    enum Suffix: Sendable {
+        case nothing
+        case provider
+        case picture
+    }
+
+    let path: EndpointPath
+    /// Where it takes `GET`, it takes `HEAD` with the same effect, RFC 9110 §9.1.
+    let methods: [RequestMethod]
+    let caller: Caller
+    let suffix: Suffix
+    /// Whether the response needs no provider and no store, so that it does not count as waiting.
+    let isImmediate: Bool
+    /// Whether it leads on to `rd`.
+    let takesReturnPath: Bool
+    /// As which step of a sign-in it is counted for the provider; nil for none.
+    let step: SignInPhase?
+    /// Whether it counts as an attempt of the client's network to sign in.
+    let isLimited: Bool
+    let respond: Handler
+
+    private init(
+        _ path: EndpointPath,
+        _ methods: [RequestMethod],
+        from caller: Caller = .anyone,
+        suffix: Suffix = .nothing,
+        isImmediate: Bool = false,
+        takesReturnPath: Bool = false,
+        step: SignInPhase? = nil,
+        isLimited: Bool = false,
+        _ respond: @escaping Handler
+    ) {
+        self.path = path
+        self.methods = methods
+        self.caller = caller
+        self.suffix = suffix
+        self.isImmediate = isImmediate
+        self.takesReturnPath = takesReturnPath
+        self.step = step
+        self.isLimited = isLimited
+        self.respond = respond
+    }
+
+    /// An endpoint that nothing follows.
+    private init(
+        _ path: EndpointPath,
+        _ methods: [RequestMethod],
+        from caller: Caller = .anyone,
+        isImmediate: Bool = false,
+        takesReturnPath: Bool = false,
+        isLimited: Bool = false,
+        _ respond: @escaping @Sendable (Endpoints) -> (EndpointRequest) async throws(Failure) -> Response
+    ) {
+        self.init(
+            path,
+            methods,
+            from: caller,
+            isImmediate: isImmediate,
+            takesReturnPath: takesReturnPath,
+            isLimited: isLimited
+        ) { endpoints in
+            { (request, _) throws(Failure) in try await respond(endpoints)(request) }
+        }
+    }
+
+    /// An endpoint of clients, which share a response by path.
+    private init(
+        _ path: EndpointPath,
+        _ methods: [RequestMethod],
+        isImmediate: Bool = false,
+        _ respond: @escaping @Sendable (Endpoints) -> (EndpointPath, EndpointRequest) async throws(Failure) -> Response
+    ) {
+        self.init(path, methods, from: .client, isImmediate: isImmediate) { endpoints in
+            { (request, _) throws(Failure) in try await respond(endpoints)(path, request) }
+        }
+    }
+}
+
+extension Endpoint {
+    private static let read: [RequestMethod] = [.get, .head]
+    private static let page: [RequestMethod] = [.get, .head, .post]
+    private static let token: [RequestMethod] = [.post, .options]
+
+    /// All endpoints; each path has one row.
+    private static let table: [Endpoint] = [
+        // Sign-in and session
+        Endpoint(.signIn, read, isImmediate: true, takesReturnPath: true, Endpoints.signIn(_:)),
+        Endpoint(
+            .start,
+            read,
+            suffix: .provider,
+            takesReturnPath: true,
+            step: .start,
+            Endpoints.start(_:provider:)
+        ),
+        Endpoint(
+            .callback,
+            page,
+            from: .navigation,
+            suffix: .provider,
+            step: .callback,
+            Endpoints.callback(_:provider:)
+        ),
+        Endpoint(
+            .password,
+            [.post],
+            suffix: .provider,
+            step: .callback,
+            isLimited: true,
+            Endpoints.password(_:provider:)
+        ),
+        Endpoint(
+            .accountLink,
+            page,
+            from: .navigation,
+            suffix: .provider,
+            isLimited: true,
+            Endpoints.accountLink(_:provider:)
+        ),
+        Endpoint(
+            .recover,
+            page,
+            from: .navigation,
+            suffix: .provider,
+            isLimited: true,
+            Endpoints.recover(_:provider:)
+        ),
+        Endpoint(.join, page, from: .navigation, suffix: .provider, isLimited: true, Endpoints.join(_:provider:)),
+        Endpoint(.credentials, page, Endpoints.credentials(_:)),
+        Endpoint(.passkey, page, takesReturnPath: true, Endpoints.passkey(_:)),
+        Endpoint(.passkeys, page, takesReturnPath: true, Endpoints.passkeys(_:)),
+        Endpoint(.connected, page, takesReturnPath: true, isLimited: true, Endpoints.connected(_:)),
+        Endpoint(.signOut, page, takesReturnPath: true, Endpoints.signOutPageOrEnd(_:)),
+        Endpoint(.backChannelLogout, [.post], suffix: .provider, Endpoints.backChannelLogout(_:provider:)),
+        Endpoint(.frontChannelLogout, read, suffix: .provider, Endpoints.frontChannelLogout(_:provider:)),
+        Endpoint(.sessionTransfer, read, Endpoints.sessionTransfer(_:)),
+        Endpoint(.resume, read, isImmediate: true, Endpoints.resume(_:)),
+        Endpoint(.apps, read, Endpoints.apps(_:)),
+        Endpoint(.account, page, Endpoints.account(_:)),
+        // Apps and proxies
+        Endpoint(.auth, RequestMethod.common, isImmediate: true, Endpoints.forwardAuth(_:)),
+        Endpoint(.keys, read, isImmediate: true, Endpoints.assertionKeys(_:)),
+        // Clients
+        Endpoint(.authorize, page, Endpoints.authorize(_:)),
+        Endpoint(.device, page, Endpoints.device(_:)),
+        Endpoint(.endSession, page, Endpoints.endSession(_:)),
+        Endpoint(.userinfo, [.get, .head, .post, .options], Endpoints.tokenEndpoint(_:_:)),
+        Endpoint(.token, token, Endpoints.tokenEndpoint(_:_:)),
+        Endpoint(.register, token, Endpoints.tokenEndpoint(_:_:)),
+        Endpoint(.introspect, token, Endpoints.tokenEndpoint(_:_:)),
+        Endpoint(.revoke, token, Endpoints.tokenEndpoint(_:_:)),
+        Endpoint(.pushedRequests, token, Endpoints.tokenEndpoint(_:_:)),
+        Endpoint(.deviceAuthorization, token, Endpoints.tokenEndpoint(_:_:)),
+        Endpoint(.tokenKeys, [.get, .head, .options], isImmediate: true, Endpoints.tokenEndpoint(_:_:)),
+        // Parts of pages
+        Endpoint(.passkeyScript, read, isImmediate: true, Endpoints.passkeyScript(_:)),
+        Endpoint(.style, read, isImmediate: true, Endpoints.style(_:)),
+        Endpoint(.icon, read, isImmediate: true, Endpoints.icon(_:)),
+        Endpoint(.pictures, read, suffix: .picture, isImmediate: true, Endpoints.picture(_:named:)),
+    ]
+
+    /// The rows of ``table`` by their paths.
+    static let all = Dictionary(uniqueKeysWithValues: table.map { ($0.path, $0) })
+}
+
+// MARK: What responds, where one type or one line does
+
+extension Endpoints {
+    func callback(_ request: EndpointRequest, provider: String) async throws(Failure) -> Response {
+        try await self.steps.limited(request) { guess throws(Failure) in
+            try await self.callback(request, provider: provider, guess)
+        }
+    }
+
+    func recover(_ request: EndpointRequest, provider: String) async throws(Failure) -> Response {
+        try await AccountMailEndpoint(.recovery, provider: provider, self.runtime).response(to: request)
+    }
+
+    func join(_ request: EndpointRequest, provider: String) async throws(Failure) -> Response {
+        try await AccountMailEndpoint(.registration, provider: provider, self.runtime).response(to: request)
+    }
+
+    func connected(_ request: EndpointRequest) async throws(Failure) -> Response {
+        try await ConnectedEndpoint(runtime: self.runtime).response(to: request)
+    }
+
+    func signOutPageOrEnd(_ request: EndpointRequest) async throws(Failure) -> Response {
+        request.method == .post ? try await self.signOut(request) : try await self.signOutPage(request)
+    }
+
+    func backChannelLogout(_ request: EndpointRequest, provider: String) async -> Response {
+        await ProviderLogoutEndpoints(runtime: self.runtime).backChannel(request, provider: provider)
+    }
+
+    func frontChannelLogout(_ request: EndpointRequest, provider: String) async throws(Failure) -> Response {
+        try await ProviderLogoutEndpoints(runtime: self.runtime).frontChannel(request, provider: provider)
+    }
+
+    /// Rejects the question of a proxy: that of one that may ask does not reach this endpoint.
+    func forwardAuth(_ request: EndpointRequest) throws(Failure) -> Response {
+        let detail =
+            "'gateway.forward_auth' is missing, or the path is spelled otherwise than \(self.runtime.path(.auth))"
+        throw Failure(.forwardAuthPeer, detail)
+    }
+
+    func assertionKeys(_ request: EndpointRequest) -> Response { Rendering.keys(self.runtime.keys) }
+
+    /// Responds to clients; without any, `userinfo` to browsers.
+    func tokenEndpoint(_ address: EndpointPath, _ request: EndpointRequest) async throws(Failure) -> Response {
         guard let issuer = self.runtime.issuer, self.isOnGatewayHost(request) else {
             guard address == .userinfo else { throw self.noClients }
             return try await self.userinfo(request)
@@ -258,11 +440,6 @@ package struct Endpoints: Sendable {
         }
     }
 
-    /// The failure of an endpoint for clients without clients.
-    var noClients: Failure {
-        Failure(.endpointNone, "the file has no 'clients', or the host is not that of public_url")
-    }
-
     /// The profile of the signed-in user.
     ///
     /// RFC 6749 has no word for it; OpenID Connect Core §5.3 has.
@@ -273,8 +450,21 @@ package struct Endpoints: Sendable {
         return Rendering.json(200, session.profile.json)
     }
 
-    /// The keys that verify assertions.
-    private func jwks() -> Response { Rendering.keys(self.runtime.keys) }
+    func passkeyScript(_ request: EndpointRequest) -> Response {
+        Rendering.script(version: request.query?["v"], acceptsGzip: request.acceptsGzip)
+    }
+
+    func style(_ request: EndpointRequest) -> Response {
+        self.runtime.rendering.style(version: request.query?["v"], acceptsGzip: request.acceptsGzip)
+    }
+
+    func icon(_ request: EndpointRequest) -> Response { Rendering.icon.response(acceptsGzip: request.acceptsGzip) }
+
+    func picture(_ request: EndpointRequest, named name: String) throws(Failure) -> Response {
+        let picture = self.runtime.rendering.picture(named: name, acceptsGzip: request.acceptsGzip)
+        guard let picture else { throw Failure(.endpointNone, "there is no picture of this name") }
+        return picture
+    }
 }
 
 extension Profile {

@@ -2,7 +2,6 @@
 
 package import GateCore
 package import GateRuntime
-package import GateWire
 
 /// The endpoints, by the name after the prefix of endpoints.
 package enum EndpointPath: String, CaseIterable {
@@ -84,58 +83,6 @@ package enum EndpointPath: String, CaseIterable {
         return name.flatMap { EndpointPath(rawValue: String($0)) }.map { endpoints.path($0.rawValue) }
             ?? endpoints.description
     }
-
-    /// The methods it takes; where it takes `GET`, it takes `HEAD` with the same effect, RFC 9110 §9.1.
-    package var methods: [RequestMethod] {
-        switch self {
-        case .signIn, .start, .sessionTransfer, .resume, .frontChannelLogout, .apps, .keys, .style, .passkeyScript,
-            .icon,
-            .pictures:
-            [.get, .head]
-        case .userinfo: [.get, .head, .post, .options]
-        case .tokenKeys: [.get, .head, .options]
-        case .authorize, .endSession, .device, .accountLink, .credentials, .passkey, .passkeys, .connected, .recover,
-            .join, .signOut, .account, .callback:
-            [.get, .head, .post]
-        case .token, .register, .introspect, .revoke, .pushedRequests, .deviceAuthorization: [.post, .options]
-        case .auth: RequestMethod.common
-        case .backChannelLogout, .password: [.post]
-        }
-    }
-
-    /// Whether the response needs no provider and no store, so that it does not count as waiting.
-    package var isImmediate: Bool {
-        switch self {
-        case .signIn, .resume, .auth, .keys, .tokenKeys, .style, .passkeyScript, .icon, .pictures: true
-        case .authorize, .token, .register, .introspect, .revoke, .pushedRequests, .deviceAuthorization, .device,
-            .endSession,
-            .start,
-            .callback, .password, .accountLink, .credentials, .passkey, .passkeys, .connected, .recover, .join,
-            .signOut,
-            .backChannelLogout,
-            .frontChannelLogout,
-            .userinfo, .apps, .account, .sessionTransfer:
-            false
-        }
-    }
-
-    /// Whether a provider's name may follow.
-    package var takesProvider: Bool {
-        switch self {
-        case .start, .callback, .password, .accountLink, .recover, .join, .backChannelLogout, .frontChannelLogout: true
-        case .credentials, .passkey, .passkeys, .connected, .passkeyScript, .signIn, .signOut, .userinfo, .apps,
-            .account,
-            .pictures, .sessionTransfer, .resume, .auth,
-            .keys, .style,
-            .icon, .authorize,
-            .token,
-            .register, .introspect, .revoke, .pushedRequests, .deviceAuthorization, .device, .endSession, .tokenKeys:
-            false
-        }
-    }
-
-    /// Whether a name may follow.
-    package var takesName: Bool { self.takesProvider || self == .pictures }
 }
 
 extension RuntimeConfiguration {

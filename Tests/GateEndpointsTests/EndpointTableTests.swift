@@ -33,24 +33,53 @@ private let script = "Accept: */*\r\n"
         )
     }
 
+    @Test(arguments: EndpointPath.allCases)
+    func `each path has a row`(path: EndpointPath) {
+        #expect(Endpoint.all[path] != nil)
+    }
+
+    @Test func `names follow the endpoints of providers, and pictures`() {
+        let providers: Set<EndpointPath> = [
+            .start, .callback, .password, .accountLink, .recover, .join, .backChannelLogout, .frontChannelLogout,
+        ]
+        for endpoint in Endpoint.all.values {
+            #expect((endpoint.suffix == .provider) == providers.contains(endpoint.path), "\(endpoint.path)")
+            #expect((endpoint.suffix == .picture) == (endpoint.path == .pictures), "\(endpoint.path)")
+        }
+    }
+
+    @Test func `what changes something takes no GET alone`() throws {
+        for path in [
+            EndpointPath.token, .register, .introspect, .revoke, .pushedRequests, .deviceAuthorization, .password,
+        ] {
+            let methods = try #require(Endpoint.all[path]).methods
+            #expect(!methods.contains(.get) && methods.contains(.post), "\(path)")
+        }
+        for path in [EndpointPath.password, .callback, .signOut, .account, .credentials, .passkeys, .connected] {
+            let methods = try #require(Endpoint.all[path]).methods
+            #expect(!methods.contains(.options), "\(path): no page of another origin asks for it")
+        }
+    }
+
     @Test(arguments: EndpointPath.allCases.filter { $0 != .auth })
     func `RFC 9110 §15.5.6: another method is 405, with those that the endpoint takes`(path: EndpointPath) async throws
     {
         let fixture = try ClientFixture()
+        let endpoint = try #require(Endpoint.all[path])
         for method in ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"]
-        where !path.methods.contains(where: { $0.rawValue == method }) {
-            let name = path.takesProvider ? "\(path.rawValue)/staff" : path.rawValue
+        where !endpoint.methods.contains(where: { $0.rawValue == method }) {
+            let name = endpoint.suffix == .provider ? "\(path.rawValue)/staff" : path.rawValue
             let response = try await fixture.browser.open("\(gate)/oauth2/\(name)", method: method, script)
             #expect(response.status == 405 && response.code == "endpoint.method", "\(method)")
-            #expect(response.head.headerFields[.allow] == path.methods.map(\.rawValue).joined(separator: ", "))
+            #expect(response.head.headerFields[.allow] == endpoint.methods.map(\.rawValue).joined(separator: ", "))
         }
     }
 
-    @Test(arguments: EndpointPath.allCases.filter { !$0.takesName && $0 != .auth })
+    @Test(arguments: EndpointPath.allCases.filter { Endpoint.all[$0]?.suffix == .nothing && $0 != .auth })
     func `no name follows an endpoint that takes none`(path: EndpointPath) async throws {
         let fixture = try ClientFixture()
         for rest in ["/staff", "/x/y"] {
-            let method = path.methods.contains(.get) ? "GET" : "POST"
+            let method = try #require(Endpoint.all[path]).methods.contains(.get) ? "GET" : "POST"
             let response = try await fixture.browser.open(
                 "\(gate)/oauth2/\(path.rawValue)\(rest)",
                 method: method,
@@ -98,11 +127,11 @@ private let script = "Accept: */*\r\n"
         "token", "register", "introspect", "revoke", "par", "device_authorization", "userinfo", "token-keys.json",
     ])
     func `a preflight gets the methods, and nothing else`(name: String) async throws {
-        let path = try #require(EndpointPath(rawValue: name))
+        let endpoint = try #require(EndpointPath(rawValue: name).flatMap { Endpoint.all[$0] })
         let response = try await ClientFixture().browser.open("\(gate)/oauth2/\(name)", method: "OPTIONS", script)
         let fields = response.head.headerFields
         #expect(response.status == 204 && response.body.isEmpty && fields[.accessControlAllowOrigin] == "*")
-        #expect(fields[.accessControlAllowMethods] == path.methods.map(\.rawValue).joined(separator: ", "))
+        #expect(fields[.accessControlAllowMethods] == endpoint.methods.map(\.rawValue).joined(separator: ", "))
         #expect(fields[.accessControlAllowHeaders] == "Authorization, Content-Type, DPoP")
         #expect(fields[.accessControlMaxAge] == "7200")
     }

@@ -174,7 +174,7 @@ import Testing
     }
 }
 
-/// the table of endpoints.
+/// the paths of endpoints.
 @Suite struct EndpointPatternTests {
     @Test(
         arguments: [
@@ -185,27 +185,5 @@ import Testing
     )
     func `a path is counted as its endpoint, without a name that a client made up`(path: String, pattern: String?) {
         #expect(EndpointPath.pattern(of: path, below: .standard) == pattern)
-    }
-
-    @Test func `names follow the endpoints of providers, and pictures`() {
-        let named: Set<EndpointPath> = [
-            .start, .callback, .password, .accountLink, .recover, .join, .backChannelLogout, .frontChannelLogout,
-            .pictures,
-        ]
-        for path in EndpointPath.allCases {
-            #expect(path.takesName == named.contains(path), "\(path)")
-            #expect(path.takesProvider == (named.contains(path) && path != .pictures), "\(path)")
-        }
-    }
-
-    @Test func `what changes something takes no GET alone`() {
-        for path in [
-            EndpointPath.token, .register, .introspect, .revoke, .pushedRequests, .deviceAuthorization, .password,
-        ] {
-            #expect(!path.methods.contains(.get) && path.methods.contains(.post), "\(path)")
-        }
-        for path in [EndpointPath.password, .callback, .signOut, .account, .credentials, .passkeys, .connected] {
-            #expect(!path.methods.contains(.options), "\(path): no page of another origin asks for it")
-        }
     }
 }
