@@ -61,8 +61,8 @@ package struct RecheckPolicy: Sendable, Hashable {
         // A provider that issues tokens for minutes ends its own session unless they are refreshed.
         let lifetime = expiry.since(session.confirmed)
         guard lifetime > .zero else { return .confirmed }
-        let refresh = session.confirmed.advanced(by: max(lifetime - RecheckPolicy.advance, lifetime * 3 / 4, .seconds(60)))
-        return now >= refresh ? .due : .confirmed
+        let age = max(lifetime - RecheckPolicy.advance, lifetime * 3 / 4, .seconds(60))
+        return now >= session.confirmed.advanced(by: age) ? .due : .confirmed
     }
 
     /// How long the word of a provider holds that could not report everything, such as the groups.

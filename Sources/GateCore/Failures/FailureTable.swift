@@ -12,7 +12,7 @@ struct FailureTable: Sendable {
         signIn, sessionTransfer, logout, idToken, provider, request, wire, upstream, gateway, demo,
     ]
 
-    /// What clients see of a failure; see ``Failure/Entry``. What it leaves out is that of its kind.
+    /// What clients see of a failure, as far as it is not that of its kind; see ``Failure/Entry``.
     struct Row: Sendable {
         let reason: Failure.Reason
         let code: String
