@@ -58,7 +58,6 @@ let moduleGraph: [(target: String, imports: [String])] = [
     ("GatePolicy", ["GateWire", "GateCore"]),
     ("GateClients", ["GatePolicy", "GateCore"]),
     ("GatePages", ["GateCore", "Mustache"]),
-    ("GateStatusPage", ["GatePages", "GateCore"]),
     ("GateProviders", ["GateCore"]),
     ("GateOpenID", ["GateProviders", "GateCore", "Crypto", "CryptoExtras"]),
     ("GateSessions", ["GateCore", "Crypto"]),
@@ -111,11 +110,12 @@ let moduleGraph: [(target: String, imports: [String])] = [
     (
         "GateOperations",
         [
-            "GateConfiguration", "GateAppConfiguration", "GateTracing", "GateProviderHTTP", "GateOpenID", "GateHTTP",
-            "GateProviders", "GatePolicy", "GateWire", "GateNet", "GateCore", "HTTPTypes", "Logging", "Metrics",
-            "CoreMetrics", "NIOCore",
+            "GateConfiguration", "GateAppConfiguration", "GateTracing", "GateProviderHTTP", "GateOpenID", "GateSessions",
+            "GateHTTP", "GateProviders", "GatePolicy", "GateWire", "GateNet", "GateCore", "HTTPTypes", "Logging",
+            "Metrics", "CoreMetrics", "NIOCore",
         ]
     ),
+    ("GateStatusPage", ["GateOperations", "GateSessions", "GatePages", "GateCore"]),
     (
         "GateDiagnostics",
         [

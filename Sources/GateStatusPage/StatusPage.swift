@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import GateCore
+package import GateOperations
 internal import GatePages
 
 /// The status page of the operations listener: `/status` as a browser shows it.
 ///
-/// It is made of the JSON of `/status` alone, so both are the same. Every text is escaped and cut; there is no script.
+/// It is made of the value from which the JSON of `/status` is made. Every text is escaped and cut; there is no script.
 package enum StatusPage {
     /// Where its style sheet and its icon are, on the operations listener.
     package static let assets = (style: "/status/style.css", icon: "/status/icon.svg")
@@ -13,13 +13,8 @@ package enum StatusPage {
     /// How many rows a table has at most; what needs attention comes first.
     static let maxRows = 200
 
-    /// The page.
-    ///
-    /// - Parameter status: The state of the gateway, as `/status` returns it.
-    /// - Returns: The HTML.
-    package static func html(_ status: JSON) -> String {
-        let now = Instant(seconds: status["at"]?.integer ?? 0)
-        let view = StatusView(status, now: now)
+    package static func html(_ status: GatewayStatus) -> String {
+        let view = StatusView(status)
         let values = ["content": self.template.value, "style": self.assets.style, "icon": self.assets.icon]
         return self.frame.render(view.values.merging(values) { $1 })
     }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateCore
+internal import GateOperations
+internal import GateSessions
 
-/// The JSON of `/status` as the values of the template of ``StatusPage``.
+/// The state of a gateway as the values of the template of ``StatusPage``.
 struct StatusView {
-    private let status: JSON
-    private let now: Instant
+    private let status: GatewayStatus
 
-    init(_ status: JSON, now: Instant) {
+    init(_ status: GatewayStatus) {
         self.status = status
-        self.now = now
     }
 
     /// One cell of a table.
@@ -29,12 +29,11 @@ struct StatusView {
 
     /// All values.
     var values: [String: Any] {
-        let warnings = self.list("warnings").map(self.warning)
+        let warnings = self.status.warnings.map(self.warning)
         return [
-            "url": self.text(self.status["public_url"]) ?? "",
-            "version": self.text(self.status["gateway_version"]) ?? "",
-            "started": self.time(self.status["started_at"]) ?? "", "now": self.stamp(self.now),
-            "operations": self.text(self.status["operations"]) ?? "",
+            "url": self.text(self.status.publicURL), "version": self.text(self.status.gatewayVersion),
+            "started": self.time(self.status.startedAt), "now": self.stamp(self.status.at),
+            "operations": self.text(self.status.operations),
             "warnings": warnings, "hasWarnings": !warnings.isEmpty,
             "plots": [self.signIns, self.rejections],
             "tables": [
@@ -43,12 +42,15 @@ struct StatusView {
         ]
     }
 
-    private func warning(_ warning: JSON) -> [String: Any] {
-        let severity = self.text(warning["severity"]) ?? ""
-        let runBook = self.text(warning["run_book"])
+    private func warning(_ warning: GatewayStatus.Warning) -> [String: Any] {
+        let shown =
+            switch warning.severity {
+            case .critical, .warning: warning.severity.rawValue
+            case .notice: "unknown"
+            }
         return [
-            "severity": severity, "class": ["critical", "warning"].contains(severity) ? severity : "unknown",
-            "text": self.text(warning["text"]) ?? "", "runBook": runBook ?? "", "hasRunBook": runBook != nil,
+            "severity": warning.severity.rawValue, "class": shown, "text": self.text(warning.text),
+            "runBook": warning.runBook?.rawValue ?? "", "hasRunBook": warning.runBook != nil,
         ]
     }
 }
@@ -57,20 +59,14 @@ struct StatusView {
 
 extension StatusView {
     private var signIns: [String: Any] {
-        let good = self.minutes("sign_ins")
-        let bad = self.minutes("failed_sign_ins")
+        let (good, bad) = (self.status.history.signIns.counts, self.status.history.failedSignIns.counts)
         let summary = "\(good.reduce(0, +)) succeeded, \(bad.reduce(0, +)) failed"
         return self.plot("Sign-ins", summary, good: good, bad: bad)
     }
 
     private var rejections: [String: Any] {
-        let all = self.minutes("rejections")
+        let all = self.status.history.rejections.counts
         return self.plot("Rejected requests", "\(all.reduce(0, +))", good: [], bad: all)
-    }
-
-    /// Sixty numbers, the oldest first.
-    private func minutes(_ name: String) -> [Int64] {
-        (self.status["history"]?[name]?.array ?? []).suffix(60).map { max(0, $0.integer ?? 0) }
     }
 
     /// Bars of a height in tenths of a unit, of which the plot has 98; the number of failures is below that of successes.
@@ -101,23 +97,20 @@ extension StatusView {
 
 extension StatusView {
     private var providers: [String: Any] {
-        let rows = self.list("provider_states").map { provider -> [Cell] in
-            let failure = provider["last_failure"]
+        let rows = self.status.providerStates.map { provider -> [Cell] in
+            let failure = provider.lastFailure
             let state: Cell =
-                switch provider["state"]?.string {
-                case "ok": Cell("responds", "ok")
-                case "failing": Cell("fails", "critical")
-                default: Cell("not called yet", "unknown")
+                switch provider.state {
+                case .ok: Cell("responds", "ok")
+                case .failing: Cell("fails", "critical")
+                case .unknown: Cell("not called yet", "unknown")
                 }
-            let code = self.text(failure?["code"]).map { "\($0): \(self.text(failure?["detail"]) ?? "")" }
-            let isOpen = provider["breaker_open"]?.bool == true
-            let isStale = provider["keys_stale"]?.bool == true
-            let keys = provider["keys_age_seconds"]?.integer.map { "\(self.span($0)) old" }
+            let keys = provider.keyAge.map { "\(self.span(Int64($0))) old" }
             return [
-                Cell(self.text(provider["name"])), state, Cell(self.time(provider["last_success"])),
-                Cell(self.time(failure?["at"]), note: code),
-                Cell(isOpen ? "open: asked now and then" : "closed", isOpen ? "warning" : "ok"),
-                Cell(isStale ? "outdated" : keys, isStale ? "warning" : nil, note: isStale ? keys : nil),
+                Cell(self.text(provider.name)), state, Cell(provider.lastSuccess.map(self.time)),
+                Cell((failure?.at).map(self.time), note: failure.map { "\($0.reason.code): \(self.text($0.detail))" }),
+                provider.isBreakerOpen ? Cell("open: asked now and then", "warning") : Cell("closed", "ok"),
+                provider.areKeysStale ? Cell("outdated", "warning", note: keys) : Cell(keys),
             ]
         }
         return self.table(
@@ -130,20 +123,15 @@ extension StatusView {
 
     private var apps: [String: Any] {
         var rows: [[Cell]] = []
-        for app in self.list("app_states") {
-            let name = Cell(self.text(app["name"]))
-            let hosts = (app["hosts"]?.array ?? []).compactMap { self.text($0) }.joined(separator: ", ")
-            let place = Cell("\(hosts)\(self.text(app["path"]) ?? "")")
-            let targets = app["targets"]?.array ?? []
-            let isClosed = app["maintenance"]?.bool == true
-            if targets.isEmpty {
-                rows.append([name, place, Cell("the gateway responds"), self.state(nil, isClosed), Cell(nil)])
+        for app in self.status.appStates {
+            let name = Cell(self.text(app.name))
+            let place = Cell("\(app.hosts.map(self.text).joined(separator: ", "))\(self.text(app.path))")
+            if app.targets.isEmpty {
+                rows.append([name, place, Cell("the gateway responds"), self.state(of: nil, in: app), Cell(nil)])
             }
-            for target in targets {
-                let requests = target["requests"]?.integer.map { "\($0)" }
-                rows.append([
-                    name, place, Cell(self.text(target["target"])), self.state(target, isClosed), Cell(requests),
-                ])
+            for target in app.targets {
+                let state = self.state(of: target, in: app)
+                rows.append([name, place, Cell(self.text(target.target)), state, Cell("\(target.requests)")])
             }
         }
         return self.table(
@@ -155,24 +143,19 @@ extension StatusView {
         )
     }
 
-    private func state(_ target: JSON?, _ isClosed: Bool) -> Cell {
-        guard !isClosed else { return Cell("maintenance", "warning") }
+    private func state(of target: GatewayStatus.App.Target?, in app: GatewayStatus.App) -> Cell {
+        guard !app.isInMaintenance else { return Cell("maintenance", "warning") }
         guard let target else { return Cell("ok", "ok") }
-        guard target["healthy"]?.bool == true else { return Cell("gets no requests", "critical") }
-        return target["checked"]?.bool == true ? Cell("healthy", "ok") : Cell("in use, not checked", "unknown")
+        guard target.isHealthy else { return Cell("gets no requests", "critical") }
+        return target.isChecked ? Cell("healthy", "ok") : Cell("in use, not checked", "unknown")
     }
 
     private var denials: [String: Any] {
-        let rows = self.list("denials").map { denial -> [Cell] in
+        let rows = self.status.denials.map { denial -> [Cell] in
             [
-                Cell(
-                    denial["at"]?.integer.map { self.stamp(Instant(seconds: $0)) },
-                    note: denial["at"]?.integer.map { self.distance($0) }
-                ),
-                Cell(self.text(denial["app"])), Cell(self.text(denial["user"])),
-                Cell(self.text(denial["code"])),
-                Cell(self.text(denial["rule"])),
-                Cell(self.text(denial["incident"])),
+                Cell(self.stamp(denial.at), note: self.distance(denial.at)),
+                Cell(denial.app.map(self.text)), Cell(denial.user.map(self.text)), Cell(denial.reason.code),
+                Cell(denial.rule.map(self.text)), Cell(denial.incident.map(self.text)),
             ]
         }
         return self.table(
@@ -185,43 +168,35 @@ extension StatusView {
     }
 
     private var load: [String: Any] {
-        let overload = self.status["overload"]
-        let level = self.text(overload?["stage"]) ?? ""
-        let isAvailable = self.status["store_available"]?.bool == true
-        let failure = self.text(self.status["store_fault"])
-        let used = overload?["used_percent"]?.integer.map { "\($0) % of the scarcest resource" }
-        let memory = overload?["memory"]?.integer.map { "\($0 / 1_048_576) MiB of memory" }
+        let overload = self.status.overload
+        let failure = self.status.storeFailure?.rawValue
+        let isAvailable = self.status.isStoreAvailable
         let store = failure ?? (isAvailable ? "available" : "does not respond")
-        let count = self.status["sessions"]?.integer.map { "\($0)" }
+        let used = "\(overload.usedPercent) % of the scarcest resource, \(overload.memory / 1_048_576) MiB of memory"
         return self.table(
             "load",
             "Sessions and load",
             ["What", "Now"],
             [
-                [Cell("Sessions"), Cell(count ?? "not known")],
+                [Cell("Sessions"), Cell(self.status.sessions.map { "\($0)" } ?? "not known")],
                 [Cell("Session store"), Cell(store, isAvailable && failure == nil ? "ok" : "critical")],
-                [Cell("Connections"), Cell(self.status["connections"]?.integer.map { "\($0)" })],
-                [Cell("Requests in progress"), Cell(self.status["requests_in_flight"]?.integer.map { "\($0)" })],
+                [Cell("Connections"), Cell("\(self.status.connections)")],
+                [Cell("Requests in progress"), Cell("\(self.status.requestsInFlight)")],
                 [
                     Cell("Overload level"),
-                    Cell(
-                        level,
-                        level == "normal" ? "ok" : "critical",
-                        note: [used, memory].compactMap(\.self).joined(separator: ", ")
-                    ),
+                    Cell(self.text(overload.level), overload.level == "normal" ? "ok" : "critical", note: used),
                 ],
-                [Cell("Sign-ins in progress"), Cell(overload?["sign_ins_in_flight"]?.integer.map { "\($0)" })],
+                [Cell("Sign-ins in progress"), Cell("\(overload.signInsInFlight)")],
             ]
         )
     }
 
     private var certificates: [String: Any] {
-        let rows = self.list("listener_certificates").flatMap { listener in
-            (listener["certificates"]?.array ?? []).map { certificate -> [Cell] in
+        let rows = self.status.listenerCertificates.flatMap { listener in
+            listener.certificates.map { certificate -> [Cell] in
                 [
-                    Cell(self.text(listener["listener"])), Cell(self.text(certificate["file"])),
-                    self.days(certificate["days_left"]),
-                    Cell(certificate["not_after"]?.integer.map { self.stamp(Instant(seconds: $0)) }),
+                    Cell(self.text(listener.address)), Cell(self.text(certificate.file)),
+                    self.days(certificate.daysLeft), Cell(self.stamp(certificate.notAfter)),
                 ]
             }
         }
@@ -235,17 +210,15 @@ extension StatusView {
     }
 
     private var pins: [String: Any] {
-        let rows = self.list("provider_hosts").map { host -> [Cell] in
-            let leaf = host["chain"]?.array?.first
-            let count = host["pins"]?.integer.map { "\($0) pins, \(self.text(host["mode"]) ?? "")" }
-            let isRejected = host["refused"]?.bool == true
-            let isMatched = host["matched_at"]?.integer != nil
+        let rows = self.status.providerHosts.map { host -> [Cell] in
+            let count = host.pins.map { "\($0.count) pins, \(self.text($0.mode))" }
+            let isMatched = host.pins?.matchedAt != nil
             return [
-                Cell(self.text(host["provider"])), Cell(self.text(host["host"])), self.days(leaf?["days_left"]),
-                isRejected
+                Cell(self.text(host.provider)), Cell(self.text(host.host)), self.days(host.chain.first?.daysLeft),
+                host.pins?.isRejected == true
                     ? Cell("no pin matches", "critical", note: count)
-                    : Cell(count ?? "no pins", count != nil && isMatched ? "ok" : nil),
-                self.days(host["expires_days_left"], note: self.text(host["expires"])),
+                    : Cell(count ?? "no pins", isMatched ? "ok" : nil),
+                self.days(host.pins?.daysLeft, note: (host.pins?.expires).map(self.text)),
             ]
         }
         return self.table(
@@ -258,24 +231,22 @@ extension StatusView {
     }
 
     private var configuration: [String: Any] {
-        let reload = self.status["last_reload"]
-        let isGood = reload?["ok"]?.bool != false
-        let result =
-            reload?["at"] == nil
-            ? Cell("none since the start") : Cell(isGood ? "succeeded" : "failed", isGood ? "ok" : "critical")
-        let detail = [self.time(reload?["at"]), self.text(reload?["detail"])].compactMap(\.self).joined(separator: ": ")
-        var last = result
-        last.note = detail
+        var last = Cell("none since the start")
+        if let reload = self.status.lastReload {
+            let detail = reload.detail.isEmpty ? "" : ": \(self.text(reload.detail))"
+            let note = "\(self.time(reload.at))\(detail)"
+            last = reload.isGood ? Cell("succeeded", "ok", note: note) : Cell("failed", "critical", note: note)
+        }
         return self.table(
             "configuration",
             "Configuration",
             ["What", "Value"],
             [
-                [Cell("File"), Cell(self.text(self.status["configuration"]))],
-                [Cell("In force since"), Cell(self.time(self.status["loaded_at"]))],
+                [Cell("File"), Cell(self.text(self.status.configuration))],
+                [Cell("In force since"), Cell(self.time(self.status.loadedAt))],
                 [Cell("Last reload"), last],
-                [Cell("Hash"), Cell(self.text(self.status["configuration_hash"]))],
-                [Cell("Listeners"), Cell(self.list("listeners").compactMap { self.text($0) }.joined(separator: ", "))],
+                [Cell("Hash"), Cell(self.text(self.status.configurationHash))],
+                [Cell("Listeners"), Cell(self.status.listeners.map(self.text).joined(separator: ", "))],
             ]
         )
     }
@@ -311,19 +282,15 @@ extension StatusView {
 // MARK: Values
 
 extension StatusView {
-    private func list(_ name: String) -> [JSON] { self.status[name]?.array ?? [] }
-
     /// A text on one line that shows in the order in which it is stored.
-    private func text(_ value: JSON?) -> String? { value?.string.map { PrintableText.escaped($0, limit: 300) } }
+    private func text(_ text: String) -> String { PrintableText.escaped(text, limit: 300) }
 
     /// A time with how long ago it is, or how far away.
-    private func time(_ value: JSON?) -> String? {
-        value?.integer.map { "\(self.stamp(Instant(seconds: $0))) (\(self.distance($0)))" }
-    }
+    private func time(_ time: Instant) -> String { "\(self.stamp(time)) (\(self.distance(time)))" }
 
     /// How long ago a time is, or how far away.
-    private func distance(_ seconds: Int64) -> String {
-        let distance = self.now.seconds - seconds
+    private func distance(_ time: Instant) -> String {
+        let distance = self.status.at.seconds - time.seconds
         return distance < 0 ? "in \(self.span(-distance))" : distance == 0 ? "just now" : "\(self.span(distance)) ago"
     }
 
@@ -342,8 +309,8 @@ extension StatusView {
     }
 
     /// The days that are left of something that expires.
-    private func days(_ value: JSON?, note: String? = nil) -> Cell {
-        guard let days = value?.integer else { return Cell(note) }
+    private func days(_ days: Int64?, note: String? = nil) -> Cell {
+        guard let days else { return Cell(note) }
         let state = days < 3 ? "critical" : days < 14 ? "warning" : "ok"
         return Cell("\(days) day\(days == 1 ? "" : "s")", state, note: note)
     }

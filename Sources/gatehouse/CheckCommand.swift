@@ -91,7 +91,7 @@ struct SchemaCommand: ParsableCommand {
     func run() throws {
         guard !self.errors else { return commandOutput.write(Failure.reference) }
         guard !self.metrics else { return commandOutput.write(MetricSeries.reference) }
-        guard !self.status else { return commandOutput.write(StatusSchema.text) }
+        guard !self.status else { return commandOutput.write(GatewayStatus.schemaText) }
         guard !self.texts else { return commandOutput.write(PageLanguage.reference) }
         commandOutput.write(self.reference ? Configuration.reference : Configuration.jsonSchema)
     }

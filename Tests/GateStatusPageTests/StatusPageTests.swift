@@ -1,35 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import GateCore
+import GateOperations
 import Testing
 
 @testable import GateStatusPage
 
 @Suite struct StatusPageTests {
     /// A state with the same text in every place where there is one.
-    private func status(_ text: String, apps: Int = 1) -> JSON {
-        let word = JSON.string(text)
-        let app: JSON = [
-            "name": word, "hosts": [word], "path": word, "maintenance": false,
-            "targets": [["target": word, "healthy": false, "checked": true, "requests": 1]],
+    private func status(_ word: String, apps: Int = 1) -> GatewayStatus {
+        let now = Instant(seconds: 1_800_000_000)
+        var status = GatewayStatus()
+        (status.at, status.startedAt, status.loadedAt) = (now, now.advanced(by: .seconds(-1000)), now)
+        (status.publicURL, status.gatewayVersion, status.operations) = (word, word, word)
+        (status.configuration, status.configurationHash, status.listeners) = (word, word, [word])
+        status.lastReload = GatewayStatus.Reload(at: now, isGood: false, cause: word, detail: word)
+        var provider = GatewayStatus.Provider(word)
+        (provider.state, provider.isBreakerOpen, provider.areKeysStale) = (.failing, true, true)
+        provider.lastFailure = GatewayStatus.Provider.Failed(at: now, reason: .providerPinMismatch, detail: word)
+        status.providerStates = [provider]
+        var app = GatewayStatus.App(word)
+        (app.hosts, app.path) = ([word], word)
+        app.targets = [
+            GatewayStatus.App.Target(word, isHealthy: false, isChecked: true, connections: 0, requests: 1)
         ]
-        return [
-            "at": 1_800_000_000, "public_url": word, "gateway_version": word, "started_at": 1_799_999_000,
-            "operations": word, "configuration": word, "configuration_hash": word, "loaded_at": 1_799_999_000,
-            "listeners": [word], "last_reload": ["at": 1_799_999_900, "ok": false, "by": word, "detail": word],
-            "provider_states": [
-                [
-                    "name": word, "state": "failing", "breaker_open": true, "keys_stale": true,
-                    "last_failure": ["at": 1_799_999_999, "code": word, "detail": word],
-                ]
-            ],
-            "app_states": .array(Array(repeating: app, count: apps)), "store_fault": word,
-            "overload": ["stage": word, "used_percent": 99],
-            "history": ["sign_ins": [1, 2], "failed_sign_ins": [0, 3], "rejections": [5]],
-            "listener_certificates": [["listener": word, "certificates": [["file": word, "days_left": 1]]]],
-            "provider_hosts": [["provider": word, "host": word, "pins": 2, "mode": word, "expires": word]],
-            "warnings": [["severity": word, "text": word, "run_book": word]],
-        ]
+        status.appStates = Array(repeating: app, count: apps)
+        (status.overload.level, status.overload.usedPercent) = (word, 99)
+        status.history.signIns = GatewayStatus.Minutes([1, 2])
+        status.history.failedSignIns = GatewayStatus.Minutes([0, 3])
+        status.history.rejections = GatewayStatus.Minutes([5])
+        var listener = GatewayStatus.Listener(word)
+        listener.certificates = [GatewayStatus.Listener.Certificate(file: word, notAfter: now, daysLeft: 1)]
+        status.listenerCertificates = [listener]
+        var host = GatewayStatus.Host(word, of: word)
+        var pins = GatewayStatus.Host.Pins()
+        (pins.count, pins.mode, pins.expires) = (2, word, word)
+        host.pins = pins
+        status.providerHosts = [host]
+        var denial = GatewayStatus.Denial(at: now, .policyDenied)
+        (denial.app, denial.user, denial.rule, denial.incident) = (word, word, word, word)
+        status.denials = [denial]
+        status.warnings = [GatewayStatus.Warning(.critical, word, .providerDown)]
+        return status
     }
 
     @Test(
@@ -49,11 +61,12 @@ import Testing
         }
     }
 
-    @Test(arguments: ["policy.refused", "policy.authentication_stale"])
-    func `a denial that no entry causes has its code and no rule`(code: String) {
-        let denial: JSON = ["at": 1_800_000_000, "app": "wiki", "code": .string(code), "rule": .null]
-        let page = StatusPage.html(["at": 1_800_000_000, "denials": [denial]])
-        #expect(page.contains(code) && !page.contains("no entry"))
+    @Test(arguments: [Failure.Reason.policyRefused, .policyAuthenticationStale])
+    func `a denial that no entry causes has its code and no rule`(reason: Failure.Reason) {
+        var status = GatewayStatus()
+        status.denials = [GatewayStatus.Denial(at: Instant(seconds: 0), reason)]
+        let page = StatusPage.html(status)
+        #expect(page.contains(reason.code) && !page.contains("no entry"))
     }
 
     @Test func `no text steers the order in which the page is read`() {
@@ -68,7 +81,7 @@ import Testing
     }
 
     @Test func `a state of which nothing is known has a page`() {
-        let page = StatusPage.html([:])
+        let page = StatusPage.html(GatewayStatus())
         #expect(page.contains("<h1>Gatehouse status</h1>") && page.contains("Nothing needs attention"))
     }
 

@@ -73,44 +73,11 @@ package final class CertificateWatch: Sendable {
         self.gauges.record(self.state.withLock { $0.samples(at: now) })
     }
 
-    /// The certificates and what there is to report of them, as `/status` shows them.
-    package var json: JSON {
+    /// The listeners with what can expire, what there is to report of all, and the time.
+    var report: (at: Instant, listeners: [ListenerCertificates], findings: [CertificateFinding]) {
         let now = self.clock.now
         return self.state.withLock { state in
-            let findings = state.findings(at: now)
-            return .array(
-                state.listeners.filter { !$0.isEmpty }.map { listener in
-                    [
-                        "listener": .string(listener.address),
-                        "certificates": .array(
-                            listener.certificates.map { file, certificate in
-                                [
-                                    "file": .string(file), "not_after": .int(certificate.notAfter.seconds),
-                                    "days_left": .int(certificate.notAfter.days(from: now)),
-                                ]
-                            }
-                        ),
-                        "revocation_lists": .array(
-                            listener.listEnds.map { issuer, end in
-                                [
-                                    "issuer": .string(issuer), "not_after": .int(end.seconds),
-                                    "days_left": .int(end.days(from: now)),
-                                ]
-                            }
-                        ),
-                        "findings": .array(
-                            findings.filter { $0.listener == listener.address }.map { finding in
-                                [
-                                    "event": .string(finding.name.code),
-                                    "severity": .string(finding.severity.rawValue),
-                                    "file": finding.file.map { .string($0) } ?? .null,
-                                    "detail": .string(finding.detail),
-                                ]
-                            }
-                        ),
-                    ]
-                }
-            )
+            (now, state.listeners.filter { !$0.isEmpty }, state.findings(at: now))
         }
     }
 }

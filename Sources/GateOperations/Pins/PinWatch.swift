@@ -139,15 +139,13 @@ package final class PinWatch: Sendable {
         }
     }
 
-    /// The hosts of all providers, as `/status` shows them.
-    package var hostsJSON: JSON {
-        let now = self.clock.now
-        let hosts = self.state.withLock(\.hosts).sorted { $0.key < $1.key }
-        return .array(hosts.map { $0.value.json($0.key, now: now) })
+    /// The hosts of all providers in the order of their names, and the time.
+    var hosts: (at: Instant, all: [(key: PinnedHost.Key, host: PinnedHost)]) {
+        (self.clock.now, self.state.withLock(\.hosts).sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
     }
 
     /// The last security events, the newest first.
-    package var eventsJSON: JSON { .array(self.state.withLock(\.events).newest.map(\.json)) }
+    package var events: [SecurityEvent] { self.state.withLock(\.events).newest }
 
     /// Records the gauges of all hosts.
     package func record() {

@@ -64,33 +64,4 @@ package struct PinnedHost: Sendable {
     package func pin(at position: Int) -> Int? {
         self.set?.pins.firstIndex { self.position(of: $0) == position }
     }
-
-    /// The host as `/status` shows it.
-    func json(_ key: Key, now: Instant) -> JSON {
-        let chain = self.chain.enumerated().map { position, certificate -> JSON in
-            [
-                "position": .int(Int64(position)), "subject": .string(certificate.subject),
-                "public_key_sha256": certificate.publicKeyPin.map { .string("\($0)") } ?? .null,
-                "days_left": .int(certificate.notAfter.days(from: now)),
-                "pin": self.pin(at: position).map { .int(Int64($0 + 1)) } ?? .null,
-            ]
-        }
-        var members: [String: JSON] = [
-            "provider": .string(key.provider), "host": .string("\(key.origin)"), "chain": .array(chain),
-            "surveyed_at": self.surveyedAt.map { .int($0.seconds) } ?? .null,
-        ]
-        guard let set else { return .object(members) }
-        members["match"] = .string(set.match.rawValue)
-        members["mode"] = .string(set.mode.rawValue)
-        members["demand"] = .string("\(set.demand(at: now))")
-        members["pins"] = .int(Int64(set.pins.count))
-        members["unused_pins"] = .int(Int64(self.unusedPins))
-        members["preset"] = set.preset.map { .string($0) } ?? .null
-        members["expires"] = set.expires.map { .string($0.date) } ?? .null
-        members["expires_days_left"] = set.expires.map { .int($0.days(from: now)) } ?? .null
-        members["matched_at"] = self.matchedAt.map { .int($0.seconds) } ?? .null
-        members["mismatched_at"] = self.mismatchedAt.map { .int($0.seconds) } ?? .null
-        members["refused"] = .bool(self.failure != nil)
-        return .object(members)
-    }
 }

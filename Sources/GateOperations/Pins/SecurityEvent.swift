@@ -3,7 +3,7 @@
 internal import GateCore
 
 /// Something about a provider's certificates that the operator has to know of, and mostly to act on.
-struct SecurityEvent: Sendable, Equatable {
+package struct SecurityEvent: Sendable, Equatable {
     /// What happened.
     enum Name: String, Sendable, CaseIterable {
         /// A host showed no pinned key.
@@ -17,7 +17,7 @@ struct SecurityEvent: Sendable, Equatable {
     }
 
     /// How urgent it is.
-    enum Severity: String, Sendable, CaseIterable {
+    package enum Severity: String, Sendable, CaseIterable {
         /// The operator should act some day.
         case notice
         /// The operator should act soon.
@@ -38,16 +38,6 @@ struct SecurityEvent: Sendable, Equatable {
     let detail: String
     /// When it happened.
     let at: Instant
-
-    /// The event as `/status` shows it.
-    var json: JSON {
-        [
-            "event": .string(self.name.rawValue), "severity": .string(self.severity.rawValue),
-            "provider": .string(self.provider), "host": self.host.map { .string($0) } ?? .null,
-            "presented": .array(self.presented.map { .string("\($0)") }), "detail": .string(self.detail),
-            "at": .int(self.at.seconds),
-        ]
-    }
 }
 
 /// The last events, and which of them need not be reported again yet.

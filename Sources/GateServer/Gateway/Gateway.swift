@@ -60,7 +60,7 @@ package final class Gateway: Sendable {
         var loadedAt: Instant
         var lastReloadFailed = false
         /// The last reload since the start; nil before the first.
-        var lastReload: (at: Instant, isGood: Bool, cause: String, detail: String)?
+        var lastReload: GatewayStatus.Reload?
         var isDraining = false
         /// Whether everything is open.
         var hasStarted = false
@@ -562,7 +562,7 @@ extension Gateway {
                 state.runtime = runtime
                 state.loadedAt = WallClock.system.now
                 state.lastReloadFailed = false
-                state.lastReload = (state.loadedAt, true, cause, "")
+                state.lastReload = GatewayStatus.Reload(at: state.loadedAt, isGood: true, cause: cause, detail: "")
                 state.digest = result.fileContent
                 state.content = result.content
                 state.reloads += 1
@@ -580,7 +580,12 @@ extension Gateway {
                 state.reloads += 1
                 // The files are others than those that were refused.
                 if !isRejected { state.confirmation = ReloadConfirmation() }
-                state.lastReload = (WallClock.system.now, false, cause, error.detail)
+                state.lastReload = GatewayStatus.Reload(
+                    at: WallClock.system.now,
+                    isGood: false,
+                    cause: cause,
+                    detail: ServerLog.plain(error.detail)
+                )
                 state.files = files
                 state.doubtful = nil
             }
@@ -638,7 +643,7 @@ extension Gateway {
             "configuration": .string(self.options.configurationFile), "content": .string(state.content),
             "configuration_hash": .string(state.digest), "reloads": .int(Int64(state.reloads)),
             "guard": self.options.maxLoss.map { .string("\($0)") } ?? .null,
-            "last_reload": StatusReport.json(state.lastReload),
+            "last_reload": state.lastReload.json,
             "refused_reload": state.confirmation.rejected?.json ?? .null,
         ]
     }

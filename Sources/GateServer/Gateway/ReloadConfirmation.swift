@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateCore
+internal import GateOperations
 
 /// Which reload was refused for what it takes from users, and whether an operator has confirmed it.
 ///
@@ -27,16 +28,18 @@ struct ReloadConfirmation: Sendable {
         }
 
         /// For `/status`, without users.
-        var status: JSON { .object(self.members) }
+        var status: GatewayStatus.RefusedReload {
+            GatewayStatus.RefusedReload(
+                content: self.content,
+                at: self.at,
+                expires: self.expires,
+                detail: ServerLog.plain(self.loss.detail)
+            )
+        }
 
         /// For the operations API.
-        var json: JSON { .object(self.members.merging(["difference": self.loss.difference]) { $1 }) }
-
-        private var members: [String: JSON] {
-            [
-                "content": .string(self.content), "at": .int(self.at.seconds), "expires": .int(self.expires.seconds),
-                "detail": .string(ServerLog.plain(self.loss.detail)),
-            ]
+        var json: JSON {
+            .object((self.status.json.object ?? [:]).merging(["difference": self.loss.difference]) { $1 })
         }
     }
 

@@ -125,20 +125,20 @@ final class StatusReport: OperationsSource {
         )
     }
 
-    private func overload() -> JSON {
+    private func overload() -> GatewayStatus.Overload {
         let reading = self.gateway.overload.reading
-        return [
-            "stage": .string(reading.level.name),
-            "used_percent": .int(Int64(saturating: reading.share * 100)),
-            "memory": .int(reading.usage.memory),
-            "memory_at_start": .int(reading.usage.memoryAtStart),
-            "memory_limit": .int(reading.usage.memoryLimit),
-            "descriptors": .int(Int64(reading.usage.descriptors)),
-            "descriptor_limit": .int(Int64(reading.usage.descriptorLimit)),
-            "loop_lag_ms": .int(reading.usage.lag.nanoseconds / 1_000_000),
-            "connection_limit": .int(Int64(self.gateway.gate.limit)),
-            "sign_ins_in_flight": .int(Int64(self.gateway.signIns.count)),
-        ]
+        var status = GatewayStatus.Overload()
+        status.level = reading.level.name
+        status.usedPercent = Int(saturating: reading.share * 100)
+        status.memory = Int(reading.usage.memory)
+        status.memoryAtStart = Int(reading.usage.memoryAtStart)
+        status.memoryLimit = Int(reading.usage.memoryLimit)
+        status.descriptors = reading.usage.descriptors
+        status.descriptorLimit = reading.usage.descriptorLimit
+        status.loopLag = Int(reading.usage.lag.nanoseconds / 1_000_000)
+        status.connectionLimit = self.gateway.gate.limit
+        status.signInsInFlight = self.gateway.signIns.count
+        return status
     }
 
     /// The style sheet of the page.
@@ -146,101 +146,90 @@ final class StatusReport: OperationsSource {
 
     func page(at path: String) async -> Response? {
         switch path {
-        case "/status": return Rendering.page(200, StatusPage.html(await self.status()))
+        case "/status": return Rendering.page(200, StatusPage.html(await self.gatewayStatus()))
         case StatusPage.assets.style: return StatusReport.sheet.response()
         case StatusPage.assets.icon: return Rendering.icon.response()
         default: return nil
         }
     }
 
-    func status() async -> JSON {
+    func status() async -> JSON { await self.gatewayStatus().json }
+
+    private func gatewayStatus() async -> GatewayStatus {
         let state = self.gateway.state.withLock { $0 }
         let configuration = state.configuration
         let sessions = await self.sessionCount()
         let targets = await self.targetStatus()
-        var members: [String: JSON] = [
-            "version": .int(1),
-            "at": .int(WallClock.system.now.seconds),
-            "operations": .string("\(configuration.gateway.operations)"),
-            "last_reload": StatusReport.json(state.lastReload),
-            "refused_reload": state.confirmation.rejected?.status ?? .null,
-            "history": self.history,
-            "provider_states": .array(state.runtime.providers.map { self.json($0, state.runtime) }),
-            "app_states": .array(targets.map { StatusReport.json($0.route, $0.targets) }),
-            "stuck_loops": .array(self.stuckLoops().map { .int(Int64($0)) }),
-            "log_lines_dropped": .int(OperationsMetrics.droppedLineCount),
-            "gateway_version": .string(self.gateway.options.version),
-            "started_at": .int(self.gateway.startedAt.seconds),
-            "configuration_hash": .string(state.digest),
-            "configuration": .string(self.gateway.options.configurationFile),
-            "loaded_at": .int(state.loadedAt.seconds),
-            "last_reload_failed": .bool(state.lastReloadFailed),
-            "draining": .bool(state.isDraining),
-            "public_url": .string("\(configuration.gateway.publicURL)"),
-            "listeners": .array(configuration.gateway.listeners.map { .string("\($0.address)") }),
-            "providers": .array(configuration.providers.map { .string($0.id) }),
-            "apps": .int(Int64(configuration.apps.count)),
-            "connections": .int(Int64(self.gateway.gate.count)),
-            "requests_in_flight": .int(self.gateway.loops.requestsInFlight),
-            "overload": self.overload(),
-            "sessions": sessions.map { .int(Int64($0)) } ?? .null,
-            "store_available": .bool(sessions != nil || !state.runtime.sessions.keepsSessions),
-            "store_fault": self.gateway.storeFailure().map { .string($0.rawValue) } ?? .null,
-            "upstreams": .array(StatusReport.watched(targets).map { StatusReport.json($0.app, $0.status) }),
-            "listener_certificates": self.gateway.certificates.json,
-            "provider_hosts": self.gateway.pinWatch.hostsJSON,
-            "security_events": self.gateway.pinWatch.eventsJSON,
-            "denials": .array(
-                self.gateway.builder.incidents.denials(limit: StatusReport.maxDenials).map {
-                    StatusReport.json($0, state.runtime)
-                }
-            ),
-        ]
-        members["warnings"] = StatusWarnings.json(of: members)
-        return .object(members)
+        var status = GatewayStatus()
+        status.at = WallClock.system.now
+        status.gatewayVersion = self.gateway.options.version
+        status.startedAt = self.gateway.startedAt
+        status.configuration = self.gateway.options.configurationFile
+        status.configurationHash = state.digest
+        status.loadedAt = state.loadedAt
+        status.lastReloadFailed = state.lastReloadFailed
+        status.lastReload = state.lastReload
+        status.refusedReload = state.confirmation.rejected?.status
+        status.isDraining = state.isDraining
+        status.publicURL = "\(configuration.gateway.publicURL)"
+        status.listeners = configuration.gateway.listeners.map { "\($0.address)" }
+        status.operations = "\(configuration.gateway.operations)"
+        status.providers = configuration.providers.map(\.id)
+        status.providerStates = state.runtime.providers.map { self.status(of: $0, state.runtime) }
+        status.apps = configuration.apps.count
+        status.appStates = targets.map { StatusReport.status(of: $0.route, $0.targets) }
+        status.upstreams = StatusReport.watched(targets).map { StatusReport.status($0.app, $0.status) }
+        status.connections = self.gateway.gate.count
+        status.requestsInFlight = Int(self.gateway.loops.requestsInFlight)
+        status.sessions = sessions
+        status.isStoreAvailable = sessions != nil || !state.runtime.sessions.keepsSessions
+        status.storeFailure = self.gateway.storeFailure()
+        status.overload = self.overload()
+        status.stuckLoops = self.stuckLoops()
+        status.logLinesDropped = Int(OperationsMetrics.droppedLineCount)
+        status.history = self.history
+        status.listenerCertificates = self.gateway.certificates.listenerStatus
+        status.providerHosts = self.gateway.pinWatch.hostStatus
+        status.securityEvents = self.gateway.pinWatch.events
+        status.denials = self.gateway.builder.incidents.denials(limit: GatewayStatus.maxDenials).map {
+            StatusReport.status(of: $0, state.runtime)
+        }
+        status.warnings = StatusWarnings.of(status)
+        return status
     }
 
-    /// How many of the latest denials `/status` has.
-    private static let maxDenials = 50
-
     /// A denial, with its user as access lines show users; without those lines, by the hash.
-    private static func json(_ denial: Incident, _ runtime: RuntimeConfiguration) -> JSON {
-        let user = denial.request.user.map { runtime.access?.shown($0) ?? runtime.sealer.userHash(of: $0) }
-        return [
-            "at": .int(denial.time.seconds),
-            "app": denial.request.app.map(JSON.string) ?? .null,
-            "user": user.map(JSON.string) ?? .null,
-            "code": .string(denial.reason.code),
-            "rule": denial.request.rule.map { .string("\($0)") } ?? .null,
-            "incident": denial.id.map(JSON.string) ?? .null,
-        ]
+    private static func status(of denial: Incident, _ runtime: RuntimeConfiguration) -> GatewayStatus.Denial {
+        var status = GatewayStatus.Denial(at: denial.time, denial.reason)
+        status.app = denial.request.app
+        status.user = denial.request.user.map { runtime.access?.shown($0) ?? runtime.sealer.userHash(of: $0) }
+        status.rule = denial.request.rule.map { "\($0)" }
+        status.incident = denial.id
+        return status
     }
 
     /// The sign-ins and rejections of the last hour, by minute.
-    private var history: JSON {
-        let columns = self.gateway.history.columns(totals: IngressMetrics.activity)
-        let lists = columns.map { JSON.array($0.map(JSON.int)) }
-        let names = ["sign_ins", "failed_sign_ins", "rejections", "requests"]
-        return .object(Dictionary(zip(names, lists)) { first, _ in first })
+    private var history: GatewayStatus.History {
+        let columns = self.gateway.history.columns(totals: IngressMetrics.activity).map(GatewayStatus.Minutes.init)
+        var history = GatewayStatus.History()
+        for (column, member) in zip(columns, StatusReport.columns) { history[keyPath: member] = column }
+        return history
     }
 
-    static func json(_ reload: (at: Instant, isGood: Bool, cause: String, detail: String)?) -> JSON {
-        guard let reload else { return .null }
-        return [
-            "at": .int(reload.at.seconds), "ok": .bool(reload.isGood), "by": .string(reload.cause),
-            "detail": .string(ServerLog.plain(reload.detail)),
-        ]
+    /// The members of the history, in the order of `IngressMetrics.activity`.
+    private static var columns: [WritableKeyPath<GatewayStatus.History, GatewayStatus.Minutes>] {
+        [\.signIns, \.failedSignIns, \.rejections, \.requests]
     }
 
-    private func json(_ provider: RuntimeProvider, _ runtime: RuntimeConfiguration) -> JSON {
+    private func status(of provider: RuntimeProvider, _ runtime: RuntimeConfiguration) -> GatewayStatus.Provider {
         let keys = provider.relyingParty?.keyAge
-        var members = self.gateway.builder.providerCalls.json(of: provider.id)
-        members["name"] = .string(provider.id)
-        members["breaker_open"] = .bool(runtime.rechecks.pause(of: provider.id) != nil)
-        members["sign_ins_waiting"] = .int(Int64(provider.relyingParty?.waitingSignIns ?? 0))
-        members["keys_age_seconds"] = keys.map { .int($0.age.wholeSeconds) } ?? .null
-        members["keys_stale"] = .bool(keys?.isStale ?? false)
-        return .object(members)
+        var status = GatewayStatus.Provider(provider.id)
+        self.gateway.builder.providerCalls.add(to: &status)
+        status.isBreakerOpen = runtime.rechecks.pause(of: provider.id) != nil
+        status.signInsWaiting = provider.relyingParty?.waitingSignIns ?? 0
+        status.keyAge = keys.map { Int($0.age.wholeSeconds) }
+        status.areKeysStale = keys?.isStale ?? false
+        return status
     }
 
     /// The number of stored sessions; nil when the store does not respond, or keeps none.
@@ -268,36 +257,31 @@ final class StatusReport: OperationsSource {
         }.flatMap { one in one.targets.map { (one.route.name, $0) } }
     }
 
-    /// One app for `/status`.
-    private static func json(_ route: RuntimeRoute, _ targets: [TargetStatus]) -> JSON {
-        [
-            "name": .string(route.name), "path": .string(route.route.path),
-            "hosts": .array(route.route.origins.hosts.map { .string("\($0)") }),
-            "maintenance": .bool(route.isInMaintenance),
-            "targets": .array(
-                targets.map { status in
-                    [
-                        "target": .string("\(status.target)"), "healthy": .bool(status.isHealthy),
-                        "checked": .bool(route.upstream.settings.health != nil),
-                        "connections": .int(Int64(status.load.connections)),
-                        "requests": .int(Int64(status.load.active)),
-                    ]
-                }
-            ),
-        ]
+    private static func status(of route: RuntimeRoute, _ targets: [TargetStatus]) -> GatewayStatus.App {
+        var app = GatewayStatus.App(route.name)
+        app.path = route.route.path
+        app.hosts = route.route.origins.hosts.map { "\($0)" }
+        app.isInMaintenance = route.isInMaintenance
+        app.targets = targets.map { status in
+            GatewayStatus.App.Target(
+                "\(status.target)",
+                isHealthy: status.isHealthy,
+                isChecked: route.upstream.settings.health != nil,
+                connections: status.load.connections,
+                requests: status.load.active
+            )
+        }
+        return app
     }
 
-    /// One target for `/status`.
-    private static func json(_ app: String, _ status: TargetStatus) -> JSON {
-        [
-            "app": .string(app),
-            "target": .string("\(status.target)"),
-            "healthy": .bool(status.isHealthy),
-            "checked_healthy": .bool(status.isUp),
-            "ejected_by_loops": .int(Int64(status.ejections)),
-            "connections": .int(Int64(status.load.connections)),
-            "requests": .int(Int64(status.load.active)),
-            "waiting": .int(Int64(status.load.waiting)),
-        ]
+    private static func status(_ app: String, _ target: TargetStatus) -> GatewayStatus.Upstream {
+        var upstream = GatewayStatus.Upstream(app: app, target: "\(target.target)")
+        upstream.isHealthy = target.isHealthy
+        upstream.isUp = target.isUp
+        upstream.ejections = target.ejections
+        upstream.connections = target.load.connections
+        upstream.requests = target.load.active
+        upstream.waiting = target.load.waiting
+        return upstream
     }
 }

@@ -2,6 +2,7 @@
 
 internal import GateCore
 internal import GateOpenID
+internal import GateOperations
 internal import Synchronization
 
 /// How the latest calls to each provider ended, for `/status`; one entry for each provider of the file.
@@ -11,7 +12,7 @@ final class ProviderCallResults: Sendable {
         /// Whether the last call got a response below 500.
         fileprivate(set) var isGood = false
         fileprivate(set) var lastSuccess: Instant?
-        fileprivate(set) var lastFailure: (at: Instant, code: String, detail: String)?
+        fileprivate(set) var lastFailure: GatewayStatus.Provider.Failed?
         fileprivate(set) var lastOutage: Instant?
     }
 
@@ -34,10 +35,12 @@ final class ProviderCallResults: Sendable {
     /// A call failed; one that the gateway itself cancelled does not count.
     func failed(_ provider: String, _ failure: Failure) {
         guard failure.reason != .providerCancelled, failure.reason != .providerShutDown else { return }
-        let (now, detail) = (self.clock.now, PrintableText.escaped(failure.detail, limit: 300))
+        let now = self.clock.now
+        let detail = PrintableText.escaped(failure.detail, limit: 300)
+        let failed = GatewayStatus.Provider.Failed(at: now, reason: failure.reason, detail: detail)
         self.entries.withLock { entries in
             entries[provider, default: Entry()].isGood = false
-            entries[provider, default: Entry()].lastFailure = (now, failure.code, detail)
+            entries[provider, default: Entry()].lastFailure = failed
             if RelyingParty.isOutage(failure) { entries[provider, default: Entry()].lastOutage = now }
         }
     }
@@ -56,19 +59,11 @@ final class ProviderCallResults: Sendable {
         self.entries.withLock { entries in entries = entries.filter { providers.contains($0.key) } }
     }
 
-    /// The members of a provider in `/status`.
-    func json(of provider: String) -> [String: JSON] {
-        guard let entry = self.entries.withLock({ $0[provider] }) else {
-            return ["state": "unknown", "last_success": .null, "last_failure": .null]
-        }
-        let failure = entry.lastFailure.map { failure -> JSON in
-            [
-                "at": .int(failure.at.seconds), "code": .string(failure.code), "detail": .string(failure.detail),
-            ]
-        }
-        return [
-            "state": entry.isGood ? "ok" : "failing", "last_failure": failure ?? .null,
-            "last_success": entry.lastSuccess.map { .int($0.seconds) } ?? .null,
-        ]
+    /// Adds them to the state of a provider.
+    func add(to status: inout GatewayStatus.Provider) {
+        guard let entry = self.entries.withLock({ $0[status.name] }) else { return }
+        status.state = entry.isGood ? .ok : .failing
+        status.lastSuccess = entry.lastSuccess
+        status.lastFailure = entry.lastFailure
     }
 }

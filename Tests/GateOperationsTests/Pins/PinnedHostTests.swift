@@ -74,7 +74,7 @@ import Testing
         fixture.clock.advance(by: 5)
         try fixture.observe(.matched(pin: 0, position: 1), set, showing: 1, 2)
         fixture.clock.advance(by: 5)
-        let json = try #require(fixture.watch.hostsJSON.array?.first)
+        let json = try #require(fixture.watch.hostStatus.first?.json)
         let chain = [(1, JSON.null), (2, .int(1))].enumerated().map { position, row -> JSON in
             [
                 "position": .int(Int64(position)), "subject": "CN=id.example.com",
@@ -104,7 +104,7 @@ import Testing
             "provider": "staff", "host": "https://id.example.com", "chain": [certificate],
             "surveyed_at": .int(PinFixture.start.seconds),
         ]
-        #expect(fixture.watch.hostsJSON == [.object(members)])
+        #expect(fixture.watch.hostStatus.json == [.object(members)])
     }
 
     @Test func `a refused host, an expired set and a list are shown as such`() throws {
@@ -113,7 +113,7 @@ import Testing
         let fixture = PinFixture(set)
         try fixture.observe(.mismatched, set, showing: 9)
         fixture.clock.advance(by: 60)
-        let json = try #require(fixture.watch.hostsJSON.array?.first)
+        let json = try #require(fixture.watch.hostStatus.first?.json)
         #expect(json["refused"] == true && json["preset"] == "google-roots" && json["demand"] == "refuse")
         #expect(json["mode"] == "enforce" && json["matched_at"] == .null)
     }
@@ -122,7 +122,7 @@ import Testing
         let fixture = PinFixture(["staff": nil, "guests": nil])
         for host in ["b.example.com", "a.example.com"] { try fixture.survey([.stub(1)], at: host) }
         try fixture.survey([.stub(1)], at: "c.example.com", of: "guests")
-        let hosts = fixture.watch.hostsJSON.array?.compactMap { $0["host"]?.string }
+        let hosts = fixture.watch.hostStatus.map(\.host)
         #expect(hosts == ["https://c.example.com", "https://a.example.com", "https://b.example.com"])
     }
 }

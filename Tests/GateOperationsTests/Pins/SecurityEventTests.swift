@@ -129,10 +129,7 @@ import Testing
                 try fixture.observe(.mismatched, set, at: "h\(number).example.com", of: name, showing: 9)
             }
         }
-        let shown = try #require(fixture.watch.eventsJSON.array).compactMap { event -> String? in
-            guard let host = event["host"]?.string, let provider = event["provider"]?.string else { return nil }
-            return "\(host) \(provider)"
-        }
+        let shown = fixture.watch.events.map { "\($0.host ?? "") \($0.provider)" }
         let all = (0..<20).flatMap { number in names.map { "h\(number).example.com \($0)" } }
         #expect(shown == Array(all.reversed().prefix(100)))
     }
