@@ -18,7 +18,6 @@ package struct Account: Sendable, Hashable {
     package var groups: [String] = []
     /// Whether the operator has disabled the account.
     package var isDisabled = false
-    /// When it was created.
     package let created: Instant
     /// The hash of the password; nil as long as the user has chosen none.
     package var password: PasswordHash?

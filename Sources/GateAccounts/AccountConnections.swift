@@ -14,10 +14,8 @@ package struct ConnectedAccount: Sendable, Hashable {
     let subject: String
     /// What the user recognizes it by: the email address or a name.
     package let name: String
-    /// When it was connected.
     package let added: Instant
 
-    /// The account of a profile.
     init(of profile: Profile, at now: Instant) {
         (self.user, self.provider, self.issuer) = (profile.user, profile.provider, profile.issuer)
         self.subject = profile.subject

@@ -39,7 +39,6 @@ package enum AccountName: Sendable, Hashable {
         (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte) || [0x2E, 0x5F, 0x2D].contains(byte)
     }
 
-    /// The name itself.
     package var text: String {
         switch self {
         case .email(let text), .username(let text): text

@@ -16,7 +16,6 @@ package struct AccountStore: Sendable {
     private let entries: SealedEntries
     private let clock: WallClock
 
-    /// The accounts of a provider.
     package init(of provider: String, in entries: SealedEntries, clock: WallClock) {
         (self.provider, self.entries, self.clock) = (provider, entries, clock)
     }

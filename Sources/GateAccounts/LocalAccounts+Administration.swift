@@ -12,7 +12,6 @@ package struct AccountDraft: Sendable {
     package var username: String?
     /// The full name.
     package var name: String?
-    /// The groups.
     package var groups: [String] = []
     /// The hash of the password, of another system.
     package var password: String?

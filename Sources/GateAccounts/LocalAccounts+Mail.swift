@@ -52,7 +52,6 @@ extension LocalAccounts {
         return changed.map { _ in made.token }
     }
 
-    /// Whether an account has an email address.
     package func hasAccount(of address: EmailAddress) async throws(Failure) -> Bool {
         guard let name = AccountName(address.description) else { return false }
         return try await self.store.account(named: name) != nil
@@ -130,7 +129,6 @@ package struct RegistrationRequest: Sendable, Hashable {
     /// The maximum length of a name, in characters.
     private static let maxName = 100
 
-    /// The email address.
     package let address: EmailAddress
     /// The full name that an app proposes, which the user sees before it is used; nil for none.
     package let name: String?

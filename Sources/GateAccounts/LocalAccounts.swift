@@ -22,7 +22,6 @@ package struct LocalAccounts: Sendable {
 
     /// The name of the provider.
     package let provider: String
-    /// Where the accounts are.
     package let store: AccountStore
     let settings: LocalAccountSettings
     let services: Services
@@ -62,7 +61,6 @@ package struct LocalAccounts: Sendable {
 
     /// Where a sign-in comes from.
     package struct Origin: Sendable {
-        /// The IP of the client.
         package let client: IPAddress?
         /// The mark of the browser; nil if it has none.
         package let device: DeviceMark?

@@ -14,7 +14,6 @@ package struct PasswordCost: Sendable, Hashable {
     /// New hashes: 19 MiB, two passes, one lane, the minimum of the OWASP password storage cheat sheet.
     package static let standard = PasswordCost(memory: 19 * 1024, passes: 2, lanes: 1)
 
-    /// A cost of these numbers.
     package init(memory: UInt32, passes: UInt32, lanes: UInt32) {
         (self.memory, self.passes, self.lanes) = (memory, passes, lanes)
     }

@@ -15,7 +15,6 @@ internal import Synchronization
 package final class PasswordThrottle: Sendable {
     /// Where an attempt comes from.
     package enum Source: Sendable, Hashable {
-        /// A client network.
         case network(ClientNetwork)
         /// A client whose IP is unknown.
         case unknown

@@ -17,7 +17,6 @@ package struct SealedEntries: Sendable {
     private let sealer: Sealer
     private let clock: WallClock
 
-    /// The entries in a store.
     package init(in store: any EntryStore, sealer: Sealer, clock: WallClock) {
         (self.store, self.sealer, self.clock) = (store, sealer, clock)
     }

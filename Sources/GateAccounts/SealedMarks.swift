@@ -10,7 +10,6 @@ package struct DeviceMark: Sendable, Hashable {
     package static let lifetime = Duration.seconds(180 * 86_400)
     private static let purpose = "accounts/device"
 
-    /// The account.
     let account: String
     /// The generation of its credentials: after a change the browser counts as unknown until the next sign-in.
     let generation: Int64
@@ -68,7 +67,6 @@ package struct PasswordProof: Sendable, Hashable {
     private static let lifetime = Duration.seconds(300)
     private static let purpose = "accounts/password-proof"
 
-    /// The account.
     let account: String
     /// The generation of its credentials.
     let generation: Int64
@@ -83,7 +81,6 @@ package struct PasswordProof: Sendable, Hashable {
         (self.account, self.generation) = (account, generation)
     }
 
-    /// The proof for an attempt.
     package static func text(for account: Account, attempt: String, of accounts: LocalAccounts) -> String {
         accounts.sealer.mark(
             [
@@ -101,10 +98,8 @@ package struct EnrolmentSecret: Sendable {
     private static let lifetime = Duration.seconds(900)
     private static let purpose = "accounts/enrolment"
 
-    /// The secret.
     package let secret: Secret
 
-    /// A new secret.
     package init(from accounts: LocalAccounts) {
         self.secret = Secret(accounts.random.bytes(TimeCode.secretLength))
     }

@@ -15,7 +15,6 @@ package enum TimeCode {
     /// How many steps before and after the present one are accepted.
     private static let window: Int64 = 1
 
-    /// The code of a time step.
     static func code(_ secret: Secret, step: Int64) -> String {
         let counter = (0..<8).map { UInt8(truncatingIfNeeded: step >> (8 * (7 - $0))) }
         let hash = secret.withBytes {

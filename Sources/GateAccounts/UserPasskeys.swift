@@ -5,9 +5,7 @@ package import GatePasskeys
 
 /// A passkey of a user, with what the gateway knows of its use.
 package struct SavedPasskey: Sendable, Hashable {
-    /// The passkey.
     package internal(set) var passkey: Passkey
-    /// When it was added.
     package let added: Instant
     /// When it was used last; nil if never.
     package internal(set) var used: Instant?
@@ -16,7 +14,6 @@ package struct SavedPasskey: Sendable, Hashable {
     package var id: String { Base64URL.encode(accountDigest("passkey", self.passkey.id).prefix(9)) }
 }
 
-/// The passkeys of one user.
 package struct UserPasskeys: Sendable, Hashable {
     /// How many passkeys a user may have.
     package static let maxCount = 10

@@ -460,7 +460,6 @@ struct AccessCheck {
         /// The field of the profile that it can be mapped to.
         var field: String { self == .group ? "groups" : "tenant" }
 
-        /// It with its article.
         var withArticle: String { self == .group ? "a group" : "an organization" }
     }
 

@@ -52,7 +52,6 @@ package struct EntryDraft: Sendable {
     /// The levels of entries inside.
     var depth: Int { self.nested.map { $0.depth + 1 }.max() ?? 0 }
 
-    /// The conditions on the request.
     var requestConditions: [RequestCondition] {
         [
             self.network.map(RequestCondition.network), self.method.map(RequestCondition.method),
@@ -244,7 +243,6 @@ extension Shape<[EntryDraft]> {
 }
 
 extension Shape<[Named<[String]>]> {
-    /// Names of claims with their values.
     fileprivate static let claimConditions = entries(
         of: Shape<[String]>.oneOrMany(of: .claimValue, named: "a value or a list of values"),
         named: "a mapping of claims to values",
@@ -253,7 +251,6 @@ extension Shape<[Named<[String]>]> {
 }
 
 extension Shape<[Named<[EntryDraft]>]> {
-    /// The rule sets, by their names.
     package static let ruleSets = Shape.entries(
         of: .entries,
         named: "a mapping of names to lists of entries",
@@ -309,7 +306,6 @@ extension Shape<AllowDraft> {
 }
 
 extension Shape<String> {
-    /// A user key.
     static let userKey = single("a user key", pattern: "^[a-z0-9][a-z0-9_\\-]*:.+$") { text throws(InvalidValue) in
         guard let colon = text.firstIndex(of: ":"), text[text.index(after: colon)...].isEmpty == false else {
             let help = text.contains("@") ? "; for an email address write 'email'" : ""

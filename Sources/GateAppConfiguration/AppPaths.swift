@@ -99,7 +99,6 @@ extension PublicRule {
 }
 
 extension Shape<PathPattern> {
-    /// A path, or a pattern of paths.
     static let pathPattern = single("a path", pattern: "^/[^?# ]*$") { text throws(InvalidValue) in
         try PathPattern.parse(text)
     }

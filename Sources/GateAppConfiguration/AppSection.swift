@@ -16,7 +16,6 @@ package struct AppDraft: Sendable {
     package var upstream: UpstreamSettings?
     /// Where the servers are written.
     package var upstreamMark: YAMLMark?
-    /// What the app redirects to.
     package var redirect: RedirectDraft?
     var response: FixedResponse?
     /// Whether a proxy forwards the app's requests, and which decisions it gets.

@@ -154,7 +154,6 @@ package struct TrafficSettings: Sendable, Hashable {
     /// How HTML without caching fields is protected.
     package var caching = CachingProtection.protect
 
-    /// The defaults.
     package init() {}
 }
 
@@ -173,7 +172,6 @@ package struct StrictnessSettings: Sendable, Hashable {
     /// Which origin the app receives in `Origin` and `Referer`.
     package var upstreamOrigin = UpstreamOrigin.keep
 
-    /// The defaults.
     package init() {}
 }
 
@@ -221,7 +219,6 @@ package enum CachingProtection: String, Sendable, CaseIterable {
 
 /// Another origin whose pages may write to an app.
 package struct WriteOrigin: Sendable, Hashable {
-    /// The origin.
     package var origin: Origin
     /// The path that they may write to, with all below it if it ends in `/`; nil for every path of the app.
     package var path: String?

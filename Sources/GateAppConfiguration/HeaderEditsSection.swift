@@ -85,7 +85,6 @@ extension Mapping<HeaderEditsDraft> {
 }
 
 extension HeaderEditsDraft {
-    /// The edits.
     var edits: HeaderEdits {
         HeaderEdits(
             set: (self.set ?? []).map { HeaderValue(name: $0.name, value: $0.value) },

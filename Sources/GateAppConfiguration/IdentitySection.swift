@@ -99,7 +99,6 @@ package enum IdentityPreset: String, Sendable, CaseIterable {
     /// What Authelia and many others send.
     case remoteUser = "remote-user"
 
-    /// The headers of the preset.
     package var headers: [HeaderSetting] {
         switch self {
         case .grafana:

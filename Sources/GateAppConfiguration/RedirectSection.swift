@@ -5,7 +5,6 @@ package import GateYAML
 
 /// `apps.<name>.redirect` as the file has it.
 package struct RedirectDraft: Sendable {
-    /// The URL.
     package var to: Located<WebURL>?
     var status = RedirectSettings.defaultStatus
     /// Whether path and query of the request are appended to the URL.
@@ -102,7 +101,6 @@ extension Mapping<FixedResponse> {
 }
 
 extension Shape<Int> {
-    /// The status of a redirect.
     static let redirectStatus: Shape = {
         let known = [301, 302, 303, 307, 308]
         let names = known.map(String.init).joined(separator: ", ")
@@ -136,7 +134,6 @@ extension Shape<Int> {
 }
 
 extension Shape<WebURL> {
-    /// The target of a redirect.
     static let redirectTarget = single("a URL", pattern: #"^https?://[^#@]+$"#) { text throws(InvalidValue) in
         guard let address = WebURL(text), text.utf8.count <= 2048 else {
             let help = text.hasPrefix("/") ? "; write scheme and host too" : ""

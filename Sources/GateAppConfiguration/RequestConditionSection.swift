@@ -259,7 +259,6 @@ extension Shape<ClosedRange<Int>> {
 }
 
 extension Shape<ZoneOffsets> {
-    /// A time zone.
     fileprivate static let zone = single("a time zone", pattern: "^[A-Za-z0-9_+/\\-]{1,64}$") {
         text throws(InvalidValue) in
         let isName = text.contains("/") || text == "UTC"

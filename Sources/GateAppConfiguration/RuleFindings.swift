@@ -13,7 +13,6 @@ package struct RuleFindings {
     /// How many entries are compared with each other in a file, which bounds the time; the rules of further apps are left out.
     package static let maxComparisons = 1_000_000
 
-    /// The rules of a route.
     package init(of route: Route) {
         self.allowed = route.access.entries
         self.denied = route.denied

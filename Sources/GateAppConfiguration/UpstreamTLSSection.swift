@@ -91,7 +91,6 @@ extension Mapping<UpstreamTLSDraft> {
 }
 
 extension UpstreamTLSDraft {
-    /// The settings.
     package var settings: UpstreamTLS.Settings {
         var settings = UpstreamTLS.Settings()
         settings.caFile = self.caFile

@@ -4,7 +4,6 @@ package import GateCore
 
 /// The identity of clients that a public rule admits by their network; no user key is without a colon.
 package enum NetworkIdentity {
-    /// The user.
     package static let user = "anonymous@network"
 }
 
@@ -15,7 +14,6 @@ package struct AssertedUser: Sendable, Hashable {
     /// How the user authenticated, by the names of RFC 8176.
     package var methods: [String]
 
-    /// A user.
     package init(_ profile: Profile, methods: [String] = []) {
         self.profile = profile
         self.methods = methods

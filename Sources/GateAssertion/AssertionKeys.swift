@@ -7,7 +7,6 @@ package import GateCore
 package struct AssertionKeys: Sendable {
     /// A key with its time and role.
     package struct Entry: Sendable {
-        /// The key.
         package let key: AssertionKey
         /// When its file was written.
         package let created: Instant

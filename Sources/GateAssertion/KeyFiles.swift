@@ -5,10 +5,8 @@ package import GateCore
 
 /// The key files of a folder, whose modification times are the times of the keys.
 package struct KeyFiles: Sendable {
-    /// The folder.
     package let folder: String
 
-    /// The files of a folder.
     package init(folder: String) {
         self.folder = folder
     }

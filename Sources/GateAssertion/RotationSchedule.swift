@@ -23,7 +23,6 @@ package struct RotationSchedule: Sendable, Hashable {
         case expired
     }
 
-    /// A schedule.
     package init(publishAhead: Duration, overlap: Duration) {
         self.publishAhead = publishAhead
         self.overlap = overlap

@@ -28,7 +28,6 @@ package struct TokenSigner: Sendable {
     /// The longest token that is verified, in bytes.
     private static let maxBytes = 8192
 
-    /// A signer of these keys.
     package init(keys: AssertionKeys, issuer: String) {
         self.keys = keys
         self.issuer = issuer

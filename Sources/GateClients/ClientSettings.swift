@@ -72,7 +72,6 @@ package struct ClientSettings: Sendable, Hashable {
     package var backChannelLogoutURI: WebURL?
     /// Its apps for the systems of Apple, each as team and bundle id: `TEAMID.com.example.notes`.
     package var appleApps: [String] = []
-    /// Its apps for Android.
     package var androidApps: [AndroidApp] = []
 
     /// Creates a client that no user may sign in at, unless the route admits them.

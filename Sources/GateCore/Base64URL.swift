@@ -11,7 +11,6 @@ package enum Base64URL {
         return table
     }()
 
-    /// The text for some bytes.
     package static func encode(_ bytes: some Sequence<UInt8>) -> String {
         self.encode(Array(bytes))
     }

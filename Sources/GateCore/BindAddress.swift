@@ -9,7 +9,6 @@ package struct BindAddress: Sendable, Hashable, CustomStringConvertible {
     /// The path of a Unix socket, which has no host and port; nil for others.
     package let path: String?
 
-    /// Makes an address from its parts.
     package init(host: String, port: Int) {
         self.host = host
         self.port = port

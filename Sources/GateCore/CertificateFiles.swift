@@ -4,7 +4,6 @@
 package struct CertificateFiles: Sendable, Hashable {
     /// The file of the chain, leaf first.
     package var certificate: String
-    /// The file of the private key.
     package var privateKey: String
 
     /// Names the two files.

@@ -2,7 +2,6 @@
 
 /// The value of a claim of an operator's own: what a provider reports about a user beyond the fields of a ``Profile``.
 package enum ClaimValue: Sendable, Hashable {
-    /// A text.
     case text(String)
     /// A number, as the provider wrote it.
     case number(String)

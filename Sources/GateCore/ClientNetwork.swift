@@ -7,7 +7,6 @@ package struct ClientNetwork: Sendable, Hashable {
     private let high: UInt64
     private let low: UInt64
 
-    /// The network of an address.
     package init(of address: IPAddress) {
         self.high = ClientNetwork.number(address.bytes.prefix(8))
         self.low = address.isIPv4 ? ClientNetwork.number(address.bytes.suffix(8)) : 0

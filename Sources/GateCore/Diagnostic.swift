@@ -41,7 +41,6 @@ package struct Diagnostic: Sendable, Hashable {
     /// The line of the file that ``location`` points into, if it can be shown.
     package let source: String?
 
-    /// Makes a diagnostic.
     package init(_ severity: Severity, _ message: String, at location: Location?, source: String? = nil) {
         self.severity = severity
         self.location = location

@@ -12,7 +12,6 @@ package final class FileReads: Sendable {
         self.files = files
     }
 
-    /// Reads the files.
     package var access: FileAccess {
         FileAccess(self.read, mode: self.files.mode)
     }

@@ -18,15 +18,11 @@ package enum IdentityField: String, Sendable, CaseIterable {
     case name
     /// The display name: `username` of the profile.
     case preferredUsername = "preferred_username"
-    /// The groups.
     case groups
     /// The provider's name in the file.
     case provider
-    /// The roles.
     case roles
-    /// The given name.
     case givenName = "given_name"
-    /// The family name.
     case familyName = "family_name"
     /// The https URL of a picture.
     case picture
@@ -50,7 +46,6 @@ package enum IdentityField: String, Sendable, CaseIterable {
     case acr
     /// How the user authenticated, by the names of RFC 8176.
     case amr
-    /// The assertion.
     case assertion
 
     /// The fields that have a standard header, and what they are in the assertion.

@@ -4,15 +4,12 @@
 ///
 /// RFC 8259.
 package enum JSON: Sendable, Hashable {
-    /// `null`.
     case null
     /// `true` or `false`.
     case bool(Bool)
     /// A number, as it was written.
     case number(String)
-    /// A text.
     case string(String)
-    /// A list.
     case array([JSON])
     /// Members by name; a document in which one name occurs twice is refused when it is read.
     case object([String: JSON])
@@ -102,13 +99,9 @@ package enum JSON: Sendable, Hashable {
 extension JSON: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
     ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
-    /// A text.
     package init(stringLiteral value: String) { self = .string(value) }
-    /// A boolean.
     package init(booleanLiteral value: Bool) { self = .bool(value) }
-    /// A whole number.
     package init(integerLiteral value: Int64) { self = .int(value) }
-    /// A list.
     package init(arrayLiteral elements: JSON...) { self = .array(elements) }
     /// An object; of repeated names the last counts.
     package init(dictionaryLiteral elements: (String, JSON)...) {

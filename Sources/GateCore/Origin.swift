@@ -24,7 +24,6 @@ package struct Origin: Sendable, Hashable, CustomStringConvertible {
         self.port = port
     }
 
-    /// Whether the scheme is https.
     package var isSecure: Bool { self.scheme == "https" }
 
     /// Whether the port is the scheme's own.

@@ -6,7 +6,6 @@
 package struct OriginSet: Sendable, Hashable {
     /// The hosts in the order of the file, at least one.
     package let hosts: [HostPattern]
-    /// The port.
     package let port: Int
     private let scheme: String
     /// The port with its colon; empty for the scheme's default.

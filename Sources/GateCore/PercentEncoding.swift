@@ -100,7 +100,6 @@ package struct Form: Sendable, Equatable {
         /// The decoded value.
         package let value: String
 
-        /// Makes a pair.
         package init(_ name: String, _ value: String) {
             self.name = name
             self.value = value

@@ -6,7 +6,6 @@ package enum PictureFormat: String, Sendable, CaseIterable {
     case svg
     /// Portable Network Graphics.
     case png
-    /// JPEG.
     case jpeg
     /// WebP.
     case webp
@@ -37,6 +36,5 @@ package enum PictureFormat: String, Sendable, CaseIterable {
         self.init(rawValue: String(ending))
     }
 
-    /// The media type.
     package var mediaType: String { self == .svg ? "image/svg+xml" : "image/\(self.rawValue)" }
 }

@@ -52,7 +52,6 @@ package struct PinSet: Sendable, Hashable {
     /// The name of the list that ships with the gateway and that the pins come from; its pins have no order.
     package var preset: String?
 
-    /// Makes a set.
     package init(
         match: Match = .publicKey,
         mode: Mode = .enforce,
@@ -69,7 +68,6 @@ package struct PinSet: Sendable, Hashable {
         self.preset = preset
     }
 
-    /// What the set demands now.
     package func demand(at now: Instant) -> Demand {
         guard let expires, now >= expires else { return self.mode == .enforce ? .enforce : .report }
         return self.expired == .reject ? .refuse : .report
@@ -83,7 +81,6 @@ package struct PinPolicy: Sendable, Hashable {
     /// For hosts by name, without port, in lower case.
     package var hosts: [String: PinSet]
 
-    /// Makes a policy.
     package init(standard: PinSet, hosts: [String: PinSet] = [:]) {
         self.standard = standard
         self.hosts = hosts

@@ -17,9 +17,7 @@ package struct Profile: Sendable, Hashable {
     package var username: String?
     /// The full name.
     package var name: String?
-    /// The given name.
     package var givenName: String?
-    /// The family name.
     package var familyName: String?
     /// The e-mail address, domain in lower case.
     package var email: String?

@@ -6,7 +6,6 @@ internal import GateCore
 package struct SimulatorOptions: Sendable {
     /// The provider's name in the catalogue.
     package let type: String
-    /// The quirks that are on.
     package let quirks: DemoQuirks
     /// The client's redirect URI.
     package let redirectURI: String

@@ -24,7 +24,6 @@ struct ConnectedEndpoint {
     private let runtime: RuntimeConfiguration
     private var page: SignedInPage { SignedInPage(runtime: self.runtime, path: self.runtime.path(.connected)) }
 
-    /// The endpoint of a runtime configuration.
     init(runtime: RuntimeConfiguration) {
         self.runtime = runtime
     }

@@ -73,7 +73,6 @@ struct SessionAPI: Sendable {
         self.tokens.runtime.metrics.clientRequest(client, endpoint: "session_api", result: result)
     }
 
-    /// The response to what was thrown.
     func response(to thrown: any Error, _ request: EndpointRequest, of client: String) -> Response {
         let error: SessionAPIError
         switch thrown {

@@ -13,7 +13,6 @@ internal import HTTPTypes
 
 /// What a user has to do before a request is admitted.
 package enum SignInStep: Sendable, Hashable {
-    /// Sign in.
     case signIn
     /// Have the session confirmed by its provider, without a page of the provider if possible.
     case recheck(with: String)

@@ -17,7 +17,6 @@ internal import GateWire
 /// too: it is in the response to the proof, or in a cookie of its own that works once.
 struct SignedInPage {
     let runtime: RuntimeConfiguration
-    /// Its path.
     let path: String
 
     /// The query of a page after a change.

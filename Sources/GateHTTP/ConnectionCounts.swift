@@ -4,11 +4,9 @@ package import GateNet
 
 /// The client connections of one event loop and one protocol, for metrics; counted on the loop, read by any thread.
 package struct ConnectionCounts: Sendable {
-    /// All that are open.
     package let open = LoopNumber()
     /// Those with a request in progress.
     package let active = LoopNumber()
 
-    /// Without a connection.
     package init() {}
 }

@@ -5,7 +5,6 @@ package import GateWire
 
 /// What a connection needs from its event loop and its listener; created once per connection.
 package struct DownstreamEnvironment {
-    /// The limits.
     package let limits: DownstreamLimits
     /// The field names with a meaning, read again for each head because a reload may change them.
     package let names: () -> FieldNames

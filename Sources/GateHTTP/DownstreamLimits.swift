@@ -5,7 +5,6 @@ package import NIOCore
 
 /// Limits and time-outs of a client connection.
 package struct DownstreamLimits: Sendable, Hashable {
-    /// Limits of request heads.
     package var head = HeadLimits.request
     /// From accept to the end of the TLS handshake, whatever arrives.
     package var handshake = TimeAmount.seconds(10)
@@ -55,6 +54,5 @@ package struct DownstreamLimits: Sendable, Hashable {
     /// The time between the first and the final `GOAWAY` of an HTTP/2 connection, RFC 9113 §6.8.
     package var goAwayDelay = TimeAmount.seconds(1)
 
-    /// The defaults.
     package init() {}
 }

@@ -3,19 +3,12 @@
 package import HTTPTypes
 
 extension HTTPField.Name {
-    /// `Clear-Site-Data`.
     package static let clearSiteData = HTTPField.Name(literal: "Clear-Site-Data")
-    /// `Cross-Origin-Opener-Policy`.
     package static let crossOriginOpenerPolicy = HTTPField.Name(literal: "Cross-Origin-Opener-Policy")
-    /// `grpc-message`.
     package static let grpcMessage = HTTPField.Name(literal: "grpc-message")
-    /// `grpc-status`.
     package static let grpcStatus = HTTPField.Name(literal: "grpc-status")
-    /// `Referrer-Policy`.
     package static let referrerPolicy = HTTPField.Name(literal: "Referrer-Policy")
-    /// `X-Request-Id`.
     package static let requestID = HTTPField.Name(literal: "X-Request-Id")
-    /// `X-Frame-Options`.
     package static let xFrameOptions = HTTPField.Name(literal: "X-Frame-Options")
 
     private init(literal name: StaticString) {

@@ -9,19 +9,16 @@ package import NIOCore
 package struct Response: Sendable {
     /// Status and fields; framing and connection fields are added when it is sent.
     package var head: HTTPResponse
-    /// The body.
     package var body: [UInt8]
     /// The body instead, if it is one that many responses have: they all refer to the same bytes.
     package var sharedBody: ByteBuffer?
 
-    /// The size of the body in bytes.
     package var bodySize: Int { self.sharedBody?.readableBytes ?? self.body.count }
     /// The failure that it reports, for metrics and logs; never sent.
     package var rejection: Rejection?
 
     /// A failure that was rendered, and the app that it is about.
     package struct Rejection: Sendable, Hashable {
-        /// The failure.
         package let reason: Failure.Reason
         /// The app, if the response is not one to a request for that app itself.
         package let app: String?

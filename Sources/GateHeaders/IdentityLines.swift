@@ -72,7 +72,6 @@ package struct AppIdentity: Sendable {
 package struct IdentityLines: Sendable {
     private let signer: AssertionSigner
 
-    /// Lines with assertions by a signer.
     package init(signer: AssertionSigner) {
         self.signer = signer
     }

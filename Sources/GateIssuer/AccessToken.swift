@@ -14,9 +14,7 @@ package struct AccessToken: Sendable, Hashable {
     package let audiences: [String]
     /// What it is for.
     package let scopes: [String]
-    /// When it was issued.
     package let issued: Instant
-    /// When it expires.
     package let expires: Instant
     /// The thumbprint of the key that its sender must prove to have; nil for any sender.
     package let keyThumbprint: String?

@@ -9,7 +9,6 @@ package import GateSessions
 ///
 /// RFC 6749 §4.1.1, RFC 7636 §4.3, OpenID Connect Core §3.1.2.1.
 package struct AuthorizationRequest: Sendable {
-    /// The client.
     package let client: ClientSettings
     /// Where the response goes.
     package let target: AuthorizationTarget
@@ -41,7 +40,6 @@ package struct AuthorizationRequest: Sendable {
 
 /// Where the response to an authorization request goes.
 package struct AuthorizationTarget: Sendable, Hashable {
-    /// The client.
     package let client: String
     /// Whether the client has no entry in the file, so that anyone may have chosen the redirect URI.
     package let isOpen: Bool
@@ -63,10 +61,8 @@ package struct AuthorizationTarget: Sendable, Hashable {
         return "\(self.redirectURI)\(self.redirectURI.utf8.contains(UInt8(ascii: "?")) ? "&" : "?")\(form.encoded)"
     }
 
-    /// The URL with a code.
     package func url(code: String) -> String { self.url([Form.Field("code", code)]) }
 
-    /// The URL with an error.
     package func url(_ error: OAuthError) -> String {
         self.url([Form.Field("error", error.code.rawValue), Form.Field("error_description", error.detail)])
     }
@@ -74,7 +70,6 @@ package struct AuthorizationTarget: Sendable, Hashable {
 
 /// What became of an authorization request.
 package enum ParsedAuthorizationRequest: Sendable {
-    /// It is valid.
     case valid(AuthorizationRequest)
     /// The client gets an error.
     case error(OAuthError, AuthorizationTarget)

@@ -90,7 +90,6 @@ package struct SealedRegistration {
     /// The bound of the id in bytes: it is in codes, access tokens and the keys of sessions.
     private static let maxLength = 1024
 
-    /// The registration.
     package let metadata: ClientMetadata
 
     /// The id of a new registration.

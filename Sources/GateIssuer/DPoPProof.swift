@@ -9,7 +9,6 @@ internal import GateProviders
 ///
 /// RFC 9449 §4.2 and §4.3.
 package struct DPoPProof: Sendable, Hashable {
-    /// The algorithms of proofs.
     package static let algorithms = ["ES256", "EdDSA"]
     /// The same as a parameter of a challenge, RFC 9449 §5.1.
     package static let algorithmList = "algs=\"\(algorithms.joined(separator: " "))\""
@@ -24,14 +23,12 @@ package struct DPoPProof: Sendable, Hashable {
 
     /// The request that a proof is for.
     package struct Target: Sendable {
-        /// The method.
         let method: String
         /// Its URL, without a query.
         let url: String
         /// The access token in the request; nil at the token endpoint.
         let accessToken: [UInt8]?
 
-        /// A request.
         package init(method: String, url: String, accessToken: [UInt8]? = nil) {
             (self.method, self.url, self.accessToken) = (method, url, accessToken)
         }
@@ -174,7 +171,6 @@ package struct DPoPProof: Sendable, Hashable {
         return json
     }
 
-    /// The error of a proof.
     package static func invalid(_ why: String) -> OAuthError {
         OAuthError(.invalidDPoPProof, "the header DPoP: \(why)")
     }

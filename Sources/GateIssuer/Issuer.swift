@@ -8,7 +8,6 @@ package import GateCore
 package struct Issuer: Sendable {
     /// Signs and verifies tokens.
     package let signer: TokenSigner
-    /// Where its endpoints are.
     let endpoints: EndpointPrefix
     /// The clients by their ids.
     package let clients: [String: ClientSettings]
@@ -25,7 +24,6 @@ package struct Issuer: Sendable {
     /// The source of ids and codes.
     package let random: RandomBytes
 
-    /// An issuer of these parts.
     package init(
         signer: TokenSigner,
         below endpoints: EndpointPrefix = .standard,

@@ -35,7 +35,6 @@ package struct OAuthError: Error, Sendable, Equatable {
         case interactionRequired = "interaction_required"
         /// The user has to be asked.
         case consentRequired = "consent_required"
-        /// Request objects are not supported.
         case requestNotSupported = "request_not_supported"
         /// Request objects by reference are not supported.
         case requestURINotSupported = "request_uri_not_supported"
@@ -68,7 +67,6 @@ package struct OAuthError: Error, Sendable, Equatable {
     /// What is wrong, for its developer: printable ASCII without quotes.
     package let detail: String
 
-    /// An error.
     package init(_ code: Code, _ detail: String) {
         self.code = code
         self.detail = String(

@@ -18,16 +18,13 @@ package struct PushedRequest: Sendable {
 
     /// The parameters.
     package let form: Form
-    /// The client that pushed it.
     package let client: String
     /// The id that is spent when a browser brings it.
     package let id: String
-    /// When it expires.
     package let expires: Instant
     /// The hash of the value that only the browser has which has brought it, so that only the sign-in of its user is pending; nil before.
     package let browser: [UInt8]?
 
-    /// A request that was pushed now.
     init(_ form: Form, of client: String, random: RandomBytes, now: Instant) {
         self.form = form
         self.client = client
@@ -62,7 +59,6 @@ package struct PushedRequest: Sendable {
     /// Whether a `request_uri` has the form of those of this gateway.
     static func isURI(_ text: String) -> Bool { text.hasPrefix(self.prefix) }
 
-    /// The URI of the request.
     package func uri(by sealer: Sealer) -> String {
         var members: [String: JSON] = [
             "form": .string(self.form.encoded), "client": .string(self.client), "id": .string(self.id),

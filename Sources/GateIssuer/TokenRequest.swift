@@ -8,7 +8,6 @@ package import GateSessions
 
 /// A request to the token endpoint, of a client that is authenticated.
 package struct TokenRequest: Sendable {
-    /// The client.
     package let client: ClientSettings
     /// The parameters, none repeated.
     package let form: Form

@@ -23,7 +23,6 @@ package struct MailFailure: Error, Sendable, Equatable, CustomStringConvertible 
     /// What happened, for the log; never an email address, a password or a text.
     package let detail: String
 
-    /// Creates a failure.
     package init(_ reason: Reason, _ detail: String) {
         self.reason = reason
         self.detail = detail

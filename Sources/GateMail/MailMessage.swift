@@ -9,9 +9,7 @@ package struct MailMessage: Sendable, Hashable {
     /// The maximum length of a text in bytes.
     package static let maxText = 65_536
 
-    /// The recipient.
     package let recipient: EmailAddress
-    /// The subject.
     package let subject: String
     /// The text; lines end with LF, the last one included.
     package let text: String

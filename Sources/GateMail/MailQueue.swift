@@ -23,7 +23,6 @@ package final class MailQueue: Sendable {
         /// The maximum delay of all messages while the server is not reachable.
         package var maxServerDelay = Duration.seconds(60)
 
-        /// The defaults.
         package init() {}
     }
 

@@ -40,7 +40,6 @@ package struct MailReply: Sendable, Hashable {
     /// The server's words for a rejection or libcurl's for a failure, printable; without email addresses and secrets.
     package let text: String
 
-    /// Creates a reply.
     package init(_ outcome: MailOutcome, code: Int = 0, text: String = "") {
         self.outcome = outcome
         self.code = code

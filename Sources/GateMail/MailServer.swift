@@ -53,7 +53,6 @@ package struct MailServer: Sendable, Hashable {
 package struct MailLogin: Sendable, Hashable {
     /// The user name.
     package let username: String
-    /// The password.
     package let password: Secret
 
     /// Creates a login; neither part may be empty or have control characters.

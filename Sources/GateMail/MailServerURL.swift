@@ -18,7 +18,6 @@ package struct MailServerURL: Sendable, Hashable, CustomStringConvertible {
 
     /// The host in its normal form; an IPv6 address in brackets.
     package let host: String
-    /// The port.
     package let port: Int
     /// How the connection is protected.
     package let security: Security
@@ -53,6 +52,5 @@ package struct MailServerURL: Sendable, Hashable, CustomStringConvertible {
         self.security = scheme == "smtps" ? .tls : allowsPlain ? .plain : .startTLS
     }
 
-    /// The URL as text.
     package var description: String { "\(self.security == .tls ? "smtps" : "smtp")://\(self.host):\(self.port)" }
 }

@@ -6,7 +6,6 @@ package import GateCore
 ///
 /// RFC 5322 §3.4.
 package struct Mailbox: Sendable, Hashable {
-    /// The email address.
     package let address: EmailAddress
     /// What clients show with it; empty for none.
     package let name: String

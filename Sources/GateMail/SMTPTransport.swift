@@ -10,7 +10,6 @@ internal import GateCore
 package struct SMTPTransport: MailTransport {
     private let server: MailServer
 
-    /// A transport to a server.
     package init(to server: MailServer) {
         self.server = server
     }

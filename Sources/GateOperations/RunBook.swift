@@ -29,7 +29,6 @@ package enum RunBook: String, Sendable, CaseIterable {
     case certificateExpired = "GatehouseCertificateExpired"
     /// A revocation list was not replaced in time.
     case revocationListExpiring = "GatehouseRevocationListExpiring"
-    /// A revocation list has expired.
     case revocationListExpired = "GatehouseRevocationListExpired"
     /// The pins of a provider's host expire soon.
     case pinsExpiring = "GatehousePinsExpiring"

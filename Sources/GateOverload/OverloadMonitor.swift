@@ -13,9 +13,7 @@ package final class OverloadMonitor: Sendable {
 
     /// The latest reading.
     package struct Reading: Sendable {
-        /// The overload level.
         package internal(set) var level = OverloadLevel.normal
-        /// The resource usage.
         package internal(set) var usage = ResourceUsage()
         /// How much of the scarcest is used.
         package internal(set) var share = 0.0

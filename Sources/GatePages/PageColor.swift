@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A color of the pages.
 package struct PageColor: Sendable, Hashable {
     private let red: Int
     private let green: Int

@@ -25,7 +25,6 @@ package struct PageContext: Sendable {
 
     /// A place on an origin of ours.
     package struct Place: Sendable, Hashable {
-        /// The origin.
         package let origin: Origin
         /// The path on it, with its query.
         package let path: ReturnPath

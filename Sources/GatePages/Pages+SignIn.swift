@@ -59,7 +59,6 @@ extension Pages {
 
     /// What the page about a failure shows beside its texts.
     package struct ErrorView {
-        /// The page of the failure.
         let page: Failure.Page
         /// The name of the app; nil if it is not known.
         let app: String?
@@ -88,7 +87,6 @@ extension Pages {
         }
     }
 
-    /// The page for an error.
     package func error(_ view: ErrorView, in language: PageLanguage) -> String {
         let texts = language.templates(of: view.page)
         let values: [String: Any] = [

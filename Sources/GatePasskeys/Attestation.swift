@@ -4,9 +4,7 @@
 ///
 /// WebAuthn §6.5.4.
 struct Attestation: Sendable {
-    /// The data of the authenticator.
     let data: AuthenticatorData
-    /// The credential in it.
     let credential: AuthenticatorData.Credential
     private let format: String
     private let statement: CBOR

@@ -38,7 +38,6 @@ struct AuthenticatorData: Sendable {
         let aaguid: [UInt8]
         /// 1 to 1023 bytes.
         let id: [UInt8]
-        /// The key as it was encoded.
         let encodedKey: [UInt8]
         /// The same key, checked.
         let key: COSEKey
@@ -52,7 +51,6 @@ struct AuthenticatorData: Sendable {
     let bytes: [UInt8]
     /// The SHA-256 of the RP ID.
     let relyingPartyIDHash: [UInt8]
-    /// The flags.
     let flags: Flags
     /// The signature counter; 0 for authenticators that have none.
     let counter: UInt32

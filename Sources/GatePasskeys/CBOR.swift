@@ -15,13 +15,11 @@ enum CBOR: Sendable, Equatable {
     case bytes([UInt8])
     /// A text, which was valid UTF-8.
     case text(String)
-    /// A list.
     case array([CBOR])
     /// Members in the order of the encoding; their keys are numbers or texts.
     case map([Member])
     /// `true` or `false`.
     case bool(Bool)
-    /// `null`.
     case null
 
     /// One key of a map and its value.

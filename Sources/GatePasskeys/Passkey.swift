@@ -32,7 +32,6 @@ package struct Passkey: Sendable, Hashable {
     /// The user's name for it, printable, 1 to 200 bytes.
     package let name: String
 
-    /// A passkey as an authenticator made it.
     init(
         _ credential: AuthenticatorData.Credential,
         _ data: AuthenticatorData,

@@ -10,7 +10,6 @@ package import GateCore
 package struct PasskeyAssertion: Sendable {
     /// A response whose form is checked, and nothing else: with it the caller finds the passkey.
     package struct Response: Sendable {
-        /// The credential id.
         package let credentialID: [UInt8]
         /// The user handle, if the authenticator returned one.
         package let userHandle: [UInt8]?

@@ -33,7 +33,6 @@ package enum PasskeyError: Error, Sendable, Equatable {
     case cborTooLong
     /// The CBOR nests deeper than CTAP allows.
     case cborTooDeep
-    /// The CBOR has too many items.
     case cborTooManyItems
     /// The CBOR ends before its item does.
     case cborTruncated

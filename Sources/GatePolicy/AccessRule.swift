@@ -9,7 +9,6 @@ package enum AccessRule: Sendable, Hashable {
     /// Users who match one of the entries.
     case entries([AccessEntry])
 
-    /// The entries.
     package var entries: [AccessEntry] {
         guard case .entries(let entries) = self else { return [] }
         return entries
@@ -29,7 +28,6 @@ package struct AccessEntry: Sendable, Hashable {
         /// All of the entries must match.
         case all([AccessEntry])
 
-        /// The entries.
         package var entries: [AccessEntry] {
             switch self {
             case .not(let entry): [entry]
@@ -66,7 +64,6 @@ package struct AccessEntry: Sendable, Hashable {
     package var organizationsFrom: Set<String> = []
     /// The claims of the user, of which each must have one of some values.
     package var claims: [ClaimCondition] = []
-    /// The conditions on the request.
     package var request: [RequestCondition] = []
     /// The conditions that are entries.
     package var nested: [Nested] = []

@@ -8,7 +8,6 @@ package import GateCore
 package struct CertificateCondition: Sendable, Hashable {
     /// A name that a certificate has to have.
     package struct NamePattern: Sendable, Hashable {
-        /// The name.
         package let name: CertificateName
         /// Whether a name below it is asked for instead: one with more parts before it.
         package let isBase: Bool
@@ -79,9 +78,7 @@ package struct CertificateCondition: Sendable, Hashable {
         }
     }
 
-    /// The issuers.
     package var issuers: [NamePattern] = []
-    /// The subjects.
     package var subjects: [NamePattern] = []
     /// The alternative names, of which the certificate must have one.
     package var names: [AlternativeName] = []
@@ -134,6 +131,5 @@ package struct CertificateCondition: Sendable, Hashable {
         return names.isEmpty ? "any issuer" : names.joined(separator: ", ")
     }
 
-    /// A fingerprint that no certificate has.
     static let otherFingerprint = String(repeating: "0", count: 64)
 }

@@ -65,7 +65,6 @@ extension Decision {
 package enum UserDecision: Sendable, Hashable {
     /// The decision about every request.
     case final(Decision)
-    /// It depends on the request.
     case depends(RequestRules)
 }
 

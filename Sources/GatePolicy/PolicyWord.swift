@@ -11,7 +11,6 @@ package enum PolicyWord: String, Sendable, CaseIterable {
     /// The user may not access the app.
     case denied
 
-    /// The word for a decision.
     package init(_ decision: Decision) {
         switch decision {
         case .openToAll, .openToNetwork: self = .open

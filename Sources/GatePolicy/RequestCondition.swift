@@ -4,11 +4,9 @@ package import GateCore
 
 /// What rules look at in a request, beside the user and the path.
 package struct RequestFacts: Sendable, Hashable {
-    /// The method.
     package var method: String
     /// The client IP, behind trusted proxies that of the client before them; nil if it is not known.
     package var client: IPAddress?
-    /// The time.
     package var time: Instant
     /// The time for conditions on the date, if another one is asked about; nil for the time of the request.
     var dated: Instant?
@@ -36,11 +34,9 @@ package struct RequestFacts: Sendable, Hashable {
 package enum RequestCondition: Sendable, Hashable {
     /// The client is in one of the networks.
     case network([CIDRRange])
-    /// The method is one of these.
     case method([String])
     /// One of the patterns covers the path.
     case path([PathPattern])
-    /// The time is in the window.
     case time(TimeWindow)
     /// The time is this one or a later one.
     case from(Instant)

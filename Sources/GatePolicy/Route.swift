@@ -53,7 +53,6 @@ package struct AppScope: Sendable, Hashable {
     /// What it permits, for users.
     package let text: String
 
-    /// A scope of an app.
     package init(name: String, text: String) {
         (self.name, self.text) = (name, text)
     }

@@ -151,7 +151,6 @@ package enum RuleCondition: Sendable, Hashable {
         return rest.count == 1 ? rest[0] : group(rest)
     }
 
-    /// The conditions on the request in it.
     var requestConditions: [RequestCondition] {
         switch self {
         case .decided: []

@@ -14,11 +14,9 @@ package struct RuleResult: Sendable, Hashable {
         case allow
     }
 
-    /// The list.
     package let list: List
     /// Where the rule is written.
     package let place: RulePlace?
-    /// Whether it matches.
     package let result: MatchResult
 }
 

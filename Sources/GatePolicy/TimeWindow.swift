@@ -12,7 +12,6 @@ package struct TimeWindow: Sendable, Hashable {
     package var start: Int
     /// The minute of the day after the last one; 1440 for midnight.
     package var end: Int
-    /// The time zone.
     package var zone: ZoneOffsets
 
     /// A window of whole minutes.
@@ -23,7 +22,6 @@ package struct TimeWindow: Sendable, Hashable {
         self.zone = zone
     }
 
-    /// Whether an instant is in the window.
     package func contains(_ instant: Instant) -> Bool {
         let local = instant.seconds + Int64(self.zone.offset(at: instant))
         let day = Int(local.flooredQuotient(86_400))
@@ -79,7 +77,6 @@ package struct ZoneOffsets: Sendable, Hashable {
     /// Two zones with one name are equal.
     package static func == (left: ZoneOffsets, right: ZoneOffsets) -> Bool { left.name == right.name }
 
-    /// Hashes the name.
     package func hash(into hasher: inout Hasher) { hasher.combine(self.name) }
 }
 

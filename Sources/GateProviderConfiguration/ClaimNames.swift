@@ -28,7 +28,6 @@ extension NameRule {
 }
 
 extension Shape<String> {
-    /// The name of a claim.
     package static let claimName = single("the name of a claim", pattern: NameRule.claimName.pattern) {
         text throws(InvalidValue) in
         if let reason = NameRule.claimName.reason(text) { throw InvalidValue("is not the name of a claim; \(reason)") }

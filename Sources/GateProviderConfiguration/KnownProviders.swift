@@ -13,7 +13,6 @@ package struct KnownProviders: Sendable {
     private let drafts: [String: ProviderDraft]
     /// The issuers whose tokens machines bring.
     package let issuers: Set<String>
-    /// The service tokens.
     package let serviceTokens: Set<String>
     /// The providers whose type reports for which email addresses the provider is the authority.
     package let emailAuthorities: Set<String>
@@ -25,7 +24,6 @@ package struct KnownProviders: Sendable {
     package let claims: [String: [String]]
     /// The providers whose groups without a slash are the organizations of their users.
     package let organizationsFrom: Set<String>
-    /// The providers that can return a tenant.
     package let withTenants: Set<String>
     /// The providers that return no email address.
     private let withoutEmail: Set<String>
@@ -81,7 +79,6 @@ package struct KnownProviders: Sendable {
     /// Whether the users of a provider can have an email address.
     package func returnsEmail(_ name: String) -> Bool { !self.withoutEmail.contains(name) }
 
-    /// Whether a provider issues ID tokens.
     package func issuesIDTokens(_ name: String) -> Bool { self.drafts[name]?.type?.isOpenID ?? true }
 
     /// Whether every user with a Google account can sign in, with any email address that is verified there.

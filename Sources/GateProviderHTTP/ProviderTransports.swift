@@ -29,7 +29,6 @@ package final class ProviderTransports: ProviderTransport {
         withExtendedLifetime(old) {}
     }
 
-    /// The transport of a provider.
     package func transport(to provider: String) throws(Failure) -> CurlTransport {
         guard let transport = self.transports.withLock({ $0[provider] }) else {
             throw Failure(.providerUnknown, "no connections were set up for \(provider)")

@@ -4,7 +4,6 @@ package import GateCore
 
 /// How a user's groups are fetched from a provider's API, as data.
 package struct GroupLookup: Sendable, Hashable {
-    /// When the lookup is made.
     package enum Occasion: Sendable, Hashable {
         /// At each sign-in.
         case always
@@ -18,7 +17,6 @@ package struct GroupLookup: Sendable, Hashable {
         case link
         /// A token in that member of the response goes into that parameter of the next request.
         case token(member: String, parameter: String)
-        /// A URL in that member.
         case address(member: String)
     }
 
@@ -28,7 +26,6 @@ package struct GroupLookup: Sendable, Hashable {
     package var query: [Form.Field] = []
     /// The JSON body of a POST; nil for a GET.
     package var body: String?
-    /// When the lookup is made.
     package var occasion = Occasion.always
     /// How pages follow one another.
     package var paging: Paging

@@ -4,7 +4,6 @@ package import GateCore
 
 /// A profile, and where each of its fields came from.
 package struct MappedProfile: Sendable, Hashable {
-    /// The profile.
     package internal(set) var profile: Profile
     /// The source of each field; an empty field has none.
     package internal(set) var sources: [ProfileField: String] = [:]

@@ -7,7 +7,6 @@ struct NameList {
     private static let maxCount = 5000
     private static let maxBytes = 262_144
 
-    /// The names.
     let names: [String]
     /// Whether nothing had to be left out.
     let isComplete: Bool

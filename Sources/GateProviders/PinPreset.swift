@@ -54,7 +54,6 @@ package struct KnownRoot: Sendable, Hashable {
     package enum Family: String, Sendable, CaseIterable {
         /// Amazon Trust Services, and Starfield Services before it.
         case amazon = "Amazon"
-        /// DigiCert.
         case digiCert = "DigiCert"
         /// GlobalSign, without what it sold.
         case globalSign = "GlobalSign"

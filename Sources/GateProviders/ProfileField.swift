@@ -14,9 +14,7 @@ package enum ProfileField: String, Sendable, CaseIterable {
     case username
     /// The full name.
     case name
-    /// The given name.
     case givenName = "given_name"
-    /// The family name.
     case familyName = "family_name"
     /// The e-mail address.
     case email
@@ -28,9 +26,7 @@ package enum ProfileField: String, Sendable, CaseIterable {
     case picture
     /// The language.
     case locale
-    /// The groups.
     case groups
-    /// The roles.
     case roles
     /// Whether the groups are all of them.
     case groupsComplete = "groups_complete"

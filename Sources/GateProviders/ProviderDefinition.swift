@@ -133,7 +133,6 @@ extension ProviderDefinition {
         package let token: WebURL?
         /// Where the claims about a user are.
         package let userinfo: WebURL?
-        /// Where the keys are.
         package let keys: WebURL?
     }
 

@@ -3,7 +3,6 @@
 package import GateCore
 
 extension ProviderPayloads {
-    /// The members of a saved payload.
     package static let savedMembers = ["id_token", "userinfo", "api", "callback", "groups", "groups_complete"]
 
     /// Parses saved responses of a provider, for `gatehouse profile`.

@@ -131,7 +131,6 @@ package struct LookedUpNames: Sendable, Hashable {
     /// Whether these are all of them.
     package var isComplete: Bool
 
-    /// Names, and whether they are all.
     package init(_ names: [String], isComplete: Bool) {
         self.names = names
         self.isComplete = isComplete

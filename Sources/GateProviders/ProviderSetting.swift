@@ -14,7 +14,6 @@ package enum ProviderSetting: String, Sendable, CaseIterable {
     case tokenEndpoint = "token_endpoint"
     /// Where the claims about a user are.
     case userinfoEndpoint = "userinfo_endpoint"
-    /// Where the keys are.
     case keysURL = "jwks_uri"
     /// Where the browser is sent to sign in; every type has it, and those without metadata need it.
     case authorizationEndpoint = "authorization_endpoint"

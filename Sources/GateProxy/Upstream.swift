@@ -38,7 +38,6 @@ package final class Upstream {
         self.budget = RetryBudget(percent: settings.retry.budget, now: .now())
     }
 
-    /// Creates the pool of one target.
     static func pool(
         for target: UpstreamTarget,
         of upstream: LoadedUpstream,
@@ -157,7 +156,6 @@ package final class Upstream {
 
 /// The status of one target of an upstream.
 package struct TargetStatus: Sendable, Hashable {
-    /// The target.
     package var target: UpstreamTarget
     /// Whether the health checks pass; true without checks.
     package var isUp: Bool

@@ -6,12 +6,10 @@ internal import GateProxy
 ///
 /// Redis Cluster specification, "Key distribution model".
 struct ClusterSlots {
-    /// The number of slots.
     static let count = 16_384
     /// The maximum number of masters, and of nodes, that are used; a cluster has 1000 nodes at most.
     static let maxNodes = 4096
 
-    /// The masters that have slots.
     private(set) var masters: [UpstreamTarget] = []
     /// All nodes, replicas too.
     private(set) var nodes: [UpstreamTarget] = []
@@ -62,7 +60,6 @@ struct ClusterSlots {
         }
     }
 
-    /// The master of a slot.
     func master(of slot: Int) -> UpstreamTarget? {
         let owner = self.owners[slot]
         return owner == ClusterSlots.none ? nil : self.masters[Int(owner)]

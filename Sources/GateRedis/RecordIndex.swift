@@ -7,7 +7,6 @@ internal import GateCore
 /// Redis may evict one of them. A set that is created therefore has a mark, and a list is read only after the records that
 /// are missing were added: a revocation of sessions that it does not find would seem to be done.
 struct RecordIndex {
-    /// All records by when they expire.
     static let byExpiry = "gatehouse:expires"
     /// All records by their last use.
     static let byUse = "gatehouse:seen"

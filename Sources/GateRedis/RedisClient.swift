@@ -197,7 +197,6 @@ final class RedisClient: Sendable {
         return replies
     }
 
-    /// The reply to one command.
     func reply(to command: RedisCommand) async throws(Failure) -> RESPValue {
         let replies = try await self.replies(to: [command])
         guard let first = replies.first else { throw self.unavailable("no reply") }

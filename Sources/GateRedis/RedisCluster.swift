@@ -42,7 +42,6 @@ final class RedisCluster: RedisTopology {
             if self.left == 0 { self.completion(self.results) }
         }
 
-        /// Fails all of them.
         func fail(_ failure: RedisFailure) { self.finish(Array(self.commands.indices), .failure(failure)) }
     }
 
@@ -103,7 +102,6 @@ final class RedisCluster: RedisTopology {
         self.readMap()
     }
 
-    /// The links to the masters.
     var parts: [any RedisTopology] { self.slots.masters.map { self.link(to: $0) } }
 
     /// Sends each command to the master of its key.

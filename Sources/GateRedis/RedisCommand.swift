@@ -7,7 +7,6 @@ struct RedisCommand: Sendable, Equatable {
     /// The name and the arguments.
     private(set) var words: [[UInt8]]
 
-    /// A command of texts.
     init(_ words: String...) {
         self.words = words.map { Array($0.utf8) }
     }

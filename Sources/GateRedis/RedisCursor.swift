@@ -30,7 +30,6 @@ struct RedisCursor: Equatable {
         self.init(score: score, member: Array(bytes[(1 + count)...]))
     }
 
-    /// The cursor as bytes.
     var bytes: [UInt8] { [UInt8(self.score.count)] + self.score + self.member }
 
     /// The command for the members after the cursor: one more than `count`, which shows whether there are more.

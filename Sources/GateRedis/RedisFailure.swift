@@ -23,13 +23,11 @@ struct RedisFailure: Error, Equatable {
     /// What happened, for the log.
     let reason: String
 
-    /// A failure of a kind.
     init(_ kind: Kind, _ reason: String) {
         self.kind = kind
         self.reason = reason
     }
 
-    /// The store was closed.
     static let closed = RedisFailure(.closed, "the store is closed")
 
     /// The failure for an error of the server, without the command that some servers repeat.

@@ -22,7 +22,6 @@ protocol RedisTopology: AnyObject {
 struct RedisLinkPlan {
     /// Commands whose replies show whether the server is the right one.
     struct Check: Sendable {
-        /// The commands.
         let commands: [RedisCommand]
         /// What is wrong with the server; nil if nothing is.
         let failure: @Sendable ([RESPValue]) -> RedisFailure?
@@ -115,7 +114,6 @@ final class RedisLink: RedisTopology {
         }
     }
 
-    /// Sends commands.
     func send(_ commands: [RedisCommand], completion: @escaping (Result<[RESPValue], RedisFailure>) -> Void) {
         let deadline = NIODeadline.now() + self.plan.commandTime
         let batch = RedisBatch(commands: commands, deadline: deadline, completion: completion)

@@ -88,7 +88,6 @@ final class ReportedRevocations: Sendable {
 
     private let state = Mutex(State())
 
-    /// Whether a family was reported.
     func contains(_ family: [UInt8]) -> Bool {
         self.state.withLock { $0.families.contains(family) || $0.earlier.contains(family) }
     }

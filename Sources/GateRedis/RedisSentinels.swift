@@ -44,7 +44,6 @@ final class RedisSentinels: RedisTopology {
     private let loop: any EventLoop
     /// The links to the sentinels, in the order of these.
     private var watches: [RedisLink] = []
-    /// The link to the master.
     private var link: RedisMasterLink?
     /// The sentinel that is asked next.
     private var next: Int

@@ -7,7 +7,6 @@ package struct RedisServerReport: Sendable, Hashable {
     /// Whether it removes sessions by itself when its memory is full.
     package let mayEvict: Bool
 
-    /// A report of these parts.
     package init(evictionPolicy: String?, mayEvict: Bool) {
         (self.evictionPolicy, self.mayEvict) = (evictionPolicy, mayEvict)
     }

@@ -20,10 +20,8 @@ package struct RedisSettings: Sendable, Hashable {
     package struct Credentials: Sendable, Hashable {
         /// The ACL user; nil for the default user.
         package var user: String?
-        /// The password.
         package var password: Secret
 
-        /// A user with a password.
         package init(user: String?, password: Secret) {
             self.user = user
             self.password = password

@@ -117,7 +117,6 @@ package final class RedisStore: SessionStore {
         return store
     }
 
-    /// It keeps sessions.
     package var keepsSessions: Bool { true }
 
     /// What is wrong with the servers, as far as is known.
@@ -581,7 +580,6 @@ extension RedisStore {
         Array("\(entry.expires.seconds)\n".utf8) + entry.value
     }
 
-    /// An entry.
     package func entry(
         _ kind: StoreEntry.Kind,
         _ key: [UInt8],
@@ -595,7 +593,6 @@ extension RedisStore {
         return now < entry.expires ? entry : nil
     }
 
-    /// Some entries by their keys.
     package func entries(
         _ kind: StoreEntry.Kind,
         under keys: [[UInt8]],

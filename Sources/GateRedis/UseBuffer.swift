@@ -10,7 +10,6 @@ final class UseBuffer: Sendable {
 
     private let uses = Mutex<[[UInt8]: Instant]>([:])
 
-    /// Notes a use.
     func note(_ key: [UInt8], at instant: Instant) {
         self.uses.withLock { uses in
             guard uses.count < UseBuffer.capacity || uses[key] != nil else { return }

@@ -113,7 +113,6 @@ package struct AccountMailer: Sendable {
         }
     }
 
-    /// The limits.
     package let limits: Limits
     private let queue: MailQueue
     private let sender: String

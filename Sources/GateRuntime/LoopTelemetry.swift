@@ -20,7 +20,6 @@ package final class LoopTelemetry {
         self.loop = loop
     }
 
-    /// The counters of a route.
     package func counters(of route: RuntimeRoute) -> RouteCounters {
         let index = route.index
         if index < self.routes.count, let known = self.routes[index], known.route === route { return known }

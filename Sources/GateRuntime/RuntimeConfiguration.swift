@@ -45,7 +45,6 @@ package final class RuntimeConfiguration: Sendable {
     package let fieldNames: FieldNames
     /// The providers in the order of the file.
     package let providers: [RuntimeProvider]
-    /// The sessions.
     package let sessions: SessionManager
     /// The store of the sessions, for its upkeep.
     package let store: any StoreMaintenance
@@ -81,13 +80,10 @@ package final class RuntimeConfiguration: Sendable {
     package let wellKnown: WellKnownDocuments
     /// Renders failures.
     package let rendering: Rendering
-    /// The log.
     package let log: RequestLog
     /// How access lines are written; nil if they are off.
     package let access: AccessLogSettings?
-    /// The metrics.
     package let metrics: IngressMetrics
-    /// The wall clock.
     package let clock: WallClock
     /// The source of random bytes.
     package let random: RandomBytes
@@ -149,7 +145,6 @@ package final class RuntimeConfiguration: Sendable {
         return names.sorted().prefix(5).joined(separator: "; ")
     }
 
-    /// A configuration of these parts.
     package init(_ parts: RuntimeParts, routes: [RuntimeRoute], providers: [RuntimeProvider]) {
         self.publicOrigin = parts.publicOrigin
         self.endpoints = parts.endpoints
@@ -320,7 +315,6 @@ package final class RuntimeConfiguration: Sendable {
     /// The user of a session, as pages have it.
     package func user(of session: Session) -> PageContext.User { self.user(of: session.profile, isSignedIn: true) }
 
-    /// A user, as pages have it.
     package func user(of profile: Profile, isSignedIn: Bool) -> PageContext.User {
         PageContext.User(profile, provider: self.name(of: profile.provider), isSignedIn: isSignedIn)
     }
@@ -468,7 +462,6 @@ package struct RuntimeProvider: Sendable {
         }
     }
 
-    /// The failure when too many wait.
     package var busy: Failure { Failure(.providerBusy, "too many sign-ins wait for \(self.id)") }
 }
 
@@ -478,7 +471,6 @@ package struct RuntimeParts {
     package let publicOrigin: Origin
     /// The proxies whose `X-Forwarded-For` is trusted.
     package let trustedProxies: [CIDRRange]
-    /// The sessions.
     package let sessions: SessionManager
     /// The store of the sessions, for its upkeep.
     package let store: any StoreMaintenance
@@ -490,11 +482,8 @@ package struct RuntimeParts {
     package let signer: AssertionSigner
     /// The keys that verify assertions.
     package let keys: AssertionKeys
-    /// The log.
     package let log: RequestLog
-    /// The metrics.
     package let metrics = IngressMetrics()
-    /// The wall clock.
     package let clock: WallClock
     /// The source of random bytes.
     package let random: RandomBytes
@@ -534,7 +523,6 @@ package struct RuntimeParts {
     package var sharesStore = false
     /// The issuers whose tokens machines bring.
     package var issuers: [TokenIssuer] = []
-    /// The service tokens.
     package var serviceTokens: [ServiceTokenSettings] = []
     /// The gateway as the OpenID provider of clients; nil without clients.
     package var issuer: Issuer?

@@ -36,7 +36,6 @@ package struct SessionLookUp: Sendable {
     /// How often a result is written to a store that fails.
     private static let maxWrites = 4
 
-    /// What was found.
     package enum Found: Sendable {
         /// The ticket has no session.
         case none

@@ -67,7 +67,6 @@ package struct WellKnownDocuments: Sendable {
         ]
     }
 
-    /// Whether it has no document.
     package var isEmpty: Bool { self.documents.isEmpty }
 
     /// The document at a path of a host; nil if that is the app's.

@@ -48,7 +48,6 @@ package final class MemoryStore: SessionStore {
         self.capacity = capacity
     }
 
-    /// It keeps sessions.
     package var keepsSessions: Bool { true }
 
     /// The record under a key, or nil.
@@ -93,7 +92,6 @@ package final class MemoryStore: SessionStore {
         try self.use { (state) throws(Failure) in state.remove(key) }
     }
 
-    /// Removes a family.
     package func removeFamily(_ family: [UInt8]) async throws(Failure) {
         try self.use { (state) throws(Failure) in
             for key in state.families[family] ?? [] {
@@ -187,7 +185,6 @@ package final class MemoryStore: SessionStore {
         }
     }
 
-    /// The sign-ins with a label.
     package func signIns(labeled label: [UInt8], limit: Int) async throws(Failure) -> [StoredSignIn] {
         let found = try self.use { (state) throws(Failure) in
             (state.labels[label] ?? []).compactMap { state.records[$0].map(StoredSignIn.init) }
@@ -250,7 +247,6 @@ package final class MemoryStore: SessionStore {
         state.entries[entry.kind, default: [:]][entry.key] = entry
     }
 
-    /// An entry.
     package func entry(
         _ kind: StoreEntry.Kind,
         _ key: [UInt8],
@@ -259,7 +255,6 @@ package final class MemoryStore: SessionStore {
         try self.use { (state) throws(Failure) in state.entry(kind, key, at: now) }
     }
 
-    /// Some entries by their keys.
     package func entries(
         _ kind: StoreEntry.Kind,
         under keys: [[UInt8]],

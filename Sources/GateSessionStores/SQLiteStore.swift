@@ -69,7 +69,6 @@ package final class SQLiteStore: SessionStore {
         )
     }
 
-    /// It keeps sessions.
     package var keepsSessions: Bool { true }
 
     /// The record under a key, or nil.
@@ -339,7 +338,6 @@ extension SQLiteStore {
         }
     }
 
-    /// An entry.
     package func entry(
         _ kind: StoreEntry.Kind,
         _ key: [UInt8],

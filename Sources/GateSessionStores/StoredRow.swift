@@ -21,7 +21,6 @@ extension Row {
 }
 
 extension SessionRecord {
-    /// The record of a row.
     init(row: Row) throws {
         self.init(
             key: try row.bytes("key"),
@@ -37,7 +36,6 @@ extension SessionRecord {
 }
 
 extension StoredSignIn {
-    /// The sign-in of a row.
     init(row: Row) throws {
         self.init(
             family: try row.bytes("family"),
@@ -50,7 +48,6 @@ extension StoredSignIn {
 }
 
 extension StoreEntry {
-    /// The entry of a row.
     init(kind: Kind, row: Row) throws {
         self.init(
             kind: kind,

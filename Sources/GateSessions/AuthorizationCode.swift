@@ -12,7 +12,6 @@ package struct AuthorizationCode: Sendable, Hashable {
 
     /// What the client asked for and the user granted.
     package struct Terms: Sendable, Hashable {
-        /// The client.
         package var client: String
         /// The redirect URI that the code was sent to.
         package var redirectURI: String
@@ -41,9 +40,7 @@ package struct AuthorizationCode: Sendable, Hashable {
         }
     }
 
-    /// The terms.
     package let terms: Terms
-    /// When the code expires.
     package let expires: Instant
     /// The id that is spent when the code is redeemed.
     let id: String

@@ -9,7 +9,6 @@ package struct ClientGrant: Sendable, Hashable {
     /// How many clients may act for each other, RFC 8693 §4.1.
     package static let maxSubjects = 3
 
-    /// The client.
     package let client: String
     /// The scopes, in the order of the request.
     package let scopes: [String]

@@ -20,7 +20,6 @@ package struct CookieHeader: Sendable {
         self.init(Array(text.utf8))
     }
 
-    /// The one cookie of a name.
     package func lookup(_ name: String) -> CookieLookup<ArraySlice<UInt8>> {
         switch CookieScan(wanted: name).find(in: self.bytes.span) {
         case .absent: .absent

@@ -21,13 +21,11 @@ package struct DeviceAuthorization: Sendable, Hashable {
         case redeemed
     }
 
-    /// The client.
     package let client: String
     /// The scopes, in the order of the request.
     package let scopes: [String]
     /// The audiences that access tokens may have.
     package fileprivate(set) var audiences: [String]
-    /// When it expires.
     package let expires: Instant
     /// The id that the device code has.
     let id: String
@@ -45,9 +43,7 @@ package struct DeviceCode: Sendable, Hashable {
 
     /// The id of the sign-in.
     package let id: String
-    /// The client.
     package let client: String
-    /// When it expires.
     package let expires: Instant
     /// The code that the user types, by which the sign-in is found.
     package let userCode: UserCode
@@ -71,7 +67,6 @@ package struct DeviceCode: Sendable, Hashable {
         self.userCode = userCode
     }
 
-    /// The code as text.
     package func sealed(by sealer: Sealer) -> String {
         let members: [String: JSON] = [
             "id": .string(self.id), "client": .string(self.client), "expires": .int(self.expires.seconds),
@@ -87,7 +82,6 @@ package enum DeviceRedemption: Sendable {
     case pending
     /// The user has rejected it.
     case rejected
-    /// The session of the client.
     case issued(ClientSession)
     /// It was redeemed before.
     case redeemed

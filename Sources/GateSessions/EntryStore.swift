@@ -38,7 +38,6 @@ package protocol EntryStore: Sendable {
 
 /// A value in a store that is not a session, found by its kind and key.
 package struct StoreEntry: Sendable, Hashable {
-    /// What an entry is for.
     package enum Kind: String, Sendable, CaseIterable {
         /// A user who has signed in.
         case user
@@ -68,7 +67,6 @@ package struct StoreEntry: Sendable, Hashable {
     /// Whether it stays until it is replaced by one that has expired.
     package var isPermanent: Bool { self.expires == StoreEntry.never }
 
-    /// What the entry is for.
     package var kind: Kind
     /// A hash, 32 bytes.
     package var key: [UInt8]
@@ -77,7 +75,6 @@ package struct StoreEntry: Sendable, Hashable {
     /// When the store may remove it.
     package var expires: Instant
 
-    /// An entry of these parts.
     package init(kind: Kind, key: [UInt8], value: [UInt8], expires: Instant) {
         self.kind = kind
         self.key = key
@@ -93,7 +90,6 @@ package struct StorePage<Item: Sendable>: Sendable {
     /// Where the next page begins, in the format of the store; nil after the last page.
     package var next: [UInt8]?
 
-    /// A page.
     package init(items: [Item], next: [UInt8]?) {
         self.items = items
         self.next = next

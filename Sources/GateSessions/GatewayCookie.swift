@@ -17,7 +17,6 @@ package struct GatewayCookie: Sendable, Hashable {
     /// The maximum number of open sign-in attempts, and of open session transfers on one host, of a browser.
     package static let maxAttempts = 5
 
-    /// The name.
     package private(set) var name: String
     private let isSecure: Bool
     private let seconds: Int?

@@ -31,7 +31,6 @@ final class NotBeforeTimes: Sendable {
     private let entries: any EntryStore
     private let state = Mutex(State())
 
-    /// The times in a store.
     init(in entries: any EntryStore) {
         self.entries = entries
     }

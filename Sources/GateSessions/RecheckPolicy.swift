@@ -50,7 +50,6 @@ package struct RecheckPolicy: Sendable, Hashable {
     /// the user in circles.
     package var leadsUserEarly: Bool { self.interval.map { $0 >= .seconds(60) } ?? false }
 
-    /// The state of a session.
     package func state(of session: Session, at now: Instant) -> State {
         guard let interval, session.ends == nil else { return .confirmed }
         let end = session.confirmed.advanced(by: interval)

@@ -105,7 +105,6 @@ package struct SessionRecord: Sendable, Hashable {
     package var key: [UInt8]
     /// The hash of the family, 32 bytes.
     package var family: [UInt8]
-    /// The sealed session.
     package var sealed: [UInt8]
     /// When the user signed in.
     package var created: Instant
@@ -176,7 +175,6 @@ package struct StoredSignIn: Sendable, Hashable {
         return Array(found.values)
     }
 
-    /// The sign-in of one record.
     package init(_ record: SessionRecord) {
         self.init(
             family: record.family,
@@ -187,7 +185,6 @@ package struct StoredSignIn: Sendable, Hashable {
         )
     }
 
-    /// A sign-in of these parts.
     package init(family: [UInt8], key: [UInt8], created: Instant, lastSeen: Instant, expires: Instant) {
         self.family = family
         self.key = key

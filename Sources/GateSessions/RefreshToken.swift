@@ -39,7 +39,6 @@ package struct RefreshToken: Sendable, Hashable {
         self.generation = message.suffix(4).reduce(0) { $0 << 8 | Int($1) }
     }
 
-    /// The text of the token.
     package func text(for client: String, by sealer: Sealer) -> String {
         let number = (0..<4).map { UInt8(truncatingIfNeeded: self.generation >> (24 - 8 * $0)) }
         let message = self.bytes + number

@@ -74,7 +74,6 @@ package struct ReturnCookie: Sendable {
         return cookie.deletions(in: header)
     }
 
-    /// A new id.
     package static func newID(random: RandomBytes) -> String { random.token(8) }
 
     /// The cookie is named after the first bytes of the id.

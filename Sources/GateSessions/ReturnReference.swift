@@ -11,7 +11,6 @@ package import GateCore
 package struct ReturnReference: Sendable, Hashable {
     /// What a reference leads to.
     package enum Content: Sendable, Hashable {
-        /// The path itself.
         case path(ReturnPath)
         /// The path in the cookie of that id.
         case cookie(id: String)
@@ -30,7 +29,6 @@ package struct ReturnReference: Sendable, Hashable {
     /// How recent the authentication of a user must be for the path; nil if that does not matter.
     package let maxAuthenticationAge: Duration?
 
-    /// A reference.
     package init(_ content: Content, front: ReturnPath = .root, maxAuthenticationAge: Duration? = nil) {
         self.content = content
         self.front = front

@@ -114,7 +114,6 @@ package struct IssuedSession: Sendable {
     package internal(set) var endFailure: Failure?
 }
 
-/// The lifetimes of sessions.
 package struct SessionLifetimes: Sendable, Hashable {
     /// How long a session may be idle.
     package let idle: Duration

@@ -28,7 +28,6 @@ package struct ClientSession: Sendable {
 
 /// What a code led to.
 package enum Redemption: Sendable {
-    /// The session of its client.
     case issued(ClientSession)
     /// The user's session has ended.
     case none
@@ -238,7 +237,6 @@ extension SessionManager {
         }
     }
 
-    /// The ticket of a refresh token.
     package func ticket(of token: RefreshToken, client: String) -> Ticket {
         self.signed(token.bytes, host: ClientGrant.host(of: client))
     }

@@ -8,7 +8,6 @@ package import GateCore
 package struct ProviderLogout: Sendable {
     /// Whose subject a logout token names.
     package enum Subject: Sendable {
-        /// The subject of profiles.
         case profile(String)
         /// The `sub` of ID tokens, where profiles have another subject.
         case claim(String)

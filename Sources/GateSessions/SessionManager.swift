@@ -6,7 +6,6 @@ package import GateCore
 ///
 /// If the store is unavailable, every call throws; nil always means that there is no such session.
 package struct SessionManager: Sendable {
-    /// The lifetimes of sessions.
     package let lifetimes: SessionLifetimes
     /// When the provider is asked again about a user, on apps that have no other policy.
     package let recheck: RecheckPolicy

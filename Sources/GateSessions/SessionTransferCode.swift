@@ -14,7 +14,6 @@ package struct SessionTransferCode: Sendable, Hashable {
     package let origin: Origin
     /// The requested path on that origin.
     package let path: ReturnPath
-    /// When the code expires.
     package let expires: Instant
     /// Whether the request asked for a passkey, which the user has used for this host.
     let isForPasskey: Bool
@@ -92,7 +91,6 @@ package struct SessionTransferCode: Sendable, Hashable {
 
 /// A code that was returned to its origin by its browser.
 struct SessionTransferClaim: Sendable {
-    /// The code.
     let code: SessionTransferCode
 
     fileprivate init(code: SessionTransferCode) {

@@ -8,13 +8,11 @@ package struct SessionTransferRequest: Sendable, Hashable {
     package static let lifetime = Duration.seconds(600)
     private static let purpose = "handover/request"
 
-    /// The origin of the request.
     package let origin: Origin
     /// The requested path on that origin.
     package let path: ReturnPath
     /// The hash of the binding in the browser's cookie.
     package let binding: [UInt8]
-    /// When the request expires.
     package let expires: Instant
     /// The time since which the user must have used a passkey, as a rule asks; nil if none does.
     package let passkeySince: Instant?

@@ -7,7 +7,6 @@ package struct SignOutNotice: Sendable {
     /// Notifies some of them; returns at once.
     package let send: @Sendable (_ signInID: String, _ clients: [String]) -> Void
 
-    /// A notice to some clients.
     package init(clients: [String], send: @escaping @Sendable (_ signInID: String, _ clients: [String]) -> Void) {
         self.clients = clients
         self.send = send

@@ -21,7 +21,6 @@ package protocol StoreMaintenance: Sendable {
 ///
 /// The store continues to use the open file; a restart would not find it.
 package enum StoreFileFailure: String, Sendable, CaseIterable {
-    /// The file was deleted.
     case deleted
     /// The path names another file.
     case replaced

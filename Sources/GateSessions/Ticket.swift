@@ -27,7 +27,6 @@ package struct Ticket: Sendable, Hashable, CustomStringConvertible, CustomReflec
         self.whole = nil
     }
 
-    /// The ticket that is a whole session.
     init(_ session: WholeSession) {
         self.bytes = Ticket.key(ofText: Base64URL.encode(session.sealed).utf8)
         self.tag = []
@@ -46,7 +45,6 @@ package struct Ticket: Sendable, Hashable, CustomStringConvertible, CustomReflec
     /// The value of the cookie.
     package var text: String { Base64URL.encode(self.whole?.sealed ?? self.bytes + self.tag) }
 
-    /// Whether the ticket is a whole session.
     package var isWholeSession: Bool { self.whole != nil }
 
     /// A hash of the value of a cookie that is a whole session, 32 bytes: the key for caches.
@@ -74,7 +72,6 @@ package struct Ticket: Sendable, Hashable, CustomStringConvertible, CustomReflec
 
 /// A session that no store keeps, as its cookie has it.
 struct WholeSession: Sendable, Hashable {
-    /// The session, sealed.
     let sealed: [UInt8]
     /// The host that it is sealed for.
     let host: String

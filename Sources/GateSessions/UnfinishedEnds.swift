@@ -19,7 +19,6 @@ final class UnfinishedEnds: Sendable {
 
     private let noted = Mutex<[[UInt8]: Noted]>([:])
 
-    /// Notes a record.
     func note(_ record: SessionRecord, at now: ContinuousClock.Instant = .now) {
         self.noted.withLock { noted in
             noted = noted.filter { now - $1.at < UnfinishedEnds.time }

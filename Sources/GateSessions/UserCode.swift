@@ -13,7 +13,6 @@ package struct UserCode: Sendable, Hashable {
 
     private let letters: [UInt8]
 
-    /// A new code.
     init(random: RandomBytes) {
         // Of 256 values of a byte, 240 give each letter equally often.
         var letters: [UInt8] = []
@@ -43,6 +42,5 @@ package struct UserCode: Sendable, Hashable {
         String(decoding: self.letters.prefix(4) + [UInt8(ascii: "-")] + self.letters.suffix(4), as: UTF8.self)
     }
 
-    /// The letters.
     var bytes: [UInt8] { self.letters }
 }

@@ -12,7 +12,6 @@ package struct EndpointRequest: Sendable {
     /// The largest body that an endpoint accepts, in bytes.
     package static let maxBody = 16 * 1024
 
-    /// The method.
     package let method: RequestMethod
     /// The canonical path.
     package private(set) var path: String
@@ -24,7 +23,6 @@ package struct EndpointRequest: Sendable {
     package let json: JSON?
     /// The origin that was asked: the gateway's or an app's.
     package let origin: Origin
-    /// The cookies.
     package let cookies: CookieHeader
     /// Whether the client is a browser or a script.
     package var clientKind: ClientKind

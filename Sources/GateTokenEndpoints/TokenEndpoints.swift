@@ -18,10 +18,8 @@ internal import HTTPTypes
 package struct TokenEndpoints: Sendable {
     /// The configuration of the request.
     package let runtime: RuntimeConfiguration
-    /// The issuer of the tokens.
     package let issuer: Issuer
 
-    /// The endpoints of an issuer.
     package init(runtime: RuntimeConfiguration, issuer: Issuer) {
         (self.runtime, self.issuer) = (runtime, issuer)
     }

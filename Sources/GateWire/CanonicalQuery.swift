@@ -20,7 +20,6 @@ package enum CanonicalQuery: Sendable {
         self = canonical.map { .rewritten($0) } ?? .received(range)
     }
 
-    /// The query as text.
     package func text(in message: MessageHead) -> String {
         switch self {
         case .received(let range): message.text(range)

@@ -2,9 +2,7 @@
 
 /// One field line of a head, as offsets into it.
 package struct FieldLine: Sendable {
-    /// Where the line starts.
     package let start: UInt16
-    /// Where its name ends.
     package let nameEnd: UInt16
     /// Where its value starts, after white space.
     package let valueStart: UInt16
@@ -15,9 +13,7 @@ package struct FieldLine: Sendable {
     /// The meaning of the name.
     package let name: FieldName
 
-    /// The range of the name.
     package var nameRange: Range<Int> { Int(self.start)..<Int(self.nameEnd) }
-    /// The range of the value.
     package var valueRange: Range<Int> { Int(self.valueStart)..<Int(self.valueEnd) }
     /// The range of the whole line with its line end.
     package var lineRange: Range<Int> { Int(self.start)..<Int(self.end) }

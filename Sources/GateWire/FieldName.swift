@@ -4,73 +4,43 @@
 package enum FieldName: UInt8, Sendable, CaseIterable {
     /// Any other name; forwarded unchanged.
     case other
-    /// `Host`
     case host
-    /// `Connection`
     case connection
-    /// `Keep-Alive`
     case keepAlive
-    /// `Proxy-Connection`
     case proxyConnection
-    /// `Proxy-Authorization`
     case proxyAuthorization
-    /// `Proxy-Authenticate`
     case proxyAuthenticate
-    /// `Transfer-Encoding`
     case transferEncoding
-    /// `Content-Length`
     case contentLength
-    /// `TE`
     case te
-    /// `Trailer`
     case trailer
-    /// `Upgrade`
     case upgrade
     /// `HTTP2-Settings`
     case http2Settings
-    /// `Expect`
     case expect
-    /// `Cookie`
     case cookie
-    /// `Authorization`
     case authorization
-    /// `Accept`
     case accept
-    /// `Origin`
     case origin
-    /// `Sec-Fetch-Mode`
     case secFetchMode
-    /// `Sec-Fetch-Site`
     case secFetchSite
-    /// `X-Requested-With`
     case xRequestedWith
-    /// `X-Request-Id`
     case xRequestID
-    /// `Forwarded`
     case forwarded
-    /// `X-Forwarded-For`
     case xForwardedFor
-    /// `X-Forwarded-Proto`
     case xForwardedProto
-    /// `X-Forwarded-Host`
     case xForwardedHost
     /// `CDN-Loop`, RFC 8586
     case cdnLoop
     /// `Content-Encoding`, `Content-Language` and `Content-Range`
     case content
-    /// `Content-Type`
     case contentType
-    /// `Content-Location`
     case contentLocation
-    /// `Location`
     case location
-    /// `Refresh`
     case refresh
-    /// `Referer`
     case referer
     /// `Destination`, RFC 4918 §10.3
     case destination
-    /// `Date`
     case date
     /// `traceparent`, W3C Trace Context
     case traceParent
@@ -78,7 +48,6 @@ package enum FieldName: UInt8, Sendable, CaseIterable {
     case traceState
     /// `Cache-Control`, `Expires` and `Pragma`, any of which controls how a response is cached
     case caching
-    /// `Set-Cookie`
     case setCookie
     /// A name that only the gateway may set, in requests to apps and responses to clients.
     case managed

@@ -6,7 +6,6 @@ internal import GateCore
 struct FieldScanner {
     /// The next line.
     enum Line {
-        /// A field line.
         case field(FieldLine)
         /// The empty line; the head ends at this offset.
         case end(Int)

@@ -11,7 +11,6 @@ package struct HeadLimits: Sendable, Hashable {
     /// Field lines.
     package var fields = 100
 
-    /// The limits of requests.
     package static let request = HeadLimits()
     /// The limits of responses; the operator trusts the apps, so they are larger.
     package static let response = HeadLimits(bytes: 64 * 1024 - 1, fieldBytes: 32 * 1024, targetBytes: 0, fields: 1000)

@@ -124,7 +124,6 @@ extension HeadWriter {
 
 // MARK: Pieces
 extension HeadWriter {
-    /// Writes a literal.
     package mutating func writeLiteral(_ text: StaticString) {
         unsafe self.append(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }

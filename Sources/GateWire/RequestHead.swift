@@ -6,7 +6,6 @@
 package final class RequestHead: Sendable {
     /// The bytes and the table of field lines.
     package let message: MessageHead
-    /// The method.
     package let method: RequestMethod
     /// Whether the request is for the server as a whole: `OPTIONS *`.
     package let isAsterisk: Bool

@@ -14,7 +14,6 @@ package enum RequestID: Sendable, Hashable {
         .own(RequestDigits(prefix: RequestDigits.Half(high), RequestDigits.Half(low)))
     }
 
-    /// The id as text.
     package var text: String {
         switch self {
         case .given(let text): return text

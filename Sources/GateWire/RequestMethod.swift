@@ -4,19 +4,12 @@
 ///
 /// RFC 9110 §9.
 package enum RequestMethod: Sendable, Hashable {
-    /// `GET`
     case get
-    /// `HEAD`
     case head
-    /// `POST`
     case post
-    /// `PUT`
     case put
-    /// `PATCH`
     case patch
-    /// `DELETE`
     case delete
-    /// `OPTIONS`
     case options
     /// Any other, such as those of WebDAV; letter case matters.
     case other(String)

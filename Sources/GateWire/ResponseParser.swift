@@ -193,7 +193,6 @@ struct StatusLine {
     let reason: Range<Int>
     let lineEnd: LineEnd
 
-    /// Where the status starts.
     static let statusStart = 9
     private static let reasonStart = 13
     private static let maxReason = 255

@@ -108,7 +108,6 @@ package struct DecodingContext {
     /// Who may read and change a file; nil if that is not known.
     private func mode(of path: String) -> FileMode? { self.access.mode(of: path) }
 
-    /// The place of a rule.
     package func place(of mark: YAMLMark) -> RulePlace {
         RulePlace(file: self.sources[mark.file].name, line: mark.line, isIncluded: mark.file > 0)
     }

@@ -2,7 +2,6 @@
 
 package import GateCore
 
-/// The default of a key.
 package enum KeyDefault: Sendable, ExpressibleByStringLiteral {
     /// A value that could be written.
     case value(JSON)
@@ -39,7 +38,6 @@ package struct Key<Owner: Sendable>: Sendable {
         ///
         /// A key that replaces a value needs none here: the value is the default.
         package var `default`: KeyDefault?
-        /// An example of a value.
         package var example: JSON?
         /// The `type`s of provider that have the key; nil for all.
         package var types: [String]?
@@ -62,7 +60,6 @@ package struct Key<Owner: Sendable>: Sendable {
         }
     }
 
-    /// The name.
     package let name: String
     /// Its further properties.
     package let traits: Traits
@@ -163,7 +160,6 @@ package struct Key<Owner: Sendable>: Sendable {
         self.init(name, field, shape.located, traits, summary)
     }
 
-    /// Reads the value into the owner.
     package func read(_ node: YAMLNode, into owner: inout Owner, _ reading: inout DecodingContext) {
         self.body(node, &owner, &reading)
     }

@@ -15,7 +15,6 @@ package struct Mapping<Owner: Sendable>: Sendable {
         /// Whether all of its parts are valid.
         package let isSound: Bool
 
-        /// Whether a key was written.
         package func has(_ name: String) -> Bool { self.keys[name] != nil }
     }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension NameRule {
-    /// The names of providers.
     package static let providerName = NameRule(
         subject: "the name of a provider",
         pattern: "^[a-z0-9][a-z0-9_\\-]{0,62}$"
@@ -10,13 +9,11 @@ extension NameRule {
         NameRule.reason(against: name, extra: "_-")
     }
 
-    /// The names of apps.
     package static let appName = NameRule(subject: "the name of an app", pattern: "^[a-z0-9][a-z0-9_.\\-]{0,62}$") {
         name in
         NameRule.reason(against: name, extra: "_.-")
     }
 
-    /// The names of rule sets.
     package static let ruleSetName = NameRule(
         subject: "the name of a rule set",
         pattern: "^[a-z0-9][a-z0-9_.\\-]{0,62}$"

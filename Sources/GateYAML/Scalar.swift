@@ -2,7 +2,6 @@
 
 /// A single value of the file after references were filled in.
 package struct Scalar: Sendable {
-    /// The source of a value.
     package enum Source: Sendable, Hashable {
         /// It is written in the file.
         case written
@@ -12,7 +11,6 @@ package struct Scalar: Sendable {
 
     /// The value.
     package let text: String
-    /// Its source.
     package let source: Source
     /// Its location.
     package let mark: YAMLMark
@@ -70,7 +68,6 @@ package struct Located<Value: Sendable>: Sendable {
 
 /// A value with the name it has in the file.
 package struct Named<Value: Sendable>: Sendable {
-    /// The name.
     package let name: String
     /// The location of the name.
     package let mark: YAMLMark

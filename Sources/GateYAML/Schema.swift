@@ -24,7 +24,6 @@ package enum Schema {
         return ["anyOf": [number, self.reference]]
     }
 
-    /// A schema with a description.
     package static func annotated(_ schema: JSON, description: String, example: JSON?, default value: JSON?) -> JSON {
         guard var members = schema.object else { return schema }
         members["description"] = .string(description)

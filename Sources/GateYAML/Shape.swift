@@ -8,7 +8,6 @@ package import GateCore
 package struct Shape<Value: Sendable>: Sendable {
     /// The kind of value, with its article, as a message and the reference name it.
     package let kind: String
-    /// The value in JSON Schema.
     package let schema: JSON
     /// The mappings that the reference explains in further tables.
     package let sections: [Section]
@@ -81,7 +80,6 @@ package struct Section: Sendable {
     package struct Row: Sendable {
         /// The name of the key.
         package let key: String
-        /// The kind of value.
         package let kind: String
         /// The default, as Markdown.
         package let `default`: String

@@ -2,9 +2,7 @@
 
 /// A location in a YAML text: line and column in characters, both from 1.
 package struct YAMLMark: Sendable, Hashable, Comparable {
-    /// The line.
     package var line: Int
-    /// The column.
     package var column: Int
     /// The number of the file: 0 for the configuration file, then those that it includes.
     package var file = 0
@@ -26,7 +24,6 @@ struct YAMLFailure: Error, Sendable, Equatable {
 
 /// One node of a YAML document, aliases expanded.
 package struct YAMLNode: Sendable {
-    /// The content of a node.
     package enum Content: Sendable {
         /// A text, and whether it was written without quotes.
         case scalar(String, isPlain: Bool)
@@ -36,7 +33,6 @@ package struct YAMLNode: Sendable {
         case mapping([YAMLEntry])
     }
 
-    /// The content.
     package let content: Content
     /// Where the node starts.
     package let mark: YAMLMark
@@ -122,7 +118,6 @@ package struct YAMLNode: Sendable {
 package struct YAMLEntry: Sendable {
     /// The text of the key.
     package let name: String
-    /// The key.
     package let key: YAMLNode
     /// The value.
     package let value: YAMLNode

@@ -9,7 +9,6 @@ internal import GateDemo
 internal import GateServer
 internal import Logging
 
-/// The command `gatehouse-demo demo`.
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",

@@ -7,7 +7,6 @@ internal import GateDemo
 struct DemoOptions: Sendable, Hashable {
     /// The providers to simulate, in the order of the catalogue.
     let providers: [String]
-    /// The quirks that are on.
     let quirks: DemoQuirks
     /// The port of the gateway, which callbacks and assertions name.
     let gatewayPort: Int
@@ -16,7 +15,6 @@ struct DemoOptions: Sendable, Hashable {
     /// The port of the first provider's pages, which those of the others follow; 0 for any free ports.
     let providerPort: Int
 
-    /// Makes the options.
     init(
         providers: [String],
         quirks: DemoQuirks,

@@ -9,7 +9,6 @@ internal import GateOperations
 internal import GatePages
 internal import GateServer
 
-/// The command `gatehouse check`.
 struct CheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
@@ -60,7 +59,6 @@ struct CheckCommand: AsyncParsableCommand {
     }
 }
 
-/// The command `gatehouse schema`.
 struct SchemaCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "schema",

@@ -5,7 +5,6 @@ internal import Foundation
 internal import GateCommandLine
 internal import Glibc
 
-/// The command `gatehouse demo`.
 struct DemoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
@@ -20,7 +19,6 @@ struct DemoCommand: ParsableCommand {
     }
 }
 
-/// The command `gatehouse simulate`.
 struct SimulateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "simulate",

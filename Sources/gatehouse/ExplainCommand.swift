@@ -8,7 +8,6 @@ internal import GateCore
 internal import GateDiagnostics
 internal import GateOperations
 
-/// The command `gatehouse explain`.
 struct ExplainCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain",

@@ -8,7 +8,6 @@ internal import GateOperations
 
 extension HealthClient.Probe: ExpressibleByArgument {}
 
-/// The command `gatehouse health`.
 struct HealthCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "health",

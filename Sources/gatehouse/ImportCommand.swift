@@ -7,7 +7,6 @@ internal import GateCore
 internal import GateImport
 internal import GateOperations
 
-/// The command `gatehouse import`.
 struct ImportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",

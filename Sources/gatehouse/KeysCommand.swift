@@ -5,7 +5,6 @@ internal import GateCommandLine
 internal import GateCore
 internal import GateOperations
 
-/// The command `gatehouse keys`.
 struct KeysCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keys",
@@ -14,7 +13,6 @@ struct KeysCommand: ParsableCommand {
     )
 }
 
-/// The command `gatehouse keys list`.
 struct ListKeys: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
@@ -51,7 +49,6 @@ struct ListKeys: ParsableCommand {
     }
 }
 
-/// The command `gatehouse keys rotate`.
 struct RotateKeys: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rotate",

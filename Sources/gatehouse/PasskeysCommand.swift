@@ -5,7 +5,6 @@ internal import GateCommandLine
 internal import GateCore
 internal import GateOperations
 
-/// The command `gatehouse passkeys`.
 struct PasskeysCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "passkeys",
@@ -15,7 +14,6 @@ struct PasskeysCommand: ParsableCommand {
     )
 }
 
-/// The command `gatehouse passkeys list`.
 struct ListPasskeys: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
@@ -41,7 +39,6 @@ struct ListPasskeys: ParsableCommand {
     }
 }
 
-/// The command `gatehouse passkeys remove`.
 struct RemovePasskeys: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",

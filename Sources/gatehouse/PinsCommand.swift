@@ -5,7 +5,6 @@ internal import GateCommandLine
 internal import GateCore
 internal import GateDiagnostics
 
-/// The command `gatehouse pins`.
 struct PinsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pins",

@@ -8,7 +8,6 @@ internal import GateCore
 internal import GateDiagnostics
 internal import GateOperations
 
-/// The command `gatehouse policy`.
 struct PolicyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "policy",
@@ -17,7 +16,6 @@ struct PolicyCommand: ParsableCommand {
     )
 }
 
-/// The command `gatehouse policy explain`.
 struct ExplainPolicy: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain",
@@ -160,7 +158,6 @@ struct ExplainPolicy: ParsableCommand {
     }
 }
 
-/// The command `gatehouse policy test`.
 struct TestPolicy: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "test",

@@ -10,7 +10,6 @@ internal import GateDiagnostics
 internal import GateOperations
 internal import GatePolicy
 
-/// The command `gatehouse policy diff`.
 struct DiffPolicy: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "diff",
@@ -152,7 +151,6 @@ struct ShareArgument: ExpressibleByArgument, Sendable {
     }
 }
 
-/// The command `gatehouse policy confirm`.
 struct ConfirmPolicy: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "confirm",

@@ -6,7 +6,6 @@ internal import GateConfiguration
 internal import GateCore
 internal import GateDiagnostics
 
-/// The command `gatehouse probe`.
 struct ProbeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "probe",

@@ -7,7 +7,6 @@ internal import GateConfiguration
 internal import GateCore
 internal import GateProviders
 
-/// The command `gatehouse profile`.
 struct ProfileCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "profile",

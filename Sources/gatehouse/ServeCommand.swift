@@ -11,7 +11,6 @@ internal import GateServer
 internal import Glibc
 internal import Logging
 
-/// The command `gatehouse serve`.
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",

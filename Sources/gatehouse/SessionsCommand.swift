@@ -5,7 +5,6 @@ internal import GateCommandLine
 internal import GateCore
 internal import GateOperations
 
-/// The command `gatehouse sessions`.
 struct SessionsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sessions",
@@ -122,7 +121,6 @@ extension OperationsClient {
     }
 }
 
-/// The command `gatehouse sessions list`.
 struct ListSessions: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
@@ -146,7 +144,6 @@ struct ListSessions: ParsableCommand {
     }
 }
 
-/// The command `gatehouse sessions show`.
 struct ShowSession: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
@@ -167,7 +164,6 @@ struct ShowSession: ParsableCommand {
     }
 }
 
-/// The command `gatehouse sessions revoke`.
 struct RevokeSessions: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "revoke",
@@ -232,7 +228,6 @@ struct RevokeSessions: ParsableCommand {
     }
 }
 
-/// The command `gatehouse users`.
 struct UsersCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "users",
@@ -245,7 +240,6 @@ struct UsersCommand: ParsableCommand {
     )
 }
 
-/// The command `gatehouse users list`.
 struct ListUsers: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",

@@ -6,7 +6,6 @@ internal import GateConfiguration
 internal import GateCore
 internal import GateDiagnostics
 
-/// The command `gatehouse tokens`.
 struct TokensCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "tokens",
@@ -19,7 +18,6 @@ struct TokensCommand: AsyncParsableCommand {
     )
 }
 
-/// The command `gatehouse tokens create`.
 struct CreateToken: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "create",
@@ -57,7 +55,6 @@ struct CreateToken: ParsableCommand {
     }
 }
 
-/// The command `gatehouse tokens list`.
 struct ListTokens: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",

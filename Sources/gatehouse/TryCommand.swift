@@ -9,7 +9,6 @@ internal import GateDiagnostics
 internal import GateOpenID
 internal import GateProviders
 
-/// The command `gatehouse try`.
 struct TryCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "try",

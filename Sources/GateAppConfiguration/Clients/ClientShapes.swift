@@ -8,14 +8,12 @@ package import GateYAML
 enum GrantName: String, Sendable, CaseIterable {
     /// The code flow.
     case authorizationCode = "authorization_code"
-    /// A refresh token.
     case refreshToken = "refresh_token"
     /// A sign-in on another device.
     case deviceCode = "device_code"
     /// Another token.
     case tokenExchange = "token_exchange"
 
-    /// The grant.
     var type: GrantType {
         switch self {
         case .authorizationCode: .authorizationCode

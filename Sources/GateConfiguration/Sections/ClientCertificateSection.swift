@@ -27,7 +27,6 @@ struct ClientCertificateDraft: Sendable {
 }
 
 extension Mapping<ClientCertificateDraft> {
-    /// `client_certificates` of a listener.
     static let clientCertificates = Mapping(
         "the certificates of clients",
         path: "gateway.listeners[].client_certificates",

@@ -18,7 +18,6 @@ struct ConnectedAccountsDraft: Sendable {
 }
 
 extension Mapping<ConnectedAccountsDraft> {
-    /// `connected_accounts`.
     static let connectedAccounts = Mapping(
         "the connected accounts",
         path: "connected_accounts",

@@ -170,7 +170,6 @@ extension Mapping<FileDraft> {
 }
 
 extension Mapping<FileDraft> {
-    /// The keys of `defaults`.
     static var defaultNames: [String] { Mapping<AppDraft>.defaults.keys.map(\.name) }
 }
 
@@ -180,7 +179,6 @@ extension Shape<[String]> {
 }
 
 extension Shape<String> {
-    /// A file that is included.
     private static let includedFile = single("a file") { text throws(InvalidValue) in
         guard !text.isEmpty, text.utf8.count <= 4096, !text.utf8.contains(0) else {
             throw InvalidValue("is not a path")

@@ -58,7 +58,6 @@ package struct GatewaySettings: Sendable, Hashable {
 
 /// The Unix socket of the operations API.
 package struct OperationsSocketSettings: Sendable, Hashable {
-    /// The path of the socket.
     package let path: String
     /// Whether the file names it, so that a gateway that cannot listen there does not start.
     package let isRequired: Bool
@@ -152,7 +151,6 @@ struct CertificateDraft: Sendable {
 }
 
 extension Mapping<GatewayDraft> {
-    /// `gateway`.
     static let gateway = Mapping(
         "the gateway",
         path: "gateway",

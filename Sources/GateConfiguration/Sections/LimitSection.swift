@@ -12,7 +12,6 @@ package struct GatewayLimits: Sendable, Hashable {
     package var downstream = DownstreamLimits()
     /// Limits of the number of client connections.
     package var connections = ConnectionLimiter.Limits()
-    /// Limits of sign-ins.
     package var signIns = SignInLimits()
     /// Requests in flight.
     package var requests = 8000
@@ -24,7 +23,6 @@ package struct GatewayLimits: Sendable, Hashable {
     /// How many bytes all request heads that have arrived in part may hold together.
     package var unfinishedHeads: Int { Int(min(32 << 20, (self.memory ?? .max) / 8)) }
 
-    /// The defaults.
     package init() {}
 
     /// The limits for a process with so many file descriptors, which decide the number of connections unless the file does.
@@ -68,7 +66,6 @@ package struct SignInLimits: Sendable, Hashable {
     /// Sign-ins that were started and are not finished.
     package var inFlight = 2000
 
-    /// The defaults.
     package init() {}
 }
 
@@ -79,7 +76,6 @@ package struct DrainSettings: Sendable, Hashable {
     /// From the signal until the last connection is closed, `delay` included.
     package var timeout = Duration.seconds(25)
 
-    /// The defaults.
     package init() {}
 }
 

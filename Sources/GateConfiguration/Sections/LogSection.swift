@@ -44,7 +44,6 @@ package enum LogStream: String, Sendable, CaseIterable {
 package enum LogFormat: String, Sendable, CaseIterable {
     /// `time level message key=value …`
     case text
-    /// One JSON object.
     case json
 }
 
@@ -68,9 +67,7 @@ package enum LoggedQuery: String, Sendable, CaseIterable {
 package enum LogDestination: Sendable, Hashable {
     /// Nowhere.
     case off
-    /// Standard output.
     case standardOutput
-    /// Standard error.
     case standardError
     /// The end of a file.
     case file(String)
@@ -81,7 +78,6 @@ package enum LogDestination: Sendable, Hashable {
 }
 
 extension Mapping<LogSettings> {
-    /// `logs`.
     static let logs = Mapping(
         "the logs",
         path: "logs",

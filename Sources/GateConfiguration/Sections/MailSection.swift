@@ -34,7 +34,6 @@ struct MailDraft: Sendable {
 }
 
 extension Mapping<MailDraft> {
-    /// `mail`.
     static let mail = Mapping(
         "the mail server",
         path: "mail",

@@ -12,7 +12,6 @@ struct PagesDraft: Sendable {
 }
 
 extension Mapping<PagesDraft> {
-    /// `pages`.
     static let pages = Mapping(
         "the pages",
         path: "pages",
@@ -170,7 +169,6 @@ extension Shape<String> {
         }
     }
 
-    /// A folder with templates.
     fileprivate static let templates = Shape("a folder", schema: Schema.text(pattern: nil)) { node, reading in
         guard let scalar = reading.scalar(node, kind: "a folder"), !scalar.text.isEmpty, !scalar.text.utf8.contains(0)
         else { return nil }
@@ -188,14 +186,12 @@ extension Shape<String> {
 }
 
 extension NameRule {
-    /// The names of texts.
     fileprivate static let textName = NameRule(subject: "the name of a text", pattern: "^[a-z0-9_.]{1,80}$") { name in
         guard !PageLanguage.names.contains(name) else { return nil }
         let nearest = Hint.nearest(to: name, in: PageLanguage.names).map { "did you mean '\($0)'?" }
         return nearest ?? "docs/pages.md lists the names"
     }
 
-    /// The tags of languages.
     fileprivate static let languageTag = NameRule(
         subject: "a language",
         pattern: "^[a-z]{2,3}(-[a-z0-9]{2,8})*$"

@@ -20,7 +20,6 @@ struct PasskeysDraft: Sendable {
 }
 
 extension Mapping<PasskeysDraft> {
-    /// `passkeys`.
     static let passkeys = Mapping(
         "the passkeys",
         path: "passkeys",

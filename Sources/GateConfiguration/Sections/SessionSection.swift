@@ -89,7 +89,6 @@ struct AssertionDraft: Sendable {
 }
 
 extension Mapping<SessionDraft> {
-    /// `sessions`.
     static let sessions = Mapping(
         "the sessions",
         path: "sessions",
@@ -175,7 +174,6 @@ extension Mapping<SessionDraft> {
 }
 
 extension Mapping<AssertionDraft> {
-    /// `assertion`.
     static let assertion = Mapping(
         "the assertion",
         path: "assertion",

@@ -2,9 +2,7 @@
 
 /// What rules look at in a verified certificate of a client.
 package struct CertificateFacts: Sendable, Hashable {
-    /// The subject.
     package let subject: CertificateName
-    /// The issuer.
     package let issuer: CertificateName
     /// The alternative names, each with its kind: `dns:`, `email:`, `uri:` or `ip:`.
     package let names: [String]

@@ -71,7 +71,6 @@ package struct CertificateName: Sendable, Hashable {
         self.parts.count > base.parts.count && self.parts.suffix(base.parts.count).elementsEqual(base.parts)
     }
 
-    /// Whether it has no part.
     package var isEmpty: Bool { self.parts.isEmpty }
 
     /// The name as text, in visible ASCII only; ``init(_:)`` reads it as the same name.

@@ -342,7 +342,6 @@ enum GitHubSimulator {
     }
 }
 
-/// The quirks of GitHub.
 private enum GitHubQuirk {
     static let form = DemoQuirk(
         "github-form-response",

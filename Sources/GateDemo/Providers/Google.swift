@@ -262,7 +262,6 @@ enum GoogleSimulator {
     ]
 }
 
-/// The quirks of Google.
 private enum GoogleQuirk {
     static let shortIssuer = DemoQuirk(
         "google-short-issuer",

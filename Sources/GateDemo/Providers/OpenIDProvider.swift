@@ -80,7 +80,6 @@ enum OpenIDProvider {
 /// A behavior that the specifications allow a provider, or that a provider has nevertheless.
 private struct OpenIDProviderQuirk: Sendable {
     let quirk: DemoQuirk
-    /// Changes the provider.
     let change: @Sendable (inout CodeFlowTraits, SimulatorContext) -> Void
     /// The lines that the gateway's file needs for it.
     let lines: [String]
@@ -106,7 +105,6 @@ private struct OpenIDProviderQuirk: Sendable {
 
     static let all = Self.ofClients + Self.ofRequests + Self.ofCallbacks + Self.ofKeys + Self.ofResponses
 
-    /// The quirks that are on.
     static func on(_ context: SimulatorContext) -> [OpenIDProviderQuirk] {
         self.all.filter { context.has($0.quirk) }
     }

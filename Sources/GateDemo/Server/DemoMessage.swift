@@ -56,10 +56,8 @@ package struct DemoResponse: Sendable {
     package var status: Int
     /// The header fields; the server adds length and connection.
     package var fields: [(name: String, value: String)]
-    /// The body.
     package var body: [UInt8]
 
-    /// Makes a response.
     package init(status: Int, fields: [(name: String, value: String)] = [], body: [UInt8] = []) {
         self.status = status
         self.fields = fields

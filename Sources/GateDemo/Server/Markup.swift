@@ -27,7 +27,6 @@ package struct Markup: Sendable, ExpressibleByStringInterpolation, CustomStringC
     package struct Interpolation: StringInterpolationProtocol {
         fileprivate var text = ""
 
-        /// Makes an empty text.
         package init(literalCapacity: Int, interpolationCount: Int) {
             self.text.reserveCapacity(literalCapacity)
         }

@@ -13,7 +13,6 @@ final class RequestCounter: Sendable {
 
     private let counts = Mutex<[String: Int]>([:])
 
-    /// Counts a request.
     func count(_ request: DemoRequest) {
         guard request.path != Self.path else { return }
         self.counts.withLock { counts in

@@ -54,7 +54,6 @@ struct AuthorizationTraits: Sendable {
     enum Challenge: Sendable {
         /// Optional, and compared with the verifier.
         case checked
-        /// Required.
         case required
         /// The token endpoint rejects a verifier.
         case unwanted
@@ -155,9 +154,7 @@ struct TokenTraits: Sendable {
     var errorFormat = OAuthErrorFormat.standard
     /// The encoding of responses with status 200.
     var encoding: @Sendable (DemoRequest) -> TokenEncoding = { _ in .json }
-    /// Makes a code.
     var code: @Sendable (RandomBytes) -> String = { $0.token(32) }
-    /// Makes an access token.
     var accessToken: @Sendable (RandomBytes) -> String = { $0.token(48) }
     var tokenType: JSON = "Bearer"
     /// `expires_in` of the response; nil leaves it out.
@@ -250,6 +247,5 @@ protocol KeyRotation: Sendable {
     /// The key for the next token.
     func signer(of claims: [String: JSON]) -> SigningKey
 
-    /// The response with the key set.
     func keySet() -> DemoResponse
 }

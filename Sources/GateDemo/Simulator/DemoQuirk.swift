@@ -9,7 +9,6 @@ package struct DemoQuirk: Sendable, Hashable {
     /// What the provider does and how the gateway reacts, in one sentence.
     package let summary: String
 
-    /// Makes a quirk.
     package init(_ name: String, of provider: String, _ summary: String) {
         self.name = name
         self.provider = provider
@@ -17,9 +16,7 @@ package struct DemoQuirk: Sendable, Hashable {
     }
 }
 
-/// The quirks that are on.
 package struct DemoQuirks: Sendable, Hashable {
-    /// Their names.
     package let names: Set<String>
 
     /// Switches quirks on; ``DemoCatalogue`` checks their names.
@@ -27,6 +24,5 @@ package struct DemoQuirks: Sendable, Hashable {
         self.names = names
     }
 
-    /// Whether the quirk is on.
     func contains(_ quirk: DemoQuirk) -> Bool { self.names.contains(quirk.name) }
 }

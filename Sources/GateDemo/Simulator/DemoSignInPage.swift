@@ -28,7 +28,6 @@ struct DemoSignInPage {
         return self.users.first { $0.id == id }.map(Choice.user) ?? .denied
     }
 
-    /// The page itself.
     func page(for request: DemoRequest) -> DemoResponse {
         let authorization = self.authorization(of: request)
         let app = authorization["redirect_uri"].flatMap { WebURL($0)?.origin.authority } ?? "an app"

@@ -37,7 +37,6 @@ struct SimulatedProvider: Sendable {
         self.traits = { [traits($0)] }
     }
 
-    /// A provider with tenants.
     init(
         _ name: String,
         clientID: String,

@@ -14,12 +14,10 @@ struct SimulatorContext: Sendable {
     let grants: DemoGrants
     let clock: WallClock
     let random: RandomBytes
-    /// The quirks that are on.
     let quirks: DemoQuirks
     /// Applies the quirks of callbacks to the parameters of one.
     let changedCallback: @Sendable ([Form.Field]) -> [Form.Field]
 
-    /// Whether a quirk is on.
     func has(_ quirk: DemoQuirk) -> Bool { self.quirks.contains(quirk) }
 }
 
@@ -40,7 +38,6 @@ struct DemoClient: Sendable {
     let secret: Secret
     /// The registered redirect URI, compared exactly.
     let callback: String
-    /// The file with the secret.
     let secretFile: String
     /// The gateway's key for providers that require a signed assertion instead of a secret, ES256.
     let signingKey: P256.Signing.PrivateKey

@@ -31,7 +31,6 @@ package struct AppDiagnostics: Sendable {
     private let gateway: Origin
     private let endpoints: EndpointPrefix
 
-    /// Diagnostics of all apps of a configuration.
     package init(of configuration: Configuration) {
         self.gateway = configuration.gateway.publicURL
         self.endpoints = configuration.gateway.endpoints

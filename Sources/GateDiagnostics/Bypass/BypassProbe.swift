@@ -47,7 +47,6 @@ package struct BypassProbe: Sendable {
     private static let timeout = Duration.seconds(5)
     private static let total = Duration.seconds(60)
 
-    /// The app.
     package let app: AppSettings
     let path: String
     let keys: AssertionKeys?

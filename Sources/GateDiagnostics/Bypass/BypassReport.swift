@@ -99,7 +99,6 @@ package struct BypassReport: Sendable {
 // MARK: Text and JSON
 
 extension BypassReport {
-    /// The report as text.
     package var text: String {
         self.targets.map { self.text(of: $0) }.joined(separator: "\n\n")
     }
@@ -176,7 +175,6 @@ extension BypassReport {
         }
     }
 
-    /// The report as JSON.
     package var json: JSON {
         let targets = self.targets.map { target -> JSON in
             var members: [String: JSON] = ["target": .string(target.name)]

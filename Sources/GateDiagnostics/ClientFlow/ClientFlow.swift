@@ -23,7 +23,6 @@ struct ClientFlow: Sendable {
         let idToken: String?
     }
 
-    /// The client.
     let client: ClientSettings
     /// The gateway, as `iss` names it.
     let issuer: String

@@ -7,7 +7,6 @@ internal import GateCore
 package struct LogFileSearch {
     /// Where lines come from.
     package enum Source: Sendable, Hashable {
-        /// A file.
         case file(String)
         /// Standard input, which is read once.
         case standardInput

@@ -49,7 +49,6 @@ package struct CertificateQuestion: Sendable {
 }
 
 extension Mapping<CertificateQuestion> {
-    /// `certificate` of a case.
     static let question = Mapping(
         "a certificate",
         path: "cases[].certificate",

@@ -8,7 +8,6 @@ internal import GateYAML
 
 /// The cases of a file for `gatehouse policy test`: requests of users, each with the expected decision.
 package struct PolicyCases: Sendable {
-    /// The result of one case.
     package struct Result: Sendable {
         /// The file and the line of the case.
         package let place: RulePlace

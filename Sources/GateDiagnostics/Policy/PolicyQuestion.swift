@@ -13,9 +13,7 @@ package struct PolicyQuestion: Sendable {
     package var app: String
     /// The user; nil without a session.
     package var profile: Profile?
-    /// The path.
     package var path: String
-    /// The method.
     package var method = "GET"
     /// The client IP; nil if it is not known.
     package var client: IPAddress?

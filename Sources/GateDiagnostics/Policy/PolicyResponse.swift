@@ -6,7 +6,6 @@ package import GatePolicy
 /// What the rules of an app decide on a request, and why.
 package struct PolicyResponse: Sendable {
     private let question: PolicyQuestion
-    /// The decision.
     package let decision: Decision
     private let results: [RuleResult]
     /// The scopes that the access token lacks.

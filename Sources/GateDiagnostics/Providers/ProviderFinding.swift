@@ -34,7 +34,6 @@ package struct ProviderFinding: Sendable, Equatable {
 
     /// What it means.
     package enum Verdict: String, Sendable, CaseIterable {
-        /// Good.
         case good = "ok"
         /// It works, but the operator should look at it.
         case warning = "warn"
@@ -53,7 +52,6 @@ package struct ProviderFinding: Sendable, Equatable {
     /// What was found, and on a failure what to change and where.
     package let text: String
 
-    /// Makes a line.
     package init(_ provider: String, _ topic: Topic, _ verdict: Verdict, _ text: String) {
         self.provider = provider
         self.topic = topic

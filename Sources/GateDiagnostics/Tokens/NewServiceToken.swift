@@ -12,7 +12,6 @@ package struct NewServiceToken: Sendable {
         package let description: String
     }
 
-    /// The token.
     package let token: String
     private let name: String
     private let hash: String

@@ -8,22 +8,18 @@ internal import GateProviders
 
 /// The service tokens of a file, with the apps that accept each.
 package struct ServiceTokenList: Sendable {
-    /// One token.
     package struct Row: Sendable {
-        /// Its name.
         package let name: String
         /// The last day on which it is accepted, `expired` after it, or `never`.
         package let expires: String
         /// The apps that accept it.
         package let apps: [String]
-        /// Its groups.
         package let groups: [String]
     }
 
     /// The tokens, in the order of the file.
     package let rows: [Row]
 
-    /// The tokens of a configuration.
     package init(_ configuration: Configuration, now: Instant = WallClock.system.now) {
         let routes = configuration.apps.map(\.route)
         self.rows = configuration.serviceTokens.map { token in
@@ -37,7 +33,6 @@ package struct ServiceTokenList: Sendable {
         }
     }
 
-    /// The list as JSON.
     package var json: JSON {
         .array(
             self.rows.map { row in

@@ -44,7 +44,6 @@ final class ClientConnections {
     private var candidatesClient: ClientNetwork?
     private var nextScan = NIODeadline.uptimeNanoseconds(0)
 
-    /// The number of connections.
     var count: Int { self.members.count }
 
     /// Adds an accepted connection, until it closes.

@@ -28,7 +28,6 @@ package enum AcceptFailure: String, Error, Sendable, CaseIterable {
 /// Called once when a connection opens and once when it closes, by all event loops; the counts per client are spread
 /// over several locks.
 package final class ConnectionLimiter: Sendable {
-    /// The limits.
     package struct Limits: Sendable, Hashable {
         /// In total; nil for ``maxConnections``.
         package var connections: Int?
@@ -39,7 +38,6 @@ package final class ConnectionLimiter: Sendable {
         /// Networks whose connections are not counted per client, because they carry many users.
         package var exempt: [CIDRRange] = []
 
-        /// The defaults.
         package init() {}
     }
 

@@ -7,7 +7,6 @@ internal import Glibc
 ///
 /// sd_listen_fds(3): `LISTEN_FDS` descriptors from 3 on, if `LISTEN_PID` is this process.
 package struct InheritedSocket: Sendable, Equatable, CustomStringConvertible {
-    /// The descriptor.
     package let descriptor: CInt
     /// The IP address it is bound to; nil if it is bound to something else.
     package let address: IPAddress?

@@ -4,7 +4,6 @@ package import GateCore
 
 /// Where and how to listen.
 package struct ListenerPlan: Sendable {
-    /// The address to bind.
     package let address: BindAddress
     /// The certificates, the default first; empty for a plain listener.
     package let identities: [TLSIdentity]

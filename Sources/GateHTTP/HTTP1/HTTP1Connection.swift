@@ -252,7 +252,6 @@ extension HTTP1Connection {
         )
     }
 
-    /// Sends an interim head.
     package func sendInterim(_ head: ByteBuffer) {
         guard case .awaited = self.response, let context else { return }
         context.writeAndFlush(self.wrapOutboundOut(head), promise: nil)

@@ -118,7 +118,6 @@ extension HTTP2Session {
         }
     }
 
-    /// Submits an interim head.
     func submitInterim(_ head: ByteBuffer, on stream: Int32) {
         unsafe self.vector.withResponse(head) { fields, count, _ in
             _ = unsafe nghttp2_submit_headers(
@@ -143,7 +142,6 @@ extension HTTP2Session {
     /// Resumes reading a body that had no bytes before.
     func resume(_ stream: Int32) { self.handle.resume(stream) }
 
-    /// Resets a stream.
     func reset(_ stream: Int32, _ code: HTTP2CloseCode) { self.handle.reset(stream, code) }
 
     /// Terminates the session: input is ignored, and nothing is sent after `GOAWAY`.

@@ -55,7 +55,6 @@ final class HTTP2Stream: DownstreamExchange {
     // The response.
     private var head: ByteBuffer?
     private var hasSentHead = false
-    /// Whether all of it has been sent.
     private(set) var isResponseSent = false
     /// Bytes of the request's body received after that.
     private var dropped = 0

@@ -8,12 +8,10 @@ internal import NIOCore
 struct CertificateLines: Sendable {
     private let certificate: ClientCertificate
 
-    /// Those of a certificate.
     init(of certificate: ClientCertificate) {
         self.certificate = certificate
     }
 
-    /// The lines for some headers.
     func lines(_ headers: [CertificateHeader]) -> ByteBuffer {
         var lines = ByteBuffer()
         for header in headers {

@@ -5,7 +5,6 @@ internal import NIOSSL
 
 /// The certificates that clients of a listener present, with the files of the settings read.
 package final class ClientCertificatePolicy: Sendable {
-    /// The settings.
     package let settings: ClientCertificateSettings
     /// What verifies them.
     package let authority: CertificateAuthority

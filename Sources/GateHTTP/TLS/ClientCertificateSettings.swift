@@ -25,9 +25,7 @@ package struct ClientCertificateSettings: Sendable, Hashable {
 
     /// A header in which a trusted proxy writes the certificate.
     package struct Header: Sendable, Hashable {
-        /// The form of the value.
         package let form: CertificateForm
-        /// The name.
         package let name: String
 
         /// A form under a name.

@@ -28,7 +28,6 @@ struct ApacheReader {
         self.lines = try file.lines()[...]
     }
 
-    /// The nodes of a file.
     static func nodes(of file: ImportFile) throws(ImportFailure) -> [ApacheNode] {
         var reader = try ApacheReader(file)
         return try reader.nodes(until: nil, depth: 0, opened: ImportPlace(file: file.name, line: 1))

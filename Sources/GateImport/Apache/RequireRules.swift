@@ -64,7 +64,6 @@ struct RequireRules {
         return (String(text[..<end]), text[end] == ":", String(text[text.index(after: end)...]))
     }
 
-    /// Those of them that can be groups.
     static func groupClaims(in nodes: [ApacheNode]) -> [String] {
         let words = ["group", "role", "member", "entitlement"]
         return self.claims(in: nodes).filter { name in words.contains { name.lowercased().contains($0) } }

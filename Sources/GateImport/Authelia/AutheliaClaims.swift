@@ -10,7 +10,6 @@ struct AutheliaClaims {
     let claims: ImportedClaims
     /// The names of the claims in the result.
     let names: [String]
-    /// The scopes that have one of them.
     let scopes: [ConfigText]
     /// Where they are.
     let place: ImportPlace?

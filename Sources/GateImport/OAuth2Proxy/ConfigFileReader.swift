@@ -11,7 +11,6 @@ struct ConfigFileReader {
         self.file = file
     }
 
-    /// The keys with their values.
     func entries() throws(ImportFailure) -> [(key: String, values: [String], isList: Bool, place: ImportPlace)] {
         var entries: [(key: String, values: [String], isList: Bool, place: ImportPlace)] = []
         var lines = try self.file.lines()[...]
@@ -78,7 +77,6 @@ struct ConfigFileReader {
             return true
         }
 
-        /// A key and its `=`.
         mutating func key() -> String? {
             let key = self.rest.prefix { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_" || $0 == "-") }
             self.rest = self.rest[key.endIndex...]

@@ -10,7 +10,6 @@ struct FlagReader {
         self.file = file
     }
 
-    /// One flag with its value.
     struct Flag {
         let name: String
         let value: SourceValue?

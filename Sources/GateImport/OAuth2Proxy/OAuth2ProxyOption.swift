@@ -15,7 +15,6 @@ struct OAuth2ProxyOption: Sendable {
         case carried
         /// It has no meaning here, or the gateway always behaves so.
         case needless(String)
-        /// It is lost.
         case lost(String)
     }
 

@@ -2,7 +2,6 @@
 
 /// A value of an option.
 enum SourceValue: Sendable, Hashable {
-    /// The text itself.
     case literal(String)
     /// The value of an environment variable.
     case variable(String)
@@ -103,7 +102,6 @@ struct OptionSettings: Sendable {
     /// The text of an option; nil if it is not set or not known.
     func text(_ name: String) -> String? { self.byName[name]?.texts.last }
 
-    /// The texts of a list.
     func list(_ name: String) -> [String] { self.byName[name]?.texts ?? [] }
 
     /// A yes or no, as Go reads it.

@@ -23,13 +23,11 @@ struct AccessCondition: Sendable, Hashable {
     /// Conditions that must not match; none of them has `none`.
     private(set) var none: [AccessCondition] = []
 
-    /// The value of a claim.
     struct ClaimValue: Sendable, Hashable {
         let name: String
         let value: ConfigText
     }
 
-    /// No condition at all.
     init() {}
 
     /// The condition that the provider of the session imposes.

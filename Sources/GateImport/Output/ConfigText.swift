@@ -38,7 +38,6 @@ struct ConfigText: Sendable, Hashable {
         "GATEHOUSE_HEADER_" + name.uppercased().map { $0 == "-" ? "_" : String($0) }.joined()
     }
 
-    /// A duration.
     init(_ duration: Duration) {
         self.scalar = duration.yamlText
     }

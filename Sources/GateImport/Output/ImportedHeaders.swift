@@ -61,7 +61,6 @@ struct ImportedHeaders: Sendable {
         }
     }
 
-    /// Adds a header with a claim.
     mutating func add(_ name: String, claim: String) -> Outcome {
         if let field = self.field(ofClaim: claim) { return self.add(name, field) }
         guard let own = self.claims.name(of: claim) else {

@@ -49,7 +49,6 @@ struct YAMLMapping: Sendable, Hashable {
 }
 
 extension YAMLMapping {
-    /// The mapping as text.
     func written(indent: Int = 0) -> String {
         self.entries.map { entry in
             let key = String(repeating: " ", count: indent) + YAMLMapping.quoted(entry.key) + ":"

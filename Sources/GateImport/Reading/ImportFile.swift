@@ -14,7 +14,6 @@ package enum ImportFormat: String, Sendable, CaseIterable {
 
 /// A file that is imported.
 package struct ImportFile: Sendable {
-    /// What a file is.
     package enum Kind: Sendable {
         /// Found out from the content.
         case automatic
@@ -44,7 +43,6 @@ package struct ImportFile: Sendable {
     /// The content.
     package let bytes: [UInt8]
 
-    /// Names some bytes.
     package init(name: String, kind: Kind = .automatic, bytes: [UInt8]) {
         self.name = name
         self.kind = kind

@@ -55,7 +55,6 @@ package struct ImportFailure: Error, Sendable, Hashable {
     /// Where it is, if it has a place.
     package let place: ImportPlace?
 
-    /// Makes a failure.
     package init(_ message: String, at place: ImportPlace? = nil) {
         self.message = message
         self.place = place

@@ -227,7 +227,6 @@ extension GatewayResponder {
         return response
     }
 
-    /// Responds with a failure.
     func respond(with failure: Failure, to request: IngressRequest) {
         self.respond(request.runtime.rendering.response(to: failure, for: request.clientKind))
     }
@@ -331,7 +330,6 @@ extension GatewayResponder {
 
 // MARK: Phases
 extension GatewayResponder {
-    /// Forwards a request.
     private func forward(_ request: IngressRequest, to route: RuntimeRoute, identity: ByteBuffer?) {
         guard let connection else { return }
         var opening: PendingTunnel?

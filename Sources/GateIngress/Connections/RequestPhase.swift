@@ -6,7 +6,6 @@ internal import NIOCore
 
 /// What a responder does with its request at the moment.
 enum RequestPhase {
-    /// It has no request.
     case idle
     /// It is decided about, or its body is not looked at.
     case deciding

@@ -22,7 +22,6 @@ struct ForwardAuthRequest {
     /// The request of the proxy.
     let asking: RequestHead
     private let dialect: ForwardAuthDialect
-    /// Where endpoints are.
     let endpoints: EndpointPrefix
 
     /// What a proxy does with the response.

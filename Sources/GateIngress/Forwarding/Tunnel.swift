@@ -167,7 +167,6 @@ extension Tunnel {
         self.link?.endTunnelOutput()
     }
 
-    /// The client is gone.
     func clientGone() {
         let link = self.link
         self.unregister()

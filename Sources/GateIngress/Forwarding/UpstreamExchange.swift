@@ -44,7 +44,6 @@ final class UpstreamExchange: UpstreamSink {
     private var link: (any UpstreamStream)?
     /// The position of the target that was asked last.
     private var target = 0
-    /// When it was asked.
     private var asked = NIODeadline.distantPast
     /// When the request was given to the app's first target: for the access line.
     private(set) var forwarded: NIODeadline?

@@ -26,7 +26,6 @@ final class SessionCache {
     /// How long what was read of a family is valid that has changed lately: the look-up may have begun before.
     private static let freshnessAfterChange = TimeAmount.seconds(1)
 
-    /// The number of entries.
     var count: Int { self.entries.count }
 
     /// The session of a cookie that was set on `host`, if it is cached and still valid.
@@ -275,7 +274,6 @@ final class CachedSession {
         return subject
     }
 
-    /// Drops the authorization on one route.
     func dropAuthorization(on route: RuntimeRoute) {
         self.last = nil
         self.authorizations[route.index] = nil

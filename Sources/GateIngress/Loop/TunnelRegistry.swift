@@ -50,7 +50,6 @@ final class TunnelRegistry {
         }
     }
 
-    /// Ends all.
     func endAll(_ reason: WebSocketClose) {
         for tunnel in self.tunnels.values {
             tunnel.end(reason)

@@ -203,7 +203,6 @@ extension IngressRequest {
 // MARK: What follows from it
 
 extension IngressRequest {
-    /// The host that it is for.
     var host: String { self.head.authority.host }
 
     /// What a proxy asks; nil for the client's own request.

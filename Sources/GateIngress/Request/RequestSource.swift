@@ -23,7 +23,6 @@ final class RequestSource {
     /// The certificates that clients present under it; nil if nothing asks for any.
     private(set) var certificatePolicy: ClientCertificatePolicy?
 
-    /// A connection.
     init(
         peer: IPAddress?,
         peerText: String,

@@ -53,7 +53,6 @@ final class TokenProof {
 /// A session that has to be looked up: of a cookie, or of the client that an access token was issued to.
 struct SoughtSession {
     let ticket: Ticket
-    /// The host of the session.
     let host: String
 
     init(_ ticket: Ticket, host: String) {

@@ -24,7 +24,6 @@ package enum HTTP2CloseCode: UInt32, Sendable {
 ///
 /// Flow control is manual: windows grow only by the `consume` functions.
 @safe package struct HTTP2SessionHandle: ~Copyable {
-    /// The session.
     package let raw: OpaquePointer
 
     /// Opens the server side of a session and submits its settings.
@@ -76,7 +75,6 @@ package enum HTTP2CloseCode: UInt32, Sendable {
         unsafe nghttp2_version(0).map { unsafe String(cString: $0.pointee.version_str) } ?? "unknown"
     }
 
-    /// One setting.
     package static func setting(_ id: nghttp2_settings_id, _ value: Int) -> nghttp2_settings_entry {
         nghttp2_settings_entry(settings_id: Int32(id.rawValue), value: UInt32(clamping: value))
     }
@@ -150,7 +148,6 @@ extension HTTP2SessionHandle {
         unsafe nghttp2_session_resume_data(self.raw, stream)
     }
 
-    /// Resets a stream.
     package func reset(_ stream: Int32, _ code: HTTP2CloseCode) {
         unsafe nghttp2_submit_rst_stream(self.raw, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream, code.rawValue)
     }

@@ -11,7 +11,6 @@ package import NIOCore
 @safe package struct HeaderVector {
     private var fields = unsafe [nghttp2_nv]()
 
-    /// An empty vector.
     package init() {}
 
     /// Lends the fields of a response: the status, then all lines that HTTP/2 may carry.

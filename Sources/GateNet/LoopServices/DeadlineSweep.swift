@@ -36,15 +36,12 @@ package final class DeadlineSweep {
         self.members.removeAll()
     }
 
-    /// The number of members.
     package var count: Int { self.members.count }
 
-    /// Adds a member.
     package func add(_ member: any Expiring) {
         self.members[ObjectIdentifier(member)] = member
     }
 
-    /// Removes a member.
     package func remove(_ member: any Expiring) {
         self.members[ObjectIdentifier(member)] = nil
     }

@@ -11,7 +11,6 @@ package final class LoopNumber: Sendable {
     /// A number at 0.
     package init() {}
 
-    /// The number.
     package var value: Int64 { self.number.load(ordering: .relaxed) }
 
     /// Sets it; called on its loop only.

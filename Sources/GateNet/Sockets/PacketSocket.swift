@@ -9,7 +9,6 @@ package struct PacketSocket: Sendable {
     /// The largest text.
     private static let maxBytes = 4096
 
-    /// The descriptor.
     package let descriptor: Int32
 
     /// The end that another process has passed.

@@ -8,7 +8,6 @@ package enum SocketCalls {
     /// How many connections may wait to be accepted.
     static let backlog: Int32 = 4096
 
-    /// Makes a descriptor non-blocking.
     static func setNonBlocking(_ descriptor: Int32) throws(SocketError) {
         try SocketError.check("fcntl") { fcntl(descriptor, F_SETFL, O_NONBLOCK) }
     }

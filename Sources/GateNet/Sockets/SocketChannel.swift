@@ -11,13 +11,10 @@ package import NIOCore
 package final class SocketChannel: Channel, ChannelCore, @unchecked Sendable {
     /// The allocator for handlers.
     package let allocator = ByteBufferAllocator()
-    /// The loop.
     package var eventLoop: any EventLoop { self.loop }
-    /// The pipeline.
     package var pipeline: ChannelPipeline { self.handlers }
     /// Completes when the socket is closed.
     package var closeFuture: EventLoopFuture<Void> { self.closePromise.futureResult }
-    /// The local address.
     package let localAddress: SocketAddress?
     /// The address of the peer.
     package let remoteAddress: SocketAddress?
@@ -27,11 +24,9 @@ package final class SocketChannel: Channel, ChannelCore, @unchecked Sendable {
     package private(set) var isWritable = true
     /// Whether the socket is open and watched.
     package var isActive: Bool { self.state == .active }
-    /// Whether the socket is open.
     package var isOpen: Bool { self.state != .closed }
     /// Whether the code that prepares the channel calls ``activate()`` later, instead of the listener.
     package var activatesLater = false
-    /// The channel itself.
     package var _channelCore: any ChannelCore { self }
     /// Gives access to options on the loop.
     package var syncOptions: (any NIOSynchronousChannelOptions)? { SocketOptions(channel: self) }
@@ -107,7 +102,6 @@ package final class SocketChannel: Channel, ChannelCore, @unchecked Sendable {
 // MARK: ChannelCore
 
 extension SocketChannel {
-    /// The local address.
     package func localAddress0() throws -> SocketAddress {
         guard let localAddress else { throw ChannelError.unknownLocalAddress }
         return localAddress

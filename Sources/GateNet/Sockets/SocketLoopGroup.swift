@@ -6,7 +6,6 @@ internal import Synchronization
 
 /// Event loops, one per thread that serves connections.
 package final class SocketLoopGroup: EventLoopGroup, Sendable {
-    /// The loops.
     package let loops: [SocketLoop]
     private let turn = Atomic<Int>(0)
 
@@ -27,7 +26,6 @@ package final class SocketLoopGroup: EventLoopGroup, Sendable {
     /// Any loop.
     package func any() -> any EventLoop { self.loops[0] }
 
-    /// All loops.
     package func makeIterator() -> EventLoopIterator { EventLoopIterator(self.loops) }
 
     /// Shuts down all loops; `callback` is called on the queue after the last one.

@@ -27,7 +27,6 @@ struct APIAccess: Sendable {
         }
     }
 
-    /// The request for one address.
     func request(
         _ address: WebURL,
         body: String? = nil,

@@ -152,7 +152,6 @@ struct ClientAdvice: Sendable {
     /// Secrets that were sent and must not be in a detail, even where the provider repeats them.
     let secrets: [String]
 
-    /// Advice for one client authentication method.
     init(method: ProviderDefinition.ClientAuthentication, redirectURI: String, secrets: [String] = []) {
         self.redirectURI = redirectURI
         self.secrets = secrets

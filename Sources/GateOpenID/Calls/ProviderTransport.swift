@@ -6,7 +6,6 @@ package import GateCore
 package enum ProviderEndpoint: String, Sendable, CaseIterable {
     /// The provider's metadata.
     case discovery
-    /// Its keys.
     case keys
     /// Codes and refresh tokens.
     case token
@@ -22,7 +21,6 @@ package enum ProviderEndpoint: String, Sendable, CaseIterable {
     case introspection
 }
 
-/// One request to a provider.
 package struct ProviderRequest: Sendable {
     /// `GET`, `POST` or `HEAD`.
     package let method: String
@@ -39,7 +37,6 @@ package struct ProviderRequest: Sendable {
     /// What it is for.
     package var endpoint = ProviderEndpoint.api
 
-    /// Makes a request.
     package init(
         method: String,
         address: WebURL,
@@ -66,7 +63,6 @@ package struct ProviderResponse: Sendable {
     /// The body, never longer than the request's limit.
     package let body: [UInt8]
 
-    /// Makes a response.
     package init(status: Int, headers: [(name: String, value: String)] = [], body: [UInt8] = []) {
         self.status = status
         self.headers = headers.map { ($0.name.lowercased(), $0.value) }

@@ -7,7 +7,6 @@ internal import GateProviders
 struct IDToken: Sendable {
     /// The text, for the hint that ends the session at the provider.
     let text: String
-    /// The claims.
     let claims: JSON
     /// The issuer in its canonical spelling.
     let issuer: String

@@ -11,14 +11,12 @@ package struct TokenRejection: Error, Sendable, CustomStringConvertible {
     /// What was received and what was expected, without secrets and on one line; empty where nothing can be shown.
     package let detail: String
 
-    /// Creates a rejection.
     package init(_ reason: Failure.Reason, _ source: StaticString, detail: String = "") {
         self.reason = reason
         self.source = source
         self.detail = detail
     }
 
-    /// The code and the source.
     package var description: String { "\(self.reason.code) (\(self.source))" }
 
     /// The rejection as the end of a sign-in.

@@ -42,13 +42,11 @@ struct UnverifiedIDToken: Sendable {
     let keyID: String?
     /// The algorithm, one of those that this provider may use.
     let algorithm: SignatureAlgorithm
-    /// The claims.
     let claims: JSON
     /// What the signature is over.
     ///
     /// RFC 7515 §5.1.
     let signingInput: [UInt8]
-    /// The signature.
     let signature: [UInt8]
 
     /// Parses a token, or returns why it is rejected.

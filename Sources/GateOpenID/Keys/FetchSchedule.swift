@@ -76,7 +76,6 @@ struct FetchSchedule: Sendable {
         self.pause = nil
     }
 
-    /// A fetch failed.
     mutating func failed(at now: Instant) {
         let pause = min(.seconds(1 << min(self.failures, 6)), FetchSchedule.maxPause)
         self.isFetching = false

@@ -31,7 +31,6 @@ package final class UsedAttempts: Sendable {
         }
     }
 
-    /// Creates an empty set.
     package init() {}
 
     /// Marks the attempt as used; false if it was used before.

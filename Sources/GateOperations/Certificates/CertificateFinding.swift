@@ -166,11 +166,8 @@ extension CertificateFinding {
 
 /// The certificates of one listener, and the revocation lists for those of its clients.
 package struct ListenerCertificates: Sendable {
-    /// The address of the listener.
     let address: String
-    /// The certificates with their files.
     let certificates: [(file: String, certificate: ServerCertificate)]
-    /// The revocation lists.
     let revocationLists: [CertificateAuthority.Entry]
     /// Whether there is nothing that can expire.
     var isEmpty: Bool { self.certificates.isEmpty && self.revocationLists.isEmpty }

@@ -6,11 +6,9 @@ package import GateCore
 ///
 /// The names of the members in JSON are those of log lines, so that both can be read in the same way.
 package struct IncidentRequest: Sendable, Hashable {
-    /// The id of the request.
     package var id: String?
     /// The client IP, behind trusted proxies that of the client before them.
     package var client: String?
-    /// The method.
     package var method: String?
     /// The requested host.
     package var host: String?
@@ -92,7 +90,6 @@ package struct Incident: Sendable, Hashable {
     package let id: String?
     /// When it happened.
     package let time: Instant
-    /// The failure.
     package let reason: Failure.Reason
     /// What happened, for operators.
     package let detail: String

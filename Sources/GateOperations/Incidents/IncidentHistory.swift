@@ -66,7 +66,6 @@ package final class IncidentHistory: Sendable {
             return true
         }
 
-        /// The entries, the newest first.
         var newestFirst: [Incident] { self.places.map { self.entries[$0] } }
 
         /// The places of the entries, the newest first.
@@ -79,7 +78,6 @@ package final class IncidentHistory: Sendable {
     private let rings = Mutex<[Ring]>(Origin.allCases.map { _ in Ring() })
     private let clock: WallClock
 
-    /// An empty history.
     package init(clock: WallClock = .system) {
         self.clock = clock
     }

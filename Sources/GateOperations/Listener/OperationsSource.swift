@@ -12,7 +12,6 @@ package struct ReadinessCheck: Sendable {
     /// Why it is not met, in one word; nil if it is.
     package let failure: String?
 
-    /// A condition.
     package init(_ name: String, failure: String?) {
         self.name = name
         self.failure = failure
@@ -27,7 +26,6 @@ package protocol OperationsSource: Sendable {
     func hasStarted() -> Bool
     /// What decides whether new clients should come here.
     func readiness() -> [ReadinessCheck]
-    /// All metrics.
     func metrics(as format: MetricsFormat) async -> [UInt8]
     /// The state of the gateway.
     func status() async -> JSON

@@ -126,7 +126,6 @@ package final class AccessLog {
 
     private static let maxHashes = 4096
 
-    /// A log with these settings.
     package init(_ settings: AccessLogSettings) {
         self.settings = settings
         self.line = LogLine(settings.format)

@@ -92,7 +92,6 @@ package struct LogOpening: Sendable {
     /// How much there is in the memory for pieces of a known length, such as a key and a number.
     private static let margin = 128
 
-    /// An empty line.
     package init(_ format: LogFormat) {
         self.isJSON = format == .json
         self.capacity = 1024
@@ -157,7 +156,6 @@ package struct LogOpening: Sendable {
 
     private static let start = Array("{\"time\":\"".utf8)
 
-    /// Adds a text.
     package mutating func add(_ key: LogKey, _ value: String) {
         guard !self.addPlain(key, value.utf8Span.span), self.begins(key) else { return }
         self.writeEscaped(value)
@@ -172,7 +170,6 @@ package struct LogOpening: Sendable {
         self.writeEscaped(text)
     }
 
-    /// Adds the id of a request.
     package mutating func add(_ key: LogKey, _ id: RequestID) {
         guard case .own(let digits) = id else { return self.add(key, id.text) }
         guard self.begins(key) else { return }
@@ -202,7 +199,6 @@ package struct LogOpening: Sendable {
         unsafe Array(UnsafeRawBufferPointer(start: self.memory, count: self.count))
     }
 
-    /// Adds a number.
     package mutating func add(_ key: LogKey, _ value: Int) {
         guard self.begins(key) else { return }
         self.put(value)
@@ -224,7 +220,6 @@ package struct LogOpening: Sendable {
         }
     }
 
-    /// Ends the line.
     package mutating func end() {
         self.reserve(0)
         if self.isJSON { self.put(UInt8(ascii: "}")) }

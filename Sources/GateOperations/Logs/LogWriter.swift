@@ -16,7 +16,6 @@ package protocol LogOutput: Sendable {
 
 /// Some lines of one stream, each with its line break.
 package struct LogBatch: Sendable {
-    /// The stream.
     package let stream: LogStream
     /// The bytes of all lines.
     package var bytes: ByteBuffer
@@ -45,7 +44,6 @@ package final class LogWriter: Sendable {
         /// Bytes of all lines.
         package var bytes = 4 << 20
 
-        /// The defaults.
         package init() {}
     }
 

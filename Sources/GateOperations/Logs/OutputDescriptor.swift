@@ -23,9 +23,7 @@ package struct WriteFailure: Error, Sendable, Hashable {
 /// A closed pipe, a full disk and a size limit are errors of the one write. They end the process neither by a trap, as
 /// `FileHandle.write` does, nor by a signal, once ``ignoreSignals()`` was called.
 package struct OutputDescriptor: Sendable {
-    /// Standard output.
     package static let standardOutput = OutputDescriptor(1)
-    /// Standard error.
     package static let standardError = OutputDescriptor(2)
 
     private let descriptor: Int32
@@ -99,7 +97,6 @@ package struct OutputDescriptor: Sendable {
 }
 
 extension OutputDescriptor: LogOutput {
-    /// Writes lines.
     package func write(_ lines: LogBatch) throws(WriteFailure) { try self.write(lines.bytes) }
 
     /// Standard output and standard error stay what they are.

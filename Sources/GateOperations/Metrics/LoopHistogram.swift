@@ -13,7 +13,6 @@ package final class LoopHistogram: Sendable {
     private let nextExemplar = Atomic<Int64>(.min)
     private let exemplars = Mutex<[Int: Exemplar]>([:])
 
-    /// An empty histogram.
     package init() {}
 
     /// Records a duration; called on its loop only.
@@ -33,7 +32,6 @@ package final class LoopHistogram: Sendable {
         self.exemplars.withLock { $0[index] = exemplar }
     }
 
-    /// Adds what it has to a snapshot.
     func add(to snapshot: inout HistogramSnapshot) {
         for index in 0..<DurationBuckets.count {
             snapshot.counts[index] += self.buckets[index].load(ordering: .relaxed)
@@ -71,7 +69,6 @@ enum DurationBuckets {
     /// The values of the label `le`.
     static let labels = bounds.map { "\(Double($0) / 1e9)" } + ["+Inf"]
 
-    /// The bucket of a duration.
     static func index(of nanoseconds: Int64) -> Int {
         var index = 0
         while index < DurationBuckets.bounds.count, nanoseconds > DurationBuckets.bounds[index] { index += 1 }

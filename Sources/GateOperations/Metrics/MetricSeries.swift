@@ -39,7 +39,6 @@ package struct MetricSeries: Sendable, Hashable {
         self.help = help
     }
 
-    /// A counter.
     package static func counter(
         _ name: String,
         labels: [String] = [],
@@ -49,7 +48,6 @@ package struct MetricSeries: Sendable, Hashable {
         MetricSeries(name: name, kind: .counter, labels: labels, unit: unit, help: help)
     }
 
-    /// A gauge.
     package static func gauge(_ name: String, labels: [String] = [], unit: String, help: String) -> MetricSeries {
         MetricSeries(name: name, kind: .gauge, labels: labels, unit: unit, help: help)
     }
@@ -120,7 +118,6 @@ private struct GaugeKey: Hashable {
 package final class GaugeGroup: Sendable {
     private let recorded = Mutex<Set<GaugeKey>>([])
 
-    /// An empty group.
     package init() {}
 
     /// Records the samples and removes the gauges of the call before that are not among them.
@@ -142,7 +139,6 @@ package final class AtomicCounter: Sendable {
     /// A counter at 0.
     package init() {}
 
-    /// The number.
     package var value: Int { self.number.load(ordering: .relaxed) }
 
     /// Adds one.

@@ -26,7 +26,6 @@ package enum MetricsFormat: Sendable {
         self = best.format
     }
 
-    /// The value of `Content-Type`.
     package var contentType: String {
         switch self {
         case .prometheus: "text/plain; version=0.0.4; charset=utf-8"

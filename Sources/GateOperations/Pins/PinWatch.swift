@@ -124,7 +124,6 @@ package final class PinWatch: Sendable {
         for event in events { self.report(event) }
     }
 
-    /// Whether a provider has pins.
     func hasPins(_ provider: String) -> Bool { self.state.withLock { $0.policies[provider] ?? nil } != nil }
 
     /// Which of a provider's hosts are refused: they showed no pinned key when they were asked last.

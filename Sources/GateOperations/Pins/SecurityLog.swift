@@ -14,7 +14,6 @@ struct SecurityLog: Sendable {
         self.logger = logger.of(.security)
     }
 
-    /// A security event.
     func event(_ event: SecurityEvent) {
         self.logger.log(
             level: event.severity.logLevel,

@@ -338,7 +338,6 @@ extension GatewayStatus {
 
         package var json: JSON { self.counts.json }
 
-        /// The sum of the last minutes.
         func sum(ofLast minutes: Int) -> Int64 { self.counts.suffix(minutes).reduce(0, +) }
     }
 

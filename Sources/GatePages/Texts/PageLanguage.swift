@@ -14,7 +14,6 @@ package struct PageLanguage: Sendable {
 
     private static let rightToLeft: Set<String> = ["ar", "ckb", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi"]
 
-    /// A text of the pages.
     func template(_ text: PageText) -> PageTemplate { self.texts[text.rawValue] ?? .empty }
 
     /// A text of the pages with its variables replaced and escaped, as HTML.
@@ -40,7 +39,6 @@ extension PageLanguage {
         PageLanguage("es", PageText.spanish, Failure.Page.spanish),
     ]
 
-    /// The names of all texts.
     package static let names: [String] =
         PageText.allCases.map(\.rawValue) + Failure.Page.all.flatMap { [names(of: $0).title, names(of: $0).text] }
 

@@ -72,7 +72,6 @@ package struct PageTemplate: Sendable {
     /// The names of its variables and sections.
     var names: PageNames { PageNames(of: self.source) }
 
-    /// The page with these values.
     package func render(_ values: [String: Any]) -> String { self.template.render(values) }
 
     /// The template as a value of another one, which renders it in its place.
@@ -98,7 +97,6 @@ struct PageNames: Sendable, Hashable {
         }
     }
 
-    /// These names and others.
     func union(_ other: PageNames) -> PageNames {
         var all = self
         all.variables.formUnion(other.variables)

@@ -33,7 +33,6 @@ package struct AccountForm {
         package static let email = "email"
         /// The full name of a user who registers.
         package static let name = "name"
-        /// The password.
         package static let password = "password"
         /// A time-based code or a recovery code.
         package static let code = "code"

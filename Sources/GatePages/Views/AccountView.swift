@@ -38,7 +38,6 @@ package struct AccountView {
     package var sessions: [Session]?
     /// When the session of the browser that asks ends.
     package let ends: End
-    /// Whether there are more than these.
     package var hasMore: Bool
     /// Whether one has just ended.
     package let hasEnded: Bool

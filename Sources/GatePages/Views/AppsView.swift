@@ -4,11 +4,8 @@ package import GateCore
 
 /// What the page of a user's apps shows.
 package struct AppsView {
-    /// An app.
     package struct App: Sendable, Hashable {
-        /// The name.
         package let name: String
-        /// The URL.
         package let address: String
         /// What it is for; nil if the operator wrote nothing.
         package let description: String?

@@ -4,7 +4,6 @@ package import GateCore
 
 /// What the page about a user's connected accounts shows.
 package struct ConnectedView {
-    /// One account.
     package struct Account {
         let id: String
         let name: String

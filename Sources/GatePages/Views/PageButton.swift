@@ -4,7 +4,6 @@
 package struct PageButton: Sendable, Hashable {
     /// The URL that the button leads to.
     package let address: String
-    /// The label.
     package let label: Label
     /// The path of the URL of its picture; nil for none.
     package let picture: String?
@@ -13,7 +12,6 @@ package struct PageButton: Sendable, Hashable {
 
     /// What a button is labelled with.
     package enum Label: Sendable, Hashable {
-        /// A text of the pages.
         case text(PageText)
         /// `Sign in with NAME`.
         case provider(String)

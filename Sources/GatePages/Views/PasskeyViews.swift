@@ -45,7 +45,6 @@ package struct PasskeyForm {
 
 /// What the page about a user's passkeys shows.
 package struct PasskeysView {
-    /// One passkey.
     package struct Passkey {
         let id: String
         let name: String

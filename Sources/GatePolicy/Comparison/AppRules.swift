@@ -2,12 +2,10 @@
 
 /// The rules of an app, as the comparison of two configurations needs them.
 package struct AppRules: Sendable {
-    /// The route of the app.
     package let route: Route
     /// Whether other spellings of a path that some server treats as the same are considered.
     package let guardsSpellings: Bool
 
-    /// The rules of a route.
     package init(_ route: Route, guardsSpellings: Bool) {
         self.route = route
         self.guardsSpellings = guardsSpellings

@@ -18,7 +18,6 @@ package struct PolicyDifference: Sendable {
 
     /// Users for whom the same changes by the same rules.
     package struct Row: Sendable {
-        /// What changes.
         package let change: Change
         /// Whether it is about clients without a session, not about users.
         package let isAnonymous: Bool
@@ -48,7 +47,6 @@ package struct PolicyDifference: Sendable {
 
     /// What changes about an app.
     package struct App: Sendable {
-        /// The name.
         package let name: String
         /// Why it is reported.
         package let kind: Kind

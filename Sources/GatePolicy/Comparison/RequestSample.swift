@@ -8,7 +8,6 @@ package struct RequestSample: Sendable, Hashable {
     /// The path under the new rules; under the old ones it differs if the prefix of the app does.
     package let path: String
     let oldPath: String
-    /// The method.
     package let method: String
     /// The client IP; nil where no rule asks for it.
     package let client: IPAddress?
@@ -24,7 +23,6 @@ package struct RequestSample: Sendable, Hashable {
 
 /// The certificate of a sample request.
 package struct SampleCertificate: Sendable, Hashable {
-    /// The certificate.
     package let facts: CertificateFacts
     /// What the condition asks for that it meets; empty for one that rules do not name.
     package let text: String

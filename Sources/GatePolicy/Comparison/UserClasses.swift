@@ -40,7 +40,6 @@ struct UserClasses: Sendable {
     private var classesWith: [[Int32]] = []
     private var bases: [FactBasis: Int32] = [:]
     private var indexes: [Key: Int32] = [:]
-    /// The classes.
     private(set) var classes: [Class] = []
     /// How many users each class has, apart from the classes since every partition looks at them.
     private var sizes: [Int] = []
@@ -64,7 +63,6 @@ struct UserClasses: Sendable {
     /// How many users the classes have that `isChosen` is true for.
     func count(of isChosen: [Bool]) -> Int { zip(isChosen, self.sizes).reduce(0) { $0 + ($1.0 ? $1.1 : 0) } }
 
-    /// Adds a user.
     mutating func add(_ profile: Profile) {
         let (kept, facts) = self.reduced(profile)
         let basis = FactBasis(of: kept)

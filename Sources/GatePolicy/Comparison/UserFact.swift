@@ -10,11 +10,8 @@ enum UserFact: Sendable, Hashable {
     case email(EmailAddress)
     /// The domain of the verified email address.
     case emailDomain(ExactText)
-    /// A group of the user.
     case group(ExactText)
-    /// A role of the user.
     case role(ExactText)
-    /// The tenant.
     case tenant(ExactText)
     /// The user has a claim of this name.
     case hasClaim(ExactText)

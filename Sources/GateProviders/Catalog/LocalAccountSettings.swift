@@ -14,7 +14,6 @@ package struct LocalAccountSettings: Sendable, Hashable {
     /// Unless configured, a link is valid for seven days.
     package static let defaultLinkLifetime = Duration.seconds(7 * 86_400)
 
-    /// The default settings.
     package init() {}
 }
 

@@ -32,7 +32,6 @@ extension ProviderType: RawRepresentable, CaseIterable {
         self = type
     }
 
-    /// The name.
     package var rawValue: String { self.name }
 }
 

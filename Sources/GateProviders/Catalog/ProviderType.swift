@@ -54,6 +54,5 @@ extension ProviderType: Hashable {
     /// Whether both have the same name.
     package static func == (left: ProviderType, right: ProviderType) -> Bool { left.name == right.name }
 
-    /// Hashes the name.
     package func hash(into hasher: inout Hasher) { hasher.combine(self.name) }
 }

@@ -44,7 +44,6 @@ package enum ServiceToken {
 package struct ServiceTokenSettings: Sendable, Hashable {
     /// The name, which is the subject of the user key.
     package var name: String
-    /// The hash of the token.
     package var hash: [UInt8]
     /// From when on it is not accepted; nil if it does not expire.
     package var expires: Instant?
@@ -68,6 +67,5 @@ package struct ServiceTokenSettings: Sendable, Hashable {
         return profile
     }
 
-    /// Whether it has expired.
     package func isExpired(at now: Instant) -> Bool { self.expires.map { now >= $0 } ?? false }
 }

@@ -43,7 +43,6 @@ extension DNSCache {
 }
 
 extension IPAddress {
-    /// The address with a port.
     func socketAddress(port: Int) -> SocketAddress? {
         let bytes = self.isIPv4 ? self.bytes.suffix(4) : self.bytes[...]
         return try? SocketAddress(packedIPAddress: ByteBuffer(bytes: bytes), port: port)

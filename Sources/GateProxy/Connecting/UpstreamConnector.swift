@@ -12,7 +12,6 @@ internal import X509
 /// A connection is returned after the TLS handshake, with a trusted certificate and checked pins: no byte of a request
 /// can be sent before.
 package struct UpstreamConnector {
-    /// The target.
     package let address: UpstreamTarget
     let environment: UpstreamEnvironment
     private let tls: UpstreamTLS?

@@ -5,7 +5,6 @@ package import NIOCore
 
 /// The services that the connections of one event loop share.
 package struct UpstreamEnvironment {
-    /// The loop.
     package let loop: any EventLoop
     /// Watches deadlines.
     package let sweep: DeadlineSweep

@@ -35,7 +35,6 @@ package final class HTTP1Pool: UpstreamPool {
     /// The number of connections, open or being opened.
     package var count: Int { self.open.count + self.connecting }
 
-    /// The load of the target.
     package var load: TargetLoad {
         var load = TargetLoad()
         load.connections = self.count

@@ -88,7 +88,6 @@ extension HTTP2ClientSession {
     /// Resumes reading a body that had no bytes before.
     func resume(_ stream: Int32) { self.handle.resume(stream) }
 
-    /// Resets a stream.
     func reset(_ stream: Int32, _ code: HTTP2CloseCode) { self.handle.reset(stream, code) }
 
     /// Terminates the session with a `GOAWAY`.

@@ -63,7 +63,6 @@ final class HTTP2Pool: UpstreamPool {
         }
     }
 
-    /// A connection has a free stream.
     func hasFreeStream(_ connection: HTTP2UpstreamConnection) {
         while !self.waiting.isEmpty, connection.isUsable {
             connection.lend(to: self.waiting.removeFirst().sink)

@@ -85,7 +85,6 @@ package final class HTTP2UpstreamConnection: ByteDuplexHandler, Expiring, Flusha
         return session.submit(longer, for: stream, isSecure: self.isSecure, hasBody: hasBody)
     }
 
-    /// A stream has ended here.
     func ended(_ stream: HTTP2UpstreamStream, errorCode code: HTTP2CloseCode?) {
         self.streams[ObjectIdentifier(stream)] = nil
         if let id = stream.id, let session {

@@ -13,7 +13,6 @@ package protocol UpstreamPool: AnyObject {
     func cancel(_ sink: any UpstreamSink)
     /// Closes idle connections; those in use close after their request.
     func shutDown()
-    /// The load of the target.
     var load: TargetLoad { get }
 }
 

@@ -5,7 +5,6 @@ package import NIOCore
 
 /// The properties of a request that the connection cannot read from its head.
 package struct UpstreamRequest: Sendable {
-    /// The method.
     package var method: RequestMethod
     /// How the body ends.
     package var framing: BodyFraming
@@ -20,7 +19,6 @@ package struct UpstreamRequest: Sendable {
     /// The time limit that the client has set for the whole response; replaces the time-out of the head.
     package var budget: TimeAmount?
 
-    /// A request.
     package init(_ method: RequestMethod, framing: BodyFraming = .none) {
         self.method = method
         self.framing = framing

@@ -4,7 +4,6 @@ package import GateCore
 
 /// The settings of an upstream with the files for TLS read; equal ones share their connections.
 package struct LoadedUpstream: Sendable, Hashable {
-    /// The settings.
     package var settings: UpstreamSettings
     /// What the files hold; nil where no target speaks TLS.
     package let tls: UpstreamTLS?

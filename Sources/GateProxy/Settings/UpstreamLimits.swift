@@ -5,7 +5,6 @@ package import NIOCore
 
 /// Limits and time-outs of the traffic with one target of an upstream, for each event loop.
 package struct UpstreamLimits: Sendable, Hashable {
-    /// Limits of response heads.
     package var head = HeadLimits.response
     /// Until a connection is open, TLS included.
     package var connect = TimeAmount.seconds(5)
@@ -31,6 +30,5 @@ package struct UpstreamLimits: Sendable, Hashable {
     /// Interim responses before the final one.
     package var interim = 8
 
-    /// The defaults.
     package init() {}
 }

@@ -110,7 +110,6 @@ package struct EjectionSettings: Sendable, Hashable {
     /// The maximum of that.
     package var maxTime = TimeAmount.seconds(120)
 
-    /// The defaults.
     package init() {}
 }
 
@@ -121,7 +120,6 @@ package struct RetrySettings: Sendable, Hashable {
     /// The per cent of requests, 0 to 100, that may be retried, beside three.
     package var budget = 10
 
-    /// The defaults.
     package init() {}
 
     /// Whether a request may be retried, budget aside: only where the app cannot have begun to process it.

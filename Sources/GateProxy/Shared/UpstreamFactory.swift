@@ -47,7 +47,6 @@ package struct UpstreamFactory: Sendable {
         }
     }
 
-    /// An upstream for one event loop.
     package func upstream(
         _ upstream: LoadedUpstream,
         loop: any EventLoop,

@@ -23,7 +23,6 @@ package struct MachineCredential: Sendable {
     package enum Field: Sendable {
         /// No token that could be ours: nothing, or what the app itself asks for.
         case none
-        /// A token.
         case token(MachineCredential)
         /// A field that two servers may read differently.
         case malformed(String)
@@ -91,7 +90,6 @@ package struct MachineCredential: Sendable {
 package enum MachineVerifier: Sendable {
     /// It is a service token: this one, or none of the file.
     case serviceToken(ServiceTokenSettings?)
-    /// An issuer.
     case issuer(TokenIssuer)
     /// Neither: it is the app's own business if there is a session, and nothing else otherwise.
     case none(why: String)

@@ -15,7 +15,6 @@ package struct Rendering: Sendable {
     let log: RequestLog
     let publicOrigin: Origin
     let random: RandomBytes
-    /// The pages.
     package let pages: Pages
     private let sheet: StaticAsset
     /// The operator's pictures by their names.

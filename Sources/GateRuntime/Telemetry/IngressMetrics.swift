@@ -224,7 +224,6 @@ package struct IngressMetrics: Sendable {
         IngressMetrics.sessionStarts.counter(provider, byTransfer ? "transfer" : "sign_in").increment()
     }
 
-    /// Sessions ended.
     package func ended(_ reason: SessionEnd, count: Int = 1) {
         guard count > 0 else { return }
         IngressMetrics.sessionEnds.counter(reason.rawValue).increment(by: count)

@@ -19,7 +19,6 @@ internal import Logging
 struct OperationsAPI: Sendable {
     /// What it needs of the gateway.
     struct Environment: Sendable {
-        /// The sessions.
         let sessions: @Sendable () -> SessionManager
         /// The configuration in force.
         let configuration: @Sendable () -> Configuration
@@ -35,7 +34,6 @@ struct OperationsAPI: Sendable {
         let confirmReload: @Sendable (String) throws(OperationsRejection) -> Void
         /// The log of what operators change.
         let logger: Logger
-        /// The wall clock.
         let clock: WallClock
         /// The user of the gateway, who may use the Unix socket.
         let owner: UInt32

@@ -88,7 +88,6 @@ struct SessionFilter: Sendable {
 /// The hosts whose requests lead to an app; the route table decides, so a host that another app names is not among those of
 /// a wildcard.
 struct AppHosts: Sendable {
-    /// The name of the app.
     let name: String
     private let table: RouteTable
     private let index: Int

@@ -141,7 +141,6 @@ final class StatusReport: OperationsSource {
         return status
     }
 
-    /// The style sheet of the page.
     private static let sheet = StaticAsset("text/css; charset=utf-8", Array(StatusPage.style.utf8))
 
     func page(at path: String) async -> Response? {

@@ -8,7 +8,6 @@ internal import GateSessions
 
 /// The keys of a gateway as its files have them at a time: those of assertions, and the gateway secrets.
 struct KeyMaterial: Sendable {
-    /// The keys of assertions.
     let assertion: AssertionKeys
     /// The keys of tokens for clients; nil without clients.
     let tokens: AssertionKeys?

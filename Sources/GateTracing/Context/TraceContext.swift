@@ -43,7 +43,6 @@ package struct SpanID: Sendable, Hashable, CustomStringConvertible {
         self.value = UInt64.random(in: 1 ... .max)
     }
 
-    /// A new id.
     package static func random() -> SpanID { SpanID() }
 
     /// 16 hexadecimal digits.
@@ -52,9 +51,7 @@ package struct SpanID: Sendable, Hashable, CustomStringConvertible {
 
 /// A span as its children refer to it.
 package struct TraceContext: Sendable, Hashable {
-    /// The trace.
     package let trace: TraceID
-    /// The span.
     package let span: SpanID
     /// Whether the spans of the trace are exported.
     package let isSampled: Bool

@@ -6,7 +6,6 @@ internal import GateCore
 ///
 /// W3C Trace Context §3.2.
 package struct TraceParent: Sendable, Hashable {
-    /// The trace.
     package let trace: TraceID
     /// The span that caused the request.
     package let span: SpanID

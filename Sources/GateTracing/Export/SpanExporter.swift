@@ -8,7 +8,6 @@ internal import Synchronization
 package final class SpanExporter: Sendable {
     /// What became of a batch at the collector.
     package enum Delivery: Sendable, Hashable {
-        /// It was taken.
         case taken
         /// It was not, and may be taken later.
         case postponed(String)

@@ -8,7 +8,6 @@ package enum SpanAttribute: String, Sendable, CaseIterable {
     case requestMethod = "http.request.method"
     /// How many attempts at an upstream there were before.
     case resendCount = "http.request.resend_count"
-    /// The status of the response.
     case responseStatus = "http.response.status_code"
     /// The app, or the endpoint of the gateway.
     case route = "http.route"
@@ -24,7 +23,6 @@ package enum SpanAttribute: String, Sendable, CaseIterable {
     case urlScheme = "url.scheme"
     /// Why it failed.
     case errorType = "error.type"
-    /// The app.
     case app = "gatehouse.app"
     /// The code of the failure that the gateway responded with.
     case code = "gatehouse.code"
@@ -32,7 +30,6 @@ package enum SpanAttribute: String, Sendable, CaseIterable {
     case incident = "gatehouse.incident"
     /// The id of the request.
     case request = "gatehouse.request"
-    /// The provider.
     case provider = "gatehouse.provider"
     /// What a provider was called for.
     case endpoint = "gatehouse.provider.endpoint"

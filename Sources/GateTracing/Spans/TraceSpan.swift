@@ -16,9 +16,7 @@ package struct TraceSpan: Sendable {
 
     /// The value of an attribute.
     package enum Value: Sendable, Hashable {
-        /// A text.
         case text(String)
-        /// A number.
         case number(Int)
     }
 
@@ -34,9 +32,7 @@ package struct TraceSpan: Sendable {
     package let kind: Kind
     /// When it began, in nanoseconds since 1970-01-01 UTC.
     package let began: UInt64
-    /// When it ended.
     package var ended: UInt64
-    /// Whether it failed.
     package var hasFailed = false
     /// What else is known about it.
     package private(set) var attributes: [(key: SpanAttribute, value: Value)] = []

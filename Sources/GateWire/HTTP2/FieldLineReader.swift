@@ -4,7 +4,6 @@
 package enum FieldLineReader {
     /// The ranges of a line.
     package struct Line {
-        /// The name.
         package let name: Range<Int>
         /// The value, without white space around it.
         package let value: Range<Int>

@@ -10,7 +10,6 @@ internal import NIOCore
 final class FieldLineWriter {
     /// The head so far.
     var bytes = ByteBuffer()
-    /// Its field lines.
     private(set) var fields: [FieldLine] = []
     /// The bytes of all decoded fields, each with the 32 that RFC 9113 §10.5.1 adds.
     private(set) var decoded = 0
@@ -123,14 +122,12 @@ final class FieldLineWriter {
 }
 
 extension ByteBuffer {
-    /// Appends bytes.
     mutating func append(_ bytes: Span<UInt8>) {
         unsafe self.writeBytes(bytes.bytes)
     }
 }
 
 extension UnsafeMutableRawPointer {
-    /// Copies bytes to an offset.
     fileprivate func copy(_ bytes: UnsafeRawBufferPointer, at offset: Int) {
         guard let source = bytes.baseAddress else { return }
         unsafe (self + offset).copyMemory(from: source, byteCount: bytes.count)

@@ -7,7 +7,6 @@ internal import GateCore
 ///
 /// RFC 6455 §1.3. SHA-1 is the protocol's; nothing here is a secret.
 enum WebSocketKey {
-    /// A new random key.
     static func fresh(from random: RandomBytes = .system) -> String {
         Base64URL.padded(random.bytes(16))
     }
