@@ -110,7 +110,8 @@ let moduleGraph: [(target: String, imports: [String])] = [
     (
         "GateOperations",
         [
-            "GateConfiguration", "GateAppConfiguration", "GateTracing", "GateProviderHTTP", "GateOpenID", "GateSessions",
+            "GateConfiguration", "GateAppConfiguration", "GateTracing", "GateProviderHTTP", "GateOpenID",
+            "GateSessions",
             "GateHTTP", "GateProviders", "GatePolicy", "GateWire", "GateNet", "GateCore", "HTTPTypes", "Logging",
             "Metrics", "CoreMetrics", "NIOCore",
         ]

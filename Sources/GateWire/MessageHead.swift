@@ -47,7 +47,9 @@ package struct MessageHead: Sendable {
         let bytes = self.bytes.readableBytesUInt8Span.extracting(range)
         let expected = lowerCase.utf8Span.span
         for index in expected.indices where bytes[index] != expected[index] {
-            guard bytes[index] >= 0x41, bytes[index] <= 0x5A, bytes[index] | 0x20 == expected[index] else { return false }
+            guard bytes[index] >= 0x41, bytes[index] <= 0x5A, bytes[index] | 0x20 == expected[index] else {
+                return false
+            }
         }
         return true
     }
