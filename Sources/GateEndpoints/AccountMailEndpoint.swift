@@ -33,7 +33,7 @@ struct AccountMailEndpoint {
     ///
     /// - Throws: If the provider has no local accounts, the file no mail server, or users cannot register.
     init(_ purpose: Purpose, provider id: String, _ runtime: RuntimeConfiguration) throws(Failure) {
-        guard let accounts = runtime.provider(id)?.accounts, let mailer = runtime.mailer,
+        guard let accounts = runtime.providers[id]?.accounts, let mailer = runtime.users.mailer,
             purpose == .recovery || accounts.registration != nil
         else { throw Failure(.endpointNone, "the provider sends no links, or the file has no 'mail'") }
         (self.runtime, self.mailer, self.accounts, self.purpose) = (runtime, mailer, accounts, purpose)
@@ -49,7 +49,7 @@ struct AccountMailEndpoint {
 
     /// The form, and what it sends; a link of a registration leads here as well.
     func response(to request: EndpointRequest) async throws(Failure) -> Response {
-        guard request.origin.host == self.runtime.publicOrigin.host else {
+        guard request.origin.host == self.runtime.hosts.publicOrigin.host else {
             return Rendering.redirect(to: self.address(self.purpose.path))
         }
         let isPost = request.method == .post
@@ -97,7 +97,7 @@ struct AccountMailEndpoint {
         let isRunning = self.mailer.limits.afterwards { await self.send(to: address, name: name, in: language) }
         guard !isRunning else { return }
         let failure = Failure(.mailNotSent, "over 64 links are being made at once")
-        self.runtime.log.mailNotQueued(failure, provider: self.accounts.provider)
+        self.runtime.services.log.mailNotQueued(failure, provider: self.accounts.provider)
     }
 
     private static let token = "token"
@@ -154,7 +154,7 @@ struct AccountMailEndpoint {
                 }
             }
         } catch {
-            self.runtime.log.mailNotQueued(error, provider: self.accounts.provider)
+            self.runtime.services.log.mailNotQueued(error, provider: self.accounts.provider)
         }
     }
 
@@ -219,7 +219,7 @@ struct AccountMailEndpoint {
         switch result {
         case .unacceptable(let finding): return self.page(wanted, token, remark: finding.remark, request)
         case .changed(let account):
-            self.runtime.log.registered("\(accounts.provider):\(account.id)")
+            self.runtime.services.log.registered("\(accounts.provider):\(account.id)")
             let pages = self.runtime.rendering.pages
             return Rendering.page(200, pages.passwordChosen(signIn: self.address(.start), in: self.language(request)))
         case .lost, .wrongPassword, .wrongCode, .tooMany:

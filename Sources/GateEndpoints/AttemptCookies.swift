@@ -16,7 +16,7 @@ struct AttemptCookies {
     /// Those that came with a request.
     init(of request: EndpointRequest, at runtime: RuntimeConfiguration) {
         self.request = request
-        self.origin = runtime.publicOrigin
+        self.origin = runtime.hosts.publicOrigin
         self.sealer = runtime.sealer
     }
 

@@ -29,7 +29,7 @@ struct ConnectedEndpoint {
     }
 
     private func connections() throws(Failure) -> AccountConnections {
-        guard let connections = self.runtime.connections else {
+        guard let connections = self.runtime.users.connections else {
             throw Failure(.endpointNone, "the file has no 'connected_accounts'")
         }
         return connections
@@ -44,7 +44,7 @@ struct ConnectedEndpoint {
         case .session(let found): session = found
         }
         var known: OwnedPasskeys?
-        if let passkeys = self.runtime.passkeys {
+        if let passkeys = self.runtime.users.passkeys {
             known = try await OwnedPasskeys(of: session.profile.user, in: passkeys, with: connections)
         }
         let use = PasskeyUse(known, of: session, runtime: self.runtime)
@@ -91,7 +91,7 @@ struct ConnectedEndpoint {
                 _ = try await sessions.endAll(of: account.profile)
                 return try await connections.disconnect(key, of: user)
             }
-            self.runtime.log.credentialsChanged(user, "account disconnected: \(key)")
+            self.runtime.services.log.credentialsChanged(user, "account disconnected: \(key)")
         } else if let consent = Consent(.connect, sealed: text, by: sealer, now: request.now), consent.isOf(session),
             let wanted = Profile(connecting: consent.form)
         {
@@ -99,7 +99,7 @@ struct ConnectedEndpoint {
             _ = try await uncancelled { () throws(Failure) in
                 try await connections.connect(wanted, to: session.profile)
             }
-            self.runtime.log.credentialsChanged(user, "account connected: \(wanted.user)")
+            self.runtime.services.log.credentialsChanged(user, "account connected: \(wanted.user)")
         } else {
             throw PasskeyUse.late
         }
@@ -122,7 +122,7 @@ struct ConnectedEndpoint {
             ConnectedView.Account(
                 id: account.user,
                 name: account.name,
-                provider: self.runtime.name(of: account.provider),
+                provider: self.runtime.providers.name(of: account.provider),
                 added: account.added,
                 isFirst: isIdentical(account.user, known?.first ?? ""),
                 isHere: isIdentical(account.user, session.profile.user)
@@ -138,7 +138,7 @@ struct ConnectedEndpoint {
         let pages = self.runtime.rendering.pages
         let language = self.runtime.rendering.language(for: request.clientKind)
         let html = pages.connected(view, user: self.runtime.user(of: session), in: language)
-        let origin = self.runtime.publicOrigin
+        let origin = self.runtime.hosts.publicOrigin
         var response = Rendering.page(
             failure?.reason.entry.status ?? 200,
             html,
@@ -192,7 +192,7 @@ struct ConnectedEndpoint {
         let sealed = Base64URL.encode(self.runtime.sealer.seal(members.encoded, for: ConnectedEndpoint.sealing))
         let back = "\(self.runtime.path(.connected))?\(Form([Form.Field(ConnectedEndpoint.wanted, sealed)]).encoded)"
         let query = Form([Form.Field("rd", back), .selectAccount]).encoded
-        return self.runtime.providers.map { provider in
+        return self.runtime.providers.all.map { provider in
             PageButton(
                 address: "\(self.runtime.address(.start))/\(provider.id)?\(query)",
                 label: provider.buttonLabel,
@@ -206,7 +206,7 @@ struct ConnectedEndpoint {
     /// The sign-in with which an attempt is to connect the account of its user; nil if it is a usual one.
     func wantedSignIn(of attempt: ReturnPath, now: Instant) -> String? {
         let sides = attempt.value.split(separator: "?", maxSplits: 1)
-        guard self.runtime.connections != nil, sides.count == 2, sides[0] == self.runtime.path(.connected),
+        guard self.runtime.users.connections != nil, sides.count == 2, sides[0] == self.runtime.path(.connected),
             let text = Form(encoded: sides[1])?[ConnectedEndpoint.wanted], text.utf8.count <= 512,
             let sealed = Base64URL.decode(text),
             let plain = self.runtime.sealer.open(sealed, for: ConnectedEndpoint.sealing),
@@ -231,7 +231,7 @@ struct ConnectedEndpoint {
         _ ticket: Ticket?,
         _ request: EndpointRequest
     ) async throws(Failure) -> Response {
-        let host = self.runtime.publicOrigin.host
+        let host = self.runtime.hosts.publicOrigin.host
         var session: Session?
         if let ticket {
             session = try await self.runtime.sessions.session(for: ticket, host: host, now: request.now)
@@ -249,8 +249,8 @@ struct ConnectedEndpoint {
         )
         let view = ConnectView(
             name: other.email ?? other.username ?? other.name ?? other.subject,
-            provider: self.runtime.name(of: other.provider),
-            forwardsFirst: self.runtime.connections?.forwardsFirst ?? false,
+            provider: self.runtime.providers.name(of: other.provider),
+            forwardsFirst: self.runtime.users.connections?.forwardsFirst ?? false,
             cancel: self.page.address(leadingTo: nil)
         )
         let language = self.runtime.rendering.language(for: request.clientKind)

@@ -51,12 +51,12 @@ extension Endpoints {
         let html = self.runtime.rendering.pages.account(
             view,
             of: session.profile,
-            provider: self.runtime.name(of: session.provider),
+            provider: self.runtime.providers.name(of: session.provider),
             apps: self.runtime.address(.apps),
-            credentials: self.runtime.provider(session.provider)?.accounts == nil
+            credentials: self.runtime.providers[session.provider]?.accounts == nil
                 ? nil : self.runtime.address(.credentials),
-            passkeys: self.runtime.passkeys.map { _ in self.runtime.address(.passkeys) },
-            connected: self.runtime.connections.map { _ in self.runtime.address(.connected) },
+            passkeys: self.runtime.users.passkeys.map { _ in self.runtime.address(.passkeys) },
+            connected: self.runtime.users.connections.map { _ in self.runtime.address(.connected) },
             in: self.language(of: request)
         )
         return Rendering.page(
@@ -69,7 +69,7 @@ extension Endpoints {
 
     /// The apps to which the access of a user ends by a date in the rules, that which ends first first.
     private func limitedApps(of profile: Profile, at now: Instant) -> [(app: String, until: Instant)] {
-        let found = self.runtime.routes.compactMap { route -> (app: String, until: Instant)? in
+        let found = self.runtime.routes.all.compactMap { route -> (app: String, until: Instant)? in
             guard route.hasDates, case .possible(let until?) = route.route.access(of: profile, at: now) else {
                 return nil
             }
@@ -90,8 +90,8 @@ extension Endpoints {
             try await sessions.endSignIn(id, of: session.profile, now: request.now)
         }
         if hasEnded {
-            self.runtime.metrics.signedOut()
-            self.runtime.log.signedOut(session.profile.user, session: id, by: "account page")
+            self.runtime.services.metrics.signedOut()
+            self.runtime.services.log.signedOut(session.profile.user, session: id, by: "account page")
         }
         let page = self.runtime.address(.account)
         return Rendering.redirect(to: hasEnded ? "\(page)?\(Form([Endpoints.ended]).encoded)" : page)

@@ -31,7 +31,7 @@ extension Endpoints {
             let here = ReturnPath(request.path) ?? .root
             return Rendering.redirect(to: SignInRedirect(runtime: self.runtime).signInAddress(here, route: nil))
         }
-        let found = self.runtime.routes.lazy.compactMap { self.listed($0, for: session.profile, at: request.now) }
+        let found = self.runtime.routes.all.lazy.compactMap { self.listed($0, for: session.profile, at: request.now) }
         let all = Array(found.prefix(Endpoints.maxListed + 1))
         guard request.clientKind.wantsPage else {
             return Rendering.json(200, ["apps": .array(all.prefix(Endpoints.maxListed).map(\.json))])
@@ -72,7 +72,7 @@ extension Endpoints {
             guard route.display.listed == .everyone, !route.route.providers.contains(profile.provider) else {
                 return nil
             }
-            needed = self.runtime.accepted(by: route).map { self.runtime.name(of: $0.id) }
+            needed = self.runtime.providers.accepted(by: route).map { self.runtime.providers.name(of: $0.id) }
             guard !needed.isEmpty else { return nil }
         }
         let app = AppsView.App(

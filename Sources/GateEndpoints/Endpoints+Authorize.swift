@@ -18,7 +18,7 @@ extension Endpoints {
     ///
     /// RFC 6749 §4.1.1 and §4.1.2, OpenID Connect Core §3.1.2.
     func authorize(_ request: EndpointRequest) async throws(Failure) -> Response {
-        guard let issuer = self.runtime.issuer, self.isOnGatewayHost(request) else { throw self.noClients }
+        guard let issuer = self.runtime.clients.issuer, self.isOnGatewayHost(request) else { throw self.noClients }
         guard request.method == .post else {
             guard let form = request.query else { throw Failure(.clientRequest, "the query is not a form") }
             if let pushed = issuer.unusedPushedRequest(in: form, now: request.now) {
@@ -72,7 +72,7 @@ extension Endpoints {
         } else if !AuthorizationSteps.isRecent(session, for: asked, now: request.now) {
             return try step.signIn(otherAccount: asked.prompt.selectAccount)
         }
-        switch self.runtime.decision(about: session, at: asked.client, from: request.ruledClient, now: request.now) {
+        switch asked.client.decision(about: session, from: request.ruledClient, now: request.now) {
         case .admitted: break
         case .signInNeeded, .authenticationNeeded: return try step.signIn(after: signedIn)
         case .passkeyNeeded: return try step.passkey()
@@ -88,19 +88,19 @@ extension Endpoints {
             throw Failure(.clientRequest, "'\(asked.client.id)' has rules that are those of an app, and admit no user")
         }
         var terms = asked.terms
-        let permitted = self.runtime.permitted(terms.audiences, to: session.profile, at: request.now)
+        let permitted = self.runtime.routes.permitted(terms.audiences, to: session.profile, at: request.now)
         if asked.namesAudiences, permitted.count < terms.audiences.count {
             let error = OAuthError(.accessDenied, "the user may not enter the app of 'resource'")
             return try self.reject(error, to: asked.target)
         }
         if asked.namesAudiences,
-            self.runtime.needsPasskey(session, for: permitted, request.ruledClient, now: request.now)
+            self.runtime.routes.needsPasskey(session, for: permitted, request.ruledClient, now: request.now)
         {
             return try step.passkey()
         }
         terms.audiences = permitted
         // The app would reject the token, and the client would come back for another one.
-        guard self.runtime.accepts(session, at: permitted, now: request.now) else {
+        guard self.runtime.routes.accepts(session, at: permitted, now: request.now) else {
             return try step.signIn(after: signedIn)
         }
         if let shown = consented?.form[AuthorizationSteps.shownName]?.split(separator: " ").map(String.init) {
@@ -118,8 +118,8 @@ extension Endpoints {
         {
             return try step.signIn(otherAccount: asked.prompt.selectAccount)
         }
-        self.runtime.metrics.clientRequest(asked.client.metricLabel, endpoint: "authorize", result: "ok")
-        let code = AuthorizationCode(for: terms, ticket: ticket, random: self.runtime.random, now: request.now)
+        self.runtime.services.metrics.clientRequest(asked.client.metricLabel, endpoint: "authorize", result: "ok")
+        let code = AuthorizationCode(for: terms, ticket: ticket, random: self.runtime.services.random, now: request.now)
         return Rendering.redirect(to: asked.target.url(code: code.sealed(by: self.runtime.sealer)))
     }
 
@@ -132,11 +132,11 @@ extension Endpoints {
         let form = AuthorizationSteps.original(form)
         guard case .value(let id) = form.single("client_id"), issuer.clients[id] == nil,
             let url = issuer.metadataURL(of: id),
-            let documents = self.runtime.clientDocuments
+            let documents = self.runtime.clients.documents
         else { return issuer.authorizationRequest(in: form, by: self.browser(of: request), now: request.now) }
         let document = try await documents.document(at: url, now: request.now) { () async throws(Failure) in
             let limits = self.runtime.limits.signIns
-            try self.runtime.openClients.admit(request.client, within: limits)
+            try self.runtime.services.openClients.admit(request.client, within: limits)
             let limit = SharedLimit.documents(limits.perMinute)
             guard await self.runtime.sessions.count(limit, of: request.network, now: request.now) else {
                 let detail = "over \(limits.perMinute) new clients a minute from one address, at all gateways together"
@@ -162,7 +162,7 @@ extension Endpoints {
         let html = self.runtime.rendering.pages.consent(
             ConsentView(
                 client: asked.client.name,
-                apps: self.runtime.permissions(of: asked.terms.audiences, asked.terms.scopes, by: asked.client),
+                apps: self.runtime.routes.permissions(of: asked.terms.audiences, asked.terms.scopes, by: asked.client),
                 action: self.runtime.address(.authorize),
                 field: (Consent.field, consent.sealed(by: self.runtime.sealer)),
                 choice: Consent.choice
@@ -217,7 +217,7 @@ extension Endpoints {
         hasConsent: Bool = false
     ) throws(Failure) -> Response {
         let label = target.isOpen ? ClientSettings.openLabel : target.client
-        self.runtime.metrics.clientRequest(label, endpoint: "authorize", result: error.code.rawValue)
+        self.runtime.services.metrics.clientRequest(label, endpoint: "authorize", result: error.code.rawValue)
         guard !target.isOpen || hasConsent else {
             throw failure ?? Failure(.clientRequest, error.detail(for: target.client, isOpen: true))
         }
@@ -259,7 +259,7 @@ private struct NextStep {
             for: self.form,
             self.asked,
             byRule: byRule,
-            random: runtime.random,
+            random: runtime.services.random,
             now: self.request.now
         )
         let whole = AuthorizationSteps.returnPath(self.form, after: signIn, at: runtime)

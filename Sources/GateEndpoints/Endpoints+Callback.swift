@@ -26,7 +26,7 @@ extension Endpoints {
         provider id: String,
         _ guess: SignInSteps.Guess
     ) async throws(Failure) -> Response {
-        guard let provider = self.runtime.provider(id), let party = provider.relyingParty,
+        guard let provider = self.runtime.providers[id], let party = provider.relyingParty,
             self.isOnGatewayHost(request)
         else { throw Failure(.providerNone, "a callback for an unknown provider") }
         guard let callback = request.callbackParameters else {
@@ -50,12 +50,12 @@ extension Endpoints {
             // The provider's error, or tokens for the code: PKCE, ID token, nonce.
             let tokens = try await party.redeem(exchange)
             // Userinfo, API calls, groups, profile.
-            signIn = try await party.user(of: tokens, looksUpGroups: self.runtime.needsGroups(of: id)).signIn
+            signIn = try await party.user(of: tokens, looksUpGroups: self.runtime.providers.needsGroups(of: id)).signIn
         } catch {
             return try await self.response(to: error, of: id, attempt, request)
         }
         if attempt.isSilent {
-            self.runtime.rechecks.succeeded(id)
+            self.runtime.services.rechecks.succeeded(id)
             // Another user is signed in at the provider: this one must see it.
             guard await self.isOfSession(signIn, request) else { return self.withPage(attempt, request) }
         }
@@ -144,7 +144,7 @@ extension Endpoints {
             if try await self.session(of: request) != nil { return self.response(ending: attempt, [], request) }
         default: break
         }
-        self.runtime.metrics.signIn(provider: provider, result: failure.code)
+        self.runtime.services.metrics.signIn(provider: provider, result: failure.code)
         if attempt.isSilent { self.silentSignInFailed(with: provider, failure) }
         throw failure
     }
@@ -198,7 +198,7 @@ extension Endpoints {
         case .spent: throw Endpoints.spent
         case .otherSession: return nil
         }
-        self.runtime.metrics.rechecked(signIn.profile.provider, result: "confirmed")
+        self.runtime.services.metrics.rechecked(signIn.profile.provider, result: "confirmed")
         return cookies
     }
 
@@ -233,7 +233,7 @@ extension Endpoints {
         else { return nil }
         if confirmed == nil { try await self.spend(attempt) }
         let failure = denial.failure(of: profile, app: destination.name)
-        self.runtime.metrics.signIn(provider: profile.provider, result: failure.code)
+        self.runtime.services.metrics.signIn(provider: profile.provider, result: failure.code)
         var context = PageContext()
         context.user = self.runtime.user(of: profile, isSignedIn: false)
         (context.app, context.title) = (destination.name, destination.title)
@@ -270,15 +270,15 @@ extension Endpoints {
             throw Endpoints.spent
         }
         let confirmation = SignedInPage.cookie(
-            after: self.whole(attempt.returnPath, on: self.runtime.publicOrigin.host, for: request),
+            after: self.whole(attempt.returnPath, on: self.runtime.hosts.publicOrigin.host, for: request),
             attempt.demand,
             issued.session,
             runtime: self.runtime,
             now: request.now
         )
         var cookies = self.cookies(of: issued, for: request) + [confirmation].compactMap(\.self)
-        if self.runtime.providers.count > 1 {
-            let cookie = GatewayCookie.lastProvider(at: self.runtime.publicOrigin)
+        if self.runtime.providers.all.count > 1 {
+            let cookie = GatewayCookie.lastProvider(at: self.runtime.hosts.publicOrigin)
             cookies.append(cookie.setting(Base64URL.encode(Array(signIn.profile.provider.utf8))))
         }
         return cookies
@@ -286,7 +286,7 @@ extension Endpoints {
 
     /// The `Set-Cookie` values of a session on the gateway's host.
     private func cookies(of issued: IssuedSession, for request: EndpointRequest) -> [String] {
-        let origin = self.runtime.publicOrigin
+        let origin = self.runtime.hosts.publicOrigin
         return self.runtime.cookies(of: issued, at: origin, replacing: request.cookies, now: request.now)
     }
 

@@ -23,7 +23,7 @@ extension Endpoints {
     ///
     /// A `GET` changes nothing, so that programs which look at links in messages do not use one up.
     func accountLink(_ request: EndpointRequest, provider id: String) async throws(Failure) -> Response {
-        guard let accounts = self.runtime.provider(id)?.accounts, self.isOnGatewayHost(request) else {
+        guard let accounts = self.runtime.providers[id]?.accounts, self.isOnGatewayHost(request) else {
             throw Failure(.providerNone, "a link of an unknown provider")
         }
         let isPost = request.method == .post
@@ -48,7 +48,7 @@ extension Endpoints {
             let profile = changed.profile(at: accounts.provider)
             let sessions = self.runtime.sessions
             _ = try await uncancelled { () throws(Failure) in try await sessions.endAll(of: profile) }
-            self.runtime.log.credentialsChanged(profile.user, "password chosen by link")
+            self.runtime.services.log.credentialsChanged(profile.user, "password chosen by link")
             let address = "\(self.runtime.address(.start))/\(accounts.provider)"
             let (pages, language) = (self.runtime.rendering.pages, self.language(of: request))
             let (text, back) = await self.afterNewPassword(.chosenText, of: profile.user, signIn: address)
@@ -69,8 +69,8 @@ extension Endpoints {
         of user: String,
         signIn address: String
     ) async -> (text: PageText, back: String) {
-        let passkeys = try? await self.runtime.passkeys?.passkeys(of: user)
-        let connected = try? await self.runtime.connections?.accounts(of: user)
+        let passkeys = try? await self.runtime.users.passkeys?.passkeys(of: user)
+        let connected = try? await self.runtime.users.connections?.accounts(of: user)
         guard passkeys?.all.isEmpty == false || connected != nil else { return (text, address) }
         let query = Form([Form.Field("rd", self.runtime.path(.account))]).encoded
         return (.credentialsPasskeys, "\(address)?\(query)")
@@ -109,7 +109,7 @@ extension Endpoints {
             return Rendering.redirect(to: SignInRedirect(runtime: self.runtime).signInAddress(path, route: nil))
         case .session(let live): session = live
         }
-        guard let accounts = self.runtime.provider(session.provider)?.accounts else {
+        guard let accounts = self.runtime.providers[session.provider]?.accounts else {
             throw Failure(.endpointNone, "\(session.profile.user) has no local account")
         }
         guard let account = try await accounts.store.account(session.profile.subject), !account.isDisabled else {
@@ -157,7 +157,7 @@ extension Endpoints {
             // This session too: what clients have got in it, or a copy of its cookie, would go on otherwise.
             let (sessions, profile) = (self.runtime.sessions, session.profile)
             _ = try await uncancelled { () throws(Failure) in try await sessions.endAll(of: profile) }
-            self.runtime.log.credentialsChanged(user, "password changed")
+            self.runtime.services.log.credentialsChanged(user, "password changed")
             let (text, back) = await self.afterNewPassword(.credentialsChanged, of: user, signIn: start)
             return Rendering.page(200, pages.credentialsChanged(text, back: back, in: language))
         case .enrol?:
@@ -170,14 +170,14 @@ extension Endpoints {
             }
             result = added.result
             guard case .changed = result else { break }
-            self.runtime.log.credentialsChanged(user, "second factor added")
+            self.runtime.services.log.credentialsChanged(user, "second factor added")
             return Rendering.page(200, pages.recoveryCodes(added.recovery, back: back, in: language))
         case .remove?:
             result = try await uncancelled { () throws(Failure) in
                 try await accounts.removeCodes(id, password: current, code: code, origin: origin)
             }
             guard case .changed = result else { break }
-            self.runtime.log.credentialsChanged(user, "second factor removed")
+            self.runtime.services.log.credentialsChanged(user, "second factor removed")
             return Rendering.page(200, pages.credentialsChanged(.factorRemoved, back: back, in: language))
         case nil: throw Failure(.endpointNone, "the form does not name what to do")
         }
@@ -246,7 +246,7 @@ extension Endpoints {
         let enrolment = EnrolmentSecret(from: accounts)
         let link = TimeCode.link(
             enrolment.secret,
-            issuer: self.runtime.publicOrigin.host,
+            issuer: self.runtime.hosts.publicOrigin.host,
             account: account.email ?? account.username ?? account.id
         )
         return .off(

@@ -20,7 +20,7 @@ extension Endpoints {
     ///
     /// RFC 8628 §3.3. A code is looked up only for a user who is signed in, so that each attempt to guess one has a name.
     func device(_ request: EndpointRequest) async throws(Failure) -> Response {
-        guard let issuer = self.runtime.issuer, self.isOnGatewayHost(request) else { throw self.noClients }
+        guard let issuer = self.runtime.clients.issuer, self.isOnGatewayHost(request) else { throw self.noClients }
         guard request.method != .post else { return try await self.decideDevice(request, issuer) }
         guard let text = request.query?[Pages.deviceField], !text.isEmpty else { return self.devicePage(request) }
         guard let code = UserCode(text) else {
@@ -36,7 +36,7 @@ extension Endpoints {
             return Rendering.redirect(to: signIn.silentAddress(path, provider: stale.provider))
         case .session(let live): session = live
         }
-        guard let attempt = self.runtime.devices.attempt(by: session.profile.user, from: request.client),
+        guard let attempt = self.runtime.services.devices.attempt(by: session.profile.user, from: request.client),
             await !self.triedTooMany(session, request)
         else { return self.devicePage(request, .deviceTooMany, status: 429) }
         guard let device = try await self.runtime.sessions.device(code, now: request.now), device.isPending,
@@ -48,13 +48,13 @@ extension Endpoints {
             return self.devicePage(request, .deviceUnknown, status: 404)
         }
         attempt.release()
-        let decision = self.runtime.decision(about: session, at: client, from: request.ruledClient, now: request.now)
+        let decision = client.decision(about: session, from: request.ruledClient, now: request.now)
         if case .passkeyNeeded = decision { return Rendering.redirect(to: signIn.passkeyAddress(path)) }
         try self.check(session, at: client, request)
         guard
-            self.runtime.accepts(
+            self.runtime.routes.accepts(
                 session,
-                at: self.runtime.permitted(device.audiences, to: session.profile, at: request.now),
+                at: self.runtime.routes.permitted(device.audiences, to: session.profile, at: request.now),
                 now: request.now
             )
         else {
@@ -84,7 +84,7 @@ extension Endpoints {
         _ session: Session,
         _ request: EndpointRequest
     ) -> Response {
-        let audiences = self.runtime.permitted(device.audiences, to: session.profile, at: request.now)
+        let audiences = self.runtime.routes.permitted(device.audiences, to: session.profile, at: request.now)
         let shown = Form.Field(Endpoints.shownAudiences, audiences.joined(separator: " "))
         let consent = Consent(
             .device,
@@ -95,7 +95,7 @@ extension Endpoints {
         let html = self.runtime.rendering.pages.deviceConsent(
             ConsentView(
                 client: client.name,
-                apps: self.runtime.permissions(of: audiences, device.scopes, by: client),
+                apps: self.runtime.routes.permissions(of: audiences, device.scopes, by: client),
                 action: self.runtime.address(.device),
                 field: (Consent.field, consent.sealed(by: self.runtime.sealer)),
                 choice: Consent.choice
@@ -128,7 +128,7 @@ extension Endpoints {
         {
             try self.check(session, at: client, request)
             // As the page has shown them, whatever a reload admits since; what the user may not enter now must not be granted for later.
-            audiences = self.runtime.permitted(device.audiences, to: session.profile, at: request.now).filter(
+            audiences = self.runtime.routes.permitted(device.audiences, to: session.profile, at: request.now).filter(
                 shown.contains
             )
         }
@@ -152,7 +152,7 @@ extension Endpoints {
             let detail = "\(session.profile.user) signed in with a provider that '\(client.id)' does not accept"
             throw Failure(.policyRefused, detail)
         }
-        switch self.runtime.decision(about: session, at: client, from: request.ruledClient, now: request.now) {
+        switch client.decision(about: session, from: request.ruledClient, now: request.now) {
         case .admitted: return
         case .denied(let denial): throw denial.failure(of: session.profile, app: client.id)
         case .signInNeeded, .authenticationNeeded:

@@ -17,7 +17,7 @@ extension Endpoints {
     /// OpenID Connect RP-Initiated Logout §2 and §3. Without an ID token of the session that the browser has, any page could ask
     /// for it, so the user has to confirm it then.
     func endSession(_ request: EndpointRequest) async throws(Failure) -> Response {
-        guard let issuer = self.runtime.issuer, self.isOnGatewayHost(request) else { throw self.noClients }
+        guard let issuer = self.runtime.clients.issuer, self.isOnGatewayHost(request) else { throw self.noClients }
         guard let form = request.method == .post ? request.form : request.query else {
             throw Failure(.clientRequest, "the parameters are not a form")
         }

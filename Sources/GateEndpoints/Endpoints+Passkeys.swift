@@ -21,14 +21,14 @@ extension Endpoints {
 
     /// The passkeys of the gateway.
     private func passkeysInUse() throws(Failure) -> Passkeys {
-        guard let passkeys = self.runtime.passkeys else {
+        guard let passkeys = self.runtime.users.passkeys else {
             throw Failure(.endpointNone, "the file has no 'passkeys'")
         }
         return passkeys
     }
 
     private func ownedPasskeys(_ passkeys: Passkeys, _ session: Session) async throws(Failure) -> OwnedPasskeys {
-        try await OwnedPasskeys(of: session.profile.user, in: passkeys, with: self.runtime.connections)
+        try await OwnedPasskeys(of: session.profile.user, in: passkeys, with: self.runtime.users.connections)
     }
 
     /// The request for a passkey that a form of ours carries out.
@@ -180,7 +180,7 @@ extension Endpoints {
         if let id = request.form?[PasskeyForm.removed] {
             guard try await self.runtime.sessions.spend(ceremony.once) else { throw PasskeyUse.late }
             let (sessions, profile, family) = (self.runtime.sessions, session.profile, session.familyKey)
-            let others = try await self.runtime.connections?.sharingKey(with: user) ?? []
+            let others = try await self.runtime.users.connections?.sharingKey(with: user) ?? []
             let removed = try await uncancelled { () throws(Failure) -> SavedPasskey? in
                 guard let removed = try await passkeys.remove(id, of: known.owner(of: id) ?? user) else { return nil }
                 // It may be lost, and have been used in them.
@@ -188,7 +188,9 @@ extension Endpoints {
                 for other in others { _ = try await sessions.endAll(of: other.profile) }
                 return removed
             }
-            if let removed { self.runtime.log.credentialsChanged(user, "passkey removed: \(removed.passkey.name)") }
+            if let removed {
+                self.runtime.services.log.credentialsChanged(user, "passkey removed: \(removed.passkey.name)")
+            }
             return self.redirectToPasskeys(ceremony.returnPath)
         }
         let registration = try self.registration(passkeys, known, session, ceremony)
@@ -199,7 +201,7 @@ extension Endpoints {
         let added = try await uncancelled { () throws(Failure) in
             try await passkeys.add(response, to: registration, name: name, user: user, handle: handle)
         }
-        self.runtime.log.credentialsChanged(user, "passkey added: \(name)")
+        self.runtime.services.log.credentialsChanged(user, "passkey added: \(name)")
         // The device has verified the user just now.
         guard let passkey = added.all.last?.passkey else { throw PasskeyUse.late }
         try await PasskeyUse.note(passkey, in: request, session, self.runtime)
@@ -252,7 +254,7 @@ extension Endpoints {
         )
         var response = self.passkeyPage(html, leadingTo: path, after: failure, request)
         if request.method != .post {
-            response.addCookie(GatewayCookie.confirmation(at: self.runtime.publicOrigin).deletion)
+            response.addCookie(GatewayCookie.confirmation(at: self.runtime.hosts.publicOrigin).deletion)
         }
         return response
     }
@@ -271,7 +273,7 @@ extension Endpoints {
             returnPath: path,
             of: session,
             now: request.now,
-            random: self.runtime.random
+            random: self.runtime.services.random
         )
         let form = AccountForm(
             action: self.passkeysPage.address(leadingTo: nil),
@@ -281,7 +283,7 @@ extension Endpoints {
         return PasskeyForm(form, .create, options: options)
     }
 
-    private func isLocal(_ session: Session) -> Bool { self.runtime.provider(session.provider)?.accounts != nil }
+    private func isLocal(_ session: Session) -> Bool { self.runtime.providers[session.provider]?.accounts != nil }
 
     private func registration(
         _ passkeys: Passkeys,

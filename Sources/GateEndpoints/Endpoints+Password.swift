@@ -34,7 +34,7 @@ extension Endpoints {
             demand: self.demand(of: request.returnPath, for: request),
             browser: browser,
             now: request.now,
-            random: self.runtime.random
+            random: self.runtime.services.random
         )
         let hint = self.loginHint(of: request) ?? ""
         let remark = request.refusedPath.map { _ in PageRemark(.linkDropped) }
@@ -46,7 +46,7 @@ extension Endpoints {
 
     /// Takes a password or a code.
     func password(_ request: EndpointRequest, provider id: String) async throws(Failure) -> Response {
-        guard let provider = self.runtime.provider(id), let accounts = provider.accounts, self.isOnGatewayHost(request)
+        guard let provider = self.runtime.providers[id], let accounts = provider.accounts, self.isOnGatewayHost(request)
         else { throw Failure(.providerNone, "a password for an unknown provider") }
         guard request.comesFromOurPages else { throw Failure(.requestCrossSite, "another site posted to password") }
         guard let form = request.form else { throw Failure(.openIDCallback, "the password is not in a form") }
@@ -95,7 +95,7 @@ extension Endpoints {
         _ accounts: LocalAccounts,
         _ request: EndpointRequest
     ) async throws(Failure) -> Response {
-        guard let passkeys = self.runtime.passkeys, let challenge = attempt.challenge else {
+        guard let passkeys = self.runtime.users.passkeys, let challenge = attempt.challenge else {
             throw Failure(.passkeyRejected, "the file has no 'passkeys'")
         }
         let found: (account: Account, passkey: SavedPasskey)
@@ -154,7 +154,7 @@ extension Endpoints {
             (name: route.title, icon: pages.address(ofPicture: route.display.icon))
         }
         var passkey: PasskeyForm?
-        if let passkeys = self.runtime.passkeys, let challenge = attempt.challenge {
+        if let passkeys = self.runtime.users.passkeys, let challenge = attempt.challenge {
             let assertion = PasskeyAssertion(passkeys.relyingParty, challenge: challenge)
             passkey = PasskeyForm(self.form(attempt, [], nil), .autofill, options: assertion.options)
         }
@@ -165,7 +165,7 @@ extension Endpoints {
                 name: name,
                 app: app,
                 passkey: passkey,
-                recover: self.runtime.mailer.map { _ in self.address(.recover, of: attempt.provider) },
+                recover: self.runtime.users.mailer.map { _ in self.address(.recover, of: attempt.provider) },
                 join: self.offersRegistration(at: attempt.provider)
                     ? self.address(.join, of: attempt.provider) : nil,
                 in: self.language(of: request)
@@ -180,7 +180,7 @@ extension Endpoints {
     }
 
     private func offersRegistration(at provider: String) -> Bool {
-        self.runtime.mailer != nil && self.runtime.provider(provider)?.accounts?.registration != nil
+        self.runtime.users.mailer != nil && self.runtime.providers[provider]?.accounts?.registration != nil
     }
 
     private func codePage(
@@ -243,7 +243,7 @@ extension Endpoints {
         context.provider = attempt.provider
         let incident = self.runtime.rendering.logged(failure, at: context, of: request.clientKind)
         page.rejection = Response.Rejection(failure.reason, incident: incident)
-        self.runtime.metrics.signIn(provider: attempt.provider, result: failure.code)
+        self.runtime.services.metrics.signIn(provider: attempt.provider, result: failure.code)
         return page
     }
 
@@ -251,7 +251,7 @@ extension Endpoints {
 
     /// The cookie that marks a browser from which a user has signed in.
     var deviceCookie: GatewayCookie {
-        GatewayCookie.device(at: self.runtime.publicOrigin, for: DeviceMark.lifetime)
+        GatewayCookie.device(at: self.runtime.hosts.publicOrigin, for: DeviceMark.lifetime)
     }
 
     /// The mark of the browser; nil if it has none.

@@ -60,9 +60,9 @@ extension Endpoints {
     /// Where the return path of an attempt leads now: a session transfer that has expired meanwhile, or will before the
     /// browser is there, begins again at the app.
     func place(of path: ReturnPath) -> PageContext.Place {
-        let soon = self.runtime.clock.now.advanced(by: .seconds(30))
+        let soon = self.runtime.services.clock.now.advanced(by: .seconds(30))
         guard let request = self.transferRequest(in: path), request.expires <= soon else {
-            return self.runtime.place(path, on: self.runtime.publicOrigin)
+            return self.runtime.place(path, on: self.runtime.hosts.publicOrigin)
         }
         return self.runtime.place(request.path, on: request.origin)
     }
@@ -75,14 +75,14 @@ extension Endpoints {
 
     /// The host and the path that a return path leads to, also through a session transfer.
     func target(of path: ReturnPath) -> (host: String, path: ReturnPath) {
-        self.transferRequest(in: path).map { ($0.origin.host, $0.path) } ?? (self.runtime.publicOrigin.host, path)
+        self.transferRequest(in: path).map { ($0.origin.host, $0.path) } ?? (self.runtime.hosts.publicOrigin.host, path)
     }
 
     /// Where the form may lead: a sign-in ends with a redirect, which browsers compare with `form-action` as well.
     func formTargets(of path: ReturnPath, for request: EndpointRequest) -> String {
         if let form = self.authorizationForm(of: path, for: request) {
             // The redirect URI of a pushed request is not known here; the request is checked before the browser gets there.
-            let client = form["client_id"].flatMap { self.runtime.issuer?.client(named: $0) }
+            let client = form["client_id"].flatMap { self.runtime.clients.issuer?.client(named: $0) }
             let schemes = (client?.redirectURIs ?? []).compactMap { uri -> String? in
                 guard case .customScheme(let scheme) = uri.kind else { return nil }
                 return " \(scheme):"
@@ -90,7 +90,7 @@ extension Endpoints {
             return "'self' https: http:\(Set(schemes).sorted().joined())"
         }
         let host = self.target(of: path).host
-        guard host != self.runtime.publicOrigin.host, let origin = self.runtime.origin(of: host) else {
+        guard host != self.runtime.hosts.publicOrigin.host, let origin = self.runtime.hosts.origin(of: host) else {
             return "'self'"
         }
         return "'self' \(origin)"
@@ -102,7 +102,7 @@ extension Endpoints {
             return RequestedSignIn(in: form, by: self.runtime.sealer, now: request.now).map(AuthenticationDemand.init)
         }
         let (host, path) = self.target(of: path)
-        if host == self.runtime.publicOrigin.host {
+        if host == self.runtime.hosts.publicOrigin.host {
             let age = SignedInPage.maxAuthenticationAge(at: self.whole(path, on: host, for: request), self.runtime)
             if let age { return AuthenticationDemand(ofRule: age) }
         }
@@ -111,7 +111,13 @@ extension Endpoints {
 
     /// How recent the authentication of a user must be for a place on the host of an app; nil if that does not matter.
     private func maxAuthenticationAge(on host: String, _ path: ReturnPath) -> Duration? {
-        guard let reference = ReturnReference(path, on: host, below: self.runtime.endpoints, by: self.runtime.sealer)
+        guard
+            let reference = ReturnReference(
+                path,
+                on: host,
+                below: self.runtime.hosts.endpoints,
+                by: self.runtime.sealer
+            )
         else {
             return self.runtime.maxAuthenticationAge(on: host, path)
         }
@@ -136,11 +142,11 @@ extension Endpoints {
     /// The providers that are accepted where a return path leads: those of a client, of an app, or all.
     func accepted(at path: ReturnPath, for request: EndpointRequest) -> [RuntimeProvider] {
         if let id = self.authorizationForm(of: path, for: request)?["client_id"],
-            let client = self.runtime.issuer?.client(named: id)
+            let client = self.runtime.clients.issuer?.client(named: id)
         {
-            return self.runtime.providers.filter { client.route.providers.contains($0.id) }
+            return self.runtime.providers.all.filter { client.route.providers.contains($0.id) }
         }
-        return self.runtime.accepted(by: self.destination(of: path, for: request))
+        return self.runtime.providers.accepted(by: self.destination(of: path, for: request))
     }
 
     /// The account that a client expects where a sign-in leads, or whose email address the user has typed, which never replaces
@@ -158,8 +164,8 @@ extension Endpoints {
 
     /// The parameters of a client's request that a return path leads to; nil if it leads elsewhere.
     func authorizationForm(of path: ReturnPath, for request: EndpointRequest) -> Form? {
-        guard self.runtime.issuer != nil else { return nil }
-        let whole = self.whole(path, on: self.runtime.publicOrigin.host, for: request).value
+        guard self.runtime.clients.issuer != nil else { return nil }
+        let whole = self.whole(path, on: self.runtime.hosts.publicOrigin.host, for: request).value
         let sides = whole.split(separator: "?", maxSplits: 1)
         guard sides.count == 2, sides[0] == self.runtime.path(.authorize) else { return nil }
         return Form(encoded: sides[1])
@@ -167,7 +173,13 @@ extension Endpoints {
 
     /// A path, or the one that it is a reference to; that of the app if the browser sends its cookie to another host.
     func whole(_ path: ReturnPath, on host: String, for request: EndpointRequest) -> ReturnPath {
-        guard let reference = ReturnReference(path, on: host, below: self.runtime.endpoints, by: self.runtime.sealer)
+        guard
+            let reference = ReturnReference(
+                path,
+                on: host,
+                below: self.runtime.hosts.endpoints,
+                by: self.runtime.sealer
+            )
         else { return path }
         switch reference.content {
         case .path(let path): return path
@@ -198,7 +210,7 @@ extension Endpoints {
     /// A request of a session transfer for an origin of an app, expired or not.
     private func transferRequest(sealed text: String) -> SessionTransferRequest? {
         let request = SessionTransferRequest(sealed: text, by: self.runtime.sealer)
-        return request.flatMap { self.runtime.origin(of: $0.origin.host) == $0.origin ? $0 : nil }
+        return request.flatMap { self.runtime.hosts.origin(of: $0.origin.host) == $0.origin ? $0 : nil }
     }
 }
 

@@ -28,7 +28,8 @@ extension Endpoints {
         }
         let cookie = self.pushedCookie
         let browser =
-            request.value(of: cookie).flatMap { BrowserBinding($0) } ?? BrowserBinding(from: self.runtime.random)
+            request.value(of: cookie).flatMap { BrowserBinding($0) }
+            ?? BrowserBinding(from: self.runtime.services.random)
         let form = pushed.inUse(by: browser.hash, now: request.now).parameters(by: self.runtime.sealer)
         var response = Rendering.redirect(to: "\(self.runtime.address(.authorize))?\(form.encoded)")
         response.addCookie(cookie.setting(browser.text))
@@ -36,7 +37,7 @@ extension Endpoints {
     }
 
     private var pushedCookie: GatewayCookie {
-        .pushedRequest(at: self.runtime.publicOrigin, for: PushedRequest.timeToSignIn)
+        .pushedRequest(at: self.runtime.hosts.publicOrigin, for: PushedRequest.timeToSignIn)
     }
 
     /// The hash of the value that a browser has for the pushed requests that it has brought; nil if it has none.

@@ -21,18 +21,19 @@ extension Endpoints {
     /// On the gateway's host: a browser with a session gets a code for the app's host, every other signs in first.
     private func issueTransferCode(_ text: String, _ request: EndpointRequest) async throws(Failure) -> Response {
         guard let wanted = SessionTransferRequest(sealed: text, by: self.runtime.sealer, now: request.now),
-            self.runtime.origin(of: wanted.origin.host) == wanted.origin
+            self.runtime.hosts.origin(of: wanted.origin.host) == wanted.origin
         else { throw Failure(.sessionTransferRequest, "the request is not ours or too old") }
         let route = self.route(host: wanted.origin.host, path: wanted.path, for: request)
         let here =
             ReturnPath("\(self.runtime.path(.sessionTransfer))?\(Form([Form.Field("request", text)]).encoded)") ?? .root
         let found = try await self.confirmedSession(of: request, to: route, mayAskUser: request.isNavigation)
-        if case .needsUser(let session) = found, self.runtime.accepts(session.provider, on: route) {
+        if case .needsUser(let session) = found, self.runtime.providers.isAccepted(session.provider, by: route) {
             let redirect = SignInRedirect(runtime: self.runtime)
             return Rendering.redirect(to: redirect.silentAddress(here, provider: session.provider))
         }
         guard !request.wantsOtherAccount, let ticket = request.ticket, case .session(let session) = found,
-            self.runtime.accepts(session.provider, on: route), route?.isCurrent(session, now: request.now) ?? true,
+            self.runtime.providers.isAccepted(session.provider, by: route),
+            route?.isCurrent(session, now: request.now) ?? true,
             !self.needsAuthentication(session, at: wanted, request)
         else {
             let address = SignInRedirect(runtime: self.runtime).signInAddress(
@@ -45,8 +46,13 @@ extension Endpoints {
         if let since = wanted.passkeySince, session.passkeyUsed.map({ $0 < since }) ?? true {
             return Rendering.redirect(to: SignInRedirect(runtime: self.runtime).passkeyAddress(here))
         }
-        try self.runtime.transfers.admit(session.familyKey)
-        let code = SessionTransferCode(for: wanted, ticket: ticket, random: self.runtime.random, now: request.now)
+        try self.runtime.services.transfers.admit(session.familyKey)
+        let code = SessionTransferCode(
+            for: wanted,
+            ticket: ticket,
+            random: self.runtime.services.random,
+            now: request.now
+        )
         let query = Form([Form.Field("code", code.sealed(by: self.runtime.sealer))]).encoded
         return Rendering.redirect(to: "\(wanted.origin)\(self.runtime.path(.sessionTransfer))?\(query)")
     }
@@ -61,10 +67,10 @@ extension Endpoints {
             code,
             at: request.origin,
             cookie: cookie.flatMap { request.value(of: $0) },
-            gatewayHost: self.runtime.publicOrigin.host,
+            gatewayHost: self.runtime.hosts.publicOrigin.host,
             within: self.route(host: request.origin.host, path: code.path, for: request)?.sessionLimits
                 ?? SessionLimits(),
-            isBelowWildcard: self.runtime.isBelowWildcard(request.origin.host),
+            isBelowWildcard: self.runtime.hosts.isBelowWildcard(request.origin.host),
             now: request.now
         )
         guard let issued else {
@@ -76,7 +82,7 @@ extension Endpoints {
             )
         }
         self.begun(issued)
-        self.runtime.metrics.began(with: issued.session.provider, byTransfer: true)
+        self.runtime.services.metrics.began(with: issued.session.provider, byTransfer: true)
         var response = Rendering.redirect(to: "\(request.origin)\(code.path)")
         response.addCookies(
             self.runtime.cookies(of: issued, at: request.origin, replacing: request.cookies, now: request.now)

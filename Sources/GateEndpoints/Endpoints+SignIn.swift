@@ -71,7 +71,7 @@ extension Endpoints {
 
     /// The providers with the one that this browser used last in front, and those that do not respond at the end.
     private func sorted(_ providers: [RuntimeProvider], for request: EndpointRequest) -> [ListedProvider] {
-        let cookie = request.value(of: .lastProvider(at: self.runtime.publicOrigin))
+        let cookie = request.value(of: .lastProvider(at: self.runtime.hosts.publicOrigin))
         let used = cookie.flatMap { Base64URL.decode(String(decoding: $0, as: UTF8.self)) }
         let name = used.map { String(decoding: $0, as: UTF8.self) }
         // Asked once: it changes meanwhile.
@@ -125,11 +125,11 @@ extension Endpoints {
     /// Begins an attempt with a provider and sends the browser there.
     func start(_ request: EndpointRequest, provider id: String) async throws(Failure) -> Response {
         guard !id.isEmpty, self.isOnGatewayHost(request) else { return self.signIn(request) }
-        guard let provider = self.runtime.provider(id) else {
+        guard let provider = self.runtime.providers[id] else {
             throw Failure(.providerNone, "no provider has this name")
         }
         try self.requireNavigation(request)
-        let (signIns, limits) = (self.runtime.signIns, self.runtime.limits.signIns)
+        let (signIns, limits) = (self.runtime.services.signIns, self.runtime.limits.signIns)
         let confirmed = request.wantsSilence ? await self.session(of: request, with: id) : nil
         let browser = self.attempts(of: request).newest?.browser
         if let confirmed {
@@ -147,7 +147,7 @@ extension Endpoints {
         do throws(Failure) {
             try await reach.admit(party)
         } catch {
-            self.runtime.metrics.signIn(provider: id, result: error.code)
+            self.runtime.services.metrics.signIn(provider: id, result: error.code)
             throw error
         }
         let isCrossSite = party.definition.responseMode == .formPost
@@ -178,7 +178,7 @@ extension Endpoints {
 
     /// Counts a provider that is down, so that sessions which wait for it are served without being led there.
     func silentSignInFailed(with provider: String, _ failure: Failure) {
-        if RelyingParty.isOutage(failure) { _ = self.runtime.rechecks.failed(provider, failure) }
+        if RelyingParty.isOutage(failure) { _ = self.runtime.services.rechecks.failed(provider, failure) }
     }
 
     /// The browser's session, if it is one with this provider.

@@ -32,7 +32,7 @@ extension Endpoints {
     /// Where the form of a sign-out may lead: here, to the gateway's host, to the provider.
     func signOutTargets(of session: Session, _ request: EndpointRequest) -> String {
         let target = session.endSession.flatMap { WebURL($0) }.map { " \($0.origin)" } ?? ""
-        let gatewaySource = self.isOnGatewayHost(request) ? "" : " \(self.runtime.publicOrigin)"
+        let gatewaySource = self.isOnGatewayHost(request) ? "" : " \(self.runtime.hosts.publicOrigin)"
         return "'self'\(gatewaySource)\(target)"
     }
 
@@ -44,7 +44,7 @@ extension Endpoints {
         let text = request.query?["state"] ?? ""
         let state = SignOutState(sealed: text, by: self.runtime.sealer, now: request.now)
         if let state, self.isOnGatewayHost(request), state.origin != request.origin,
-            self.runtime.origin(of: state.origin.host) == state.origin
+            self.runtime.hosts.origin(of: state.origin.host) == state.origin
         {
             return Rendering.redirect(to: self.signOutAddress(at: state.origin, state: text))
         }
@@ -75,14 +75,14 @@ extension Endpoints {
     /// What a sign-out means for the session at the provider.
     private func remark(on state: SignOutState?) -> Pages.SignOutRemark {
         guard let state else {
-            let isLocal = self.runtime.providers.allSatisfy { $0.accounts != nil }
+            let isLocal = self.runtime.providers.all.allSatisfy { $0.accounts != nil }
             return isLocal ? .complete(includesOthers: false) : .unknown
         }
         // Nothing else has a session of a local account.
-        guard self.runtime.provider(state.provider)?.accounts == nil else {
+        guard self.runtime.providers[state.provider]?.accounts == nil else {
             return .complete(includesOthers: state.isEverywhere)
         }
-        let provider = self.runtime.name(of: state.provider)
+        let provider = self.runtime.providers.name(of: state.provider)
         return state.includesProvider
             ? .atProvider(provider, includesOthers: state.isEverywhere)
             : .onlyHere(provider: provider, includesOthers: state.isEverywhere)
@@ -111,11 +111,11 @@ extension Endpoints {
             ended = try await uncancelled { () throws(Failure) in try await sessions.end(ticket) }
         }
         if let ended {
-            self.runtime.metrics.signedOut()
-            self.runtime.log.signedOut(ended.profile.user, session: ended.id, others: others)
+            self.runtime.services.metrics.signedOut()
+            self.runtime.services.log.signedOut(ended.profile.user, session: ended.id, others: others)
             self.runtime.revokeTokens(of: ended)
         }
-        let binding = BrowserBinding(from: self.runtime.random)
+        let binding = BrowserBinding(from: self.runtime.services.random)
         let next = self.afterwards(request, ended, to: path, isEverywhere: others != nil, binding)
         var response = Rendering.redirect(to: next)
         response.addCookies(GatewayCookie.session(at: request.origin).deletions(in: request.cookies))
@@ -165,7 +165,7 @@ extension Endpoints {
         if let hint = session.idToken, hint.count <= Endpoints.maxHintLength {
             hint.withText { form.append("id_token_hint", $0) }
         }
-        if let party = self.runtime.provider(session.provider)?.relyingParty {
+        if let party = self.runtime.providers[session.provider]?.relyingParty {
             form.append("client_id", party.clientID)
         }
         form.append("post_logout_redirect_uri", self.runtime.address(.signOut))

@@ -44,7 +44,7 @@ package struct Endpoints: Sendable {
             var response = self.runtime.rendering.response(to: error, for: request.clientKind, context: context)
             // RFC 9110 §15.5.2; for a request without a token RFC 6750 §3.
             if response.head.status == .unauthorized {
-                let takesTokens = self.runtime.issuer != nil && self.address(of: request) == .userinfo
+                let takesTokens = self.runtime.clients.issuer != nil && self.address(of: request) == .userinfo
                 response.head.headerFields[.wwwAuthenticate] =
                     takesTokens ? "Bearer realm=\"gatehouse\"" : Rendering.authenticationScheme
             }
@@ -57,13 +57,13 @@ package struct Endpoints: Sendable {
     private func provider(of request: EndpointRequest) -> String? {
         let parts = self.segments(of: request)
         guard parts.count == 2, self.endpoint(of: request)?.suffix == .provider else { return nil }
-        return self.runtime.provider(parts[1])?.id
+        return self.runtime.providers[parts[1]]?.id
     }
 
     /// Whether the response needs no provider and no store.
     package func isImmediate(_ request: EndpointRequest) -> Bool {
         guard self.sessionAPI(request) == nil else { return false }
-        return self.runtime.wellKnown.document(host: request.origin.host, path: request.path) != nil
+        return self.runtime.clients.wellKnown.document(host: request.origin.host, path: request.path) != nil
             || self.endpoint(of: request)?.isImmediate ?? true
     }
 
@@ -80,16 +80,16 @@ package struct Endpoints: Sendable {
 
     /// What a path names below that of the session API; nil if it is not there.
     private func sessionAPI(_ request: EndpointRequest) -> String? {
-        guard let prefix = self.runtime.sessionAPI, self.isOnGatewayHost(request) else { return nil }
+        guard let prefix = self.runtime.clients.sessionAPI, self.isOnGatewayHost(request) else { return nil }
         guard request.path != prefix else { return "" }
         return request.path.hasPrefix("\(prefix)/") ? String(request.path.dropFirst(prefix.count + 1)) : nil
     }
 
     private func route(_ request: EndpointRequest) async throws(Failure) -> Response {
-        if let document = self.runtime.wellKnown.document(host: request.origin.host, path: request.path) {
+        if let document = self.runtime.clients.wellKnown.document(host: request.origin.host, path: request.path) {
             return self.wellKnown(document, request)
         }
-        if let name = self.sessionAPI(request), let issuer = self.runtime.issuer {
+        if let name = self.sessionAPI(request), let issuer = self.runtime.clients.issuer {
             let tokens = TokenEndpoints(runtime: self.runtime, issuer: issuer)
             return await SessionAPI(steps: self.steps, tokens: tokens).response(to: request, at: name)
         }
@@ -97,9 +97,9 @@ package struct Endpoints: Sendable {
         guard let endpoint = self.endpoint(of: request), name.isEmpty || endpoint.suffix != .nothing
         else { throw Failure(.endpointNone, "the gateway has no endpoint of this name") }
         if endpoint.takesReturnPath, let reason = request.refusedPath {
-            self.runtime.log.returnPathRefused(reason, at: endpoint.path.rawValue)
+            self.runtime.services.log.returnPathRefused(reason, at: endpoint.path.rawValue)
         }
-        let isForSessions = endpoint.path == .userinfo && self.runtime.issuer == nil
+        let isForSessions = endpoint.path == .userinfo && self.runtime.clients.issuer == nil
         guard endpoint.methods.contains(request.method), !isForSessions || [.get, .head].contains(request.method) else {
             return self.wrongMethod(request, at: endpoint)
         }
@@ -136,7 +136,7 @@ package struct Endpoints: Sendable {
 
     /// The segments of the path after the prefix of endpoints; none of a path that is not below it.
     func segments(of request: EndpointRequest) -> [String] {
-        guard let name = self.runtime.endpoints.name(in: request.path) else { return [] }
+        guard let name = self.runtime.hosts.endpoints.name(in: request.path) else { return [] }
         return name.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).map {
             String(Substring($0))
         }
@@ -174,7 +174,7 @@ package struct Endpoints: Sendable {
 
     /// Whether the request reached the gateway's host, where sign-ins happen.
     func isOnGatewayHost(_ request: EndpointRequest) -> Bool {
-        request.origin.host == self.runtime.publicOrigin.host
+        request.origin.host == self.runtime.hosts.publicOrigin.host
     }
 
     /// A document below `/.well-known/`, which pages of any origin may read, as the keys of tokens.
@@ -422,7 +422,7 @@ extension Endpoints {
 
     /// Responds to clients; without any, `userinfo` to browsers.
     func tokenEndpoint(_ address: EndpointPath, _ request: EndpointRequest) async throws(Failure) -> Response {
-        guard let issuer = self.runtime.issuer, self.isOnGatewayHost(request) else {
+        guard let issuer = self.runtime.clients.issuer, self.isOnGatewayHost(request) else {
             guard address == .userinfo else { throw self.noClients }
             return try await self.userinfo(request)
         }

@@ -18,7 +18,7 @@ struct PasskeyUse {
 
     /// The use in a session; nil if the user has no passkey.
     init?(_ known: OwnedPasskeys?, of session: Session, runtime: RuntimeConfiguration) {
-        guard let known, !known.all.isEmpty, let passkeys = runtime.passkeys else { return nil }
+        guard let known, !known.all.isEmpty, let passkeys = runtime.users.passkeys else { return nil }
         (self.runtime, self.passkeys, self.session, self.known) = (runtime, passkeys, session, known)
     }
 
@@ -44,7 +44,7 @@ struct PasskeyUse {
             returnPath: path,
             of: self.session,
             now: now,
-            random: self.runtime.random
+            random: self.runtime.services.random
         )
         let form = AccountForm(
             action: page.address(leadingTo: nil),
@@ -91,7 +91,7 @@ struct PasskeyUse {
             return try await sessions.notePasskey(passkey.method, in: ticket, at: now)
         }
         guard isNoted else { throw Failure(.sessionNone, "the session of \(session.profile.user) has ended meanwhile") }
-        runtime.log.passkeyUsed(session.profile.user, passkey: passkey.name, session: session.id)
+        runtime.services.log.passkeyUsed(session.profile.user, passkey: passkey.name, session: session.id)
     }
 
     /// The failure of a form that is too old, was sent before, or is of an earlier sign-in.

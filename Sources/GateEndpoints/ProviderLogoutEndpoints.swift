@@ -23,13 +23,13 @@ struct ProviderLogoutEndpoints: Sendable {
         do throws(Failure) {
             let (provider, party) = try self.provider(id, for: request)
             try await self.endSessions(request, provider, party)
-            self.runtime.metrics.providerLogout(provider: id, channel: "back", result: "ok")
+            self.runtime.services.metrics.providerLogout(provider: id, channel: "back", result: "ok")
             return Response(200)
         } catch {
             var context = PageContext()
-            context.provider = self.runtime.provider(id)?.id
+            context.provider = self.runtime.providers[id]?.id
             if let provider = context.provider {
-                self.runtime.metrics.providerLogout(provider: provider, channel: "back", result: error.code)
+                self.runtime.services.metrics.providerLogout(provider: provider, channel: "back", result: error.code)
             }
             return self.runtime.rendering.response(to: error, for: ClientKind(wantsPage: false), context: context)
         }
@@ -48,9 +48,9 @@ struct ProviderLogoutEndpoints: Sendable {
             isIdentical(issuer, session.profile.issuer), let known = session.providerSession, isIdentical(known, named)
         else { return page }
         _ = try await uncancelled { () throws(Failure) in try await sessions.end(ticket) }
-        self.runtime.metrics.providerLogout(provider: id, channel: "front", result: "ok")
-        self.runtime.metrics.ended(.provider)
-        self.runtime.log.signedOut(session.profile.user, session: session.id, by: "front-channel logout")
+        self.runtime.services.metrics.providerLogout(provider: id, channel: "front", result: "ok")
+        self.runtime.services.metrics.ended(.provider)
+        self.runtime.services.log.signedOut(session.profile.user, session: session.id, by: "front-channel logout")
         page.addCookies(GatewayCookie.session(at: request.origin).deletions(in: request.cookies))
         return page
     }
@@ -59,8 +59,8 @@ struct ProviderLogoutEndpoints: Sendable {
         _ id: String,
         for request: EndpointRequest
     ) throws(Failure) -> (provider: RuntimeProvider, party: RelyingParty) {
-        guard let provider = self.runtime.provider(id), let party = provider.relyingParty,
-            request.origin.host == self.runtime.publicOrigin.host
+        guard let provider = self.runtime.providers[id], let party = provider.relyingParty,
+            request.origin.host == self.runtime.hosts.publicOrigin.host
         else {
             throw Failure(.providerNone, "a logout of an unknown provider")
         }
@@ -77,7 +77,7 @@ struct ProviderLogoutEndpoints: Sendable {
         defer { provider.logouts.release() }
         // Before, so that the many logouts of a provider are not counted while they wait for its keys.
         _ = try? await party.prepare()
-        let attempt = try self.runtime.signIns.logout(by: request.client, within: self.runtime.limits.signIns)
+        let attempt = try self.runtime.services.signIns.logout(by: request.client, within: self.runtime.limits.signIns)
         do throws(Failure) {
             guard let text = request.form?["logout_token"] else {
                 throw Failure(.logoutRequest, "the body is not a form with one logout_token")
@@ -112,9 +112,14 @@ struct ProviderLogoutEndpoints: Sendable {
         switch try await uncancelled({ () throws(Failure) in try await sessions.end(logout, now: now) }) {
         case .replayed: throw Failure(.logoutReplayed, "a token with this jti was accepted before")
         case .ended(let count, let unremembered):
-            self.runtime.metrics.ended(.provider, count: count)
-            self.runtime.log.signedOut(by: provider.id, subject: token.subject, session: token.session, count: count)
-            if let unremembered { self.runtime.log.logoutNotRemembered(unremembered, provider: provider.id) }
+            self.runtime.services.metrics.ended(.provider, count: count)
+            self.runtime.services.log.signedOut(
+                by: provider.id,
+                subject: token.subject,
+                session: token.session,
+                count: count
+            )
+            if let unremembered { self.runtime.services.log.logoutNotRemembered(unremembered, provider: provider.id) }
         }
     }
 }

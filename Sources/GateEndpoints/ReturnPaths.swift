@@ -19,14 +19,14 @@ extension RuntimeConfiguration {
     /// Where the browser comes back to: the requested path, or that of the app if the request must not be repeated.
     package func returnPath(of request: RequestHead, on route: RuntimeRoute) -> ReturnPath {
         guard request.isRead else { return route.front }
-        return ReturnPath(requested: request.target) ?? self.tooLong(route, on: self.origin(of: request).host)
+        return ReturnPath(requested: request.target) ?? self.tooLong(route, on: self.hosts.origin(of: request).host)
     }
 
     /// The page that sent a request, as far as browsers report it: of the same origin, or of one that may write to the app.
     ///
     /// RFC 9110 §10.1.3. Of another origin browsers report no path, or only `Origin`.
     func page(of request: RequestHead, on route: RuntimeRoute) -> ReturnPath? {
-        let origin = self.origin(of: request)
+        let origin = self.hosts.origin(of: request)
         let referer = request.message.fields.first { request.message.spells($0.nameRange, "referer") }
         let text = referer.map { request.message.text($0.valueRange) } ?? request.message.value(.origin)
         if let text, text.hasPrefix("\(origin)/") {
@@ -39,18 +39,18 @@ extension RuntimeConfiguration {
             front: route.front,
             maxAuthenticationAge: route.maxAuthenticationAge(at: request)
         )
-        .path(on: origin.host, below: self.endpoints, by: self.sealer)
+        .path(on: origin.host, below: self.hosts.endpoints, by: self.sealer)
     }
 
     /// A path to which a sign-in leads back with an authentication that is recent enough for a request, even if the path itself asks for
     /// less: it is the page that sends such requests.
     func path(_ path: ReturnPath, recentEnoughFor request: RequestHead, on route: RuntimeRoute) -> ReturnPath {
-        let host = self.origin(of: request).host
+        let host = self.hosts.origin(of: request).host
         guard let limit = route.maxAuthenticationAge(at: request) else { return path }
-        let isReference = ReturnReference(path, on: host, below: self.endpoints, by: self.sealer) != nil
+        let isReference = ReturnReference(path, on: host, below: self.hosts.endpoints, by: self.sealer) != nil
         guard !isReference, self.maxAuthenticationAge(on: host, path).map({ $0 > limit }) ?? true else { return path }
         return ReturnReference(.path(path), front: route.front, maxAuthenticationAge: limit)
-            .path(on: host, below: self.endpoints, by: self.sealer)
+            .path(on: host, below: self.hosts.endpoints, by: self.sealer)
     }
 
     /// How recent the authentication of a user must be for a path of a host, references apart; nil if that does not matter.
@@ -59,7 +59,11 @@ extension RuntimeConfiguration {
     }
 
     private func tooLong(_ route: RuntimeRoute?, on host: String) -> ReturnPath {
-        ReturnReference(.tooLong, front: route?.front ?? .root).path(on: host, below: self.endpoints, by: self.sealer)
+        ReturnReference(.tooLong, front: route?.front ?? .root).path(
+            on: host,
+            below: self.hosts.endpoints,
+            by: self.sealer
+        )
     }
 
     /// A path that is short enough for the URLs and the cookies of a sign-in: itself, or a reference to it.
@@ -70,14 +74,14 @@ extension RuntimeConfiguration {
     ///   - cookies: The cookies of the request.
     /// - Returns: The path, and the `Set-Cookie` values for the response.
     func kept(_ path: ReturnPath, on origin: Origin, in cookies: CookieHeader) -> KeptPath {
-        let isGateway = origin.host == self.publicOrigin.host
+        let isGateway = origin.host == self.hosts.publicOrigin.host
         let limit = isGateway ? RuntimeConfiguration.maxPathOnGatewayHost : RuntimeConfiguration.maxPathOnAppHost
         guard path.value.utf8.count > limit else { return KeptPath(path: path) }
-        let id = ReturnCookie.newID(random: self.random)
-        let known = ReturnReference(path, on: origin.host, below: self.endpoints, by: self.sealer)
+        let id = ReturnCookie.newID(random: self.services.random)
+        let known = ReturnReference(path, on: origin.host, below: self.hosts.endpoints, by: self.sealer)
         let route = self.route(host: origin.host, path: known?.front ?? path)
         let settings = ReturnCookie(at: origin, sealer: self.sealer)
-            .settings(path, as: id, replacing: cookies, now: self.clock.now)
+            .settings(path, as: id, replacing: cookies, now: self.services.clock.now)
         guard let settings else {
             return KeptPath(path: self.tooLong(route, on: origin.host), isWhole: false)
         }
@@ -87,19 +91,20 @@ extension RuntimeConfiguration {
             maxAuthenticationAge: known?.maxAuthenticationAge ?? route?.maxAuthenticationAge(at: path)
         )
         return KeptPath(
-            path: reference.path(on: origin.host, below: self.endpoints, by: self.sealer),
+            path: reference.path(on: origin.host, below: self.hosts.endpoints, by: self.sealer),
             cookies: settings
         )
     }
 
     /// The field `rd` for a path: itself if any site may write it, else a sealed reference.
     func field(_ path: ReturnPath, on host: String? = nil) -> Form.Field {
-        Form.Field("rd", self.stated(path, on: host ?? self.publicOrigin.host).value)
+        Form.Field("rd", self.stated(path, on: host ?? self.hosts.publicOrigin.host).value)
     }
 
     /// A path as `rd` has it on a host.
     private func stated(_ path: ReturnPath, on host: String) -> ReturnPath {
-        ReturnPath(path.value) ?? ReturnReference(.path(path)).path(on: host, below: self.endpoints, by: self.sealer)
+        ReturnPath(path.value)
+            ?? ReturnReference(.path(path)).path(on: host, below: self.hosts.endpoints, by: self.sealer)
     }
 
     /// The place of a path on an origin, for the links of a page.

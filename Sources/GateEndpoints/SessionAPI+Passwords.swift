@@ -23,7 +23,7 @@ extension SessionAPI {
     func logIn(_ request: EndpointRequest, _ known: inout String) async throws -> Response {
         let (body, client, accounts) = try self.passwordRequest(request, &known)
         let steps = self.steps
-        let (signIns, bounds) = (steps.runtime.signIns, steps.runtime.limits.signIns)
+        let (signIns, bounds) = (steps.runtime.services.signIns, steps.runtime.limits.signIns)
         return try await steps.counted(.callback, accounts.provider) { () throws(Failure) in
             try signIns.start(by: request.client, within: bounds)
             return try await steps.limited(request) { () throws(Failure) in
@@ -88,7 +88,7 @@ extension SessionAPI {
         }
         known = client.id
         guard let provider = client.passwordProvider,
-            let accounts = self.steps.runtime.provider(provider)?.accounts
+            let accounts = self.steps.runtime.providers[provider]?.accounts
         else { throw self.notEnabled }
         return (body, client, accounts)
     }
@@ -210,7 +210,7 @@ extension SessionAPI {
                 : SessionAPIError(403, "wrong_credentials", "name or password is wrong", .signIn, because: failure)
         }
         error.context.provider = accounts.provider
-        self.steps.runtime.metrics.signIn(provider: accounts.provider, result: failure.code)
+        self.steps.runtime.services.metrics.signIn(provider: accounts.provider, result: failure.code)
         throw error
     }
 
@@ -234,13 +234,13 @@ extension SessionAPI {
         var context = self.context(of: profile, at: client)
         func denied(_ code: String, _ message: String, because failure: Failure? = nil) -> SessionAPIError {
             let failure = failure ?? Failure(.policyRefused, "\(profile.user) at \(client.id): \(message)")
-            runtime.metrics.signIn(provider: profile.provider, result: failure.code)
+            runtime.services.metrics.signIn(provider: profile.provider, result: failure.code)
             var error = SessionAPIError(403, code, message, .signIn, because: failure)
             error.context = context
             return error
         }
         let passkey = "a rule asks for a passkey: sign in at \(runtime.path(.authorize))"
-        switch runtime.decision(about: profile, at: client, from: request.ruledClient, now: request.now) {
+        switch client.decision(about: profile, from: request.ruledClient, now: request.now) {
         case .admitted: break
         case .denied(let denial):
             context.rule = Decision.denied(denial).place
@@ -250,11 +250,11 @@ extension SessionAPI {
         case .signInNeeded, .authenticationNeeded, .openToAll, .openToNetwork, .scopesNeeded:
             throw OAuthError(.serverError, "the rules of the client admit no user")
         }
-        let permitted = runtime.permitted(audiences, to: profile, at: request.now)
+        let permitted = runtime.routes.permitted(audiences, to: profile, at: request.now)
         guard !permitted.isEmpty, !isNamed || permitted.count == audiences.count else {
             throw denied("access_denied", "the user may not enter the apps that the token would be for")
         }
-        let asksForPasskey = runtime.needsPasskey(profile, for: permitted, request.ruledClient, now: request.now)
+        let asksForPasskey = runtime.routes.needsPasskey(profile, for: permitted, request.ruledClient, now: request.now)
         guard !isNamed || !asksForPasskey else { throw denied("passkey_required", passkey) }
         return permitted
     }
@@ -267,14 +267,14 @@ extension SessionAPI {
         _ request: EndpointRequest
     ) async throws -> ClientSession {
         let (runtime, steps) = (self.steps.runtime, self.steps)
-        let id = runtime.random.identifier(16)
+        let id = runtime.services.random.identifier(16)
         let once = SingleUse("app-sign-in", id, until: request.now.advanced(by: .seconds(60)))
         // As a whole: half of it would have no client that ends it.
         return try await uncancelled { () throws(Failure) in
             guard let issued = try await steps.issue(signIn, spending: once, replacing: old, request) else {
                 throw Failure(.sessionStoreUnavailable, "the sign-in that has just begun was spent before")
             }
-            let host = runtime.publicOrigin.host
+            let host = runtime.hosts.publicOrigin.host
             return try await runtime.sessions.issue(grant, owning: issued, gatewayHost: host, now: request.now)
         }
     }

@@ -70,7 +70,7 @@ struct SessionAPI: Sendable {
     }
 
     private func count(_ result: String, of client: String) {
-        self.tokens.runtime.metrics.clientRequest(client, endpoint: "session_api", result: result)
+        self.tokens.runtime.services.metrics.clientRequest(client, endpoint: "session_api", result: result)
     }
 
     func response(to thrown: any Error, _ request: EndpointRequest, of client: String) -> Response {

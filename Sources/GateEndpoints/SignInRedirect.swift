@@ -51,7 +51,7 @@ package struct SignInRedirect {
         }
         guard request.isRead else { return self.notSent(request, route, step) }
         let path = self.runtime.returnPath(of: request, on: route)
-        let origin = self.runtime.origin(of: request)
+        let origin = self.runtime.hosts.origin(of: request)
         return self.redirect(to: path, on: origin, route: route, cookies: CookieHeader(of: request), step: step)
     }
 
@@ -85,7 +85,7 @@ package struct SignInRedirect {
     ) -> Response {
         let kept = self.runtime.kept(path, on: origin, in: cookies)
         var response: Response
-        if origin.host == self.runtime.publicOrigin.host {
+        if origin.host == self.runtime.hosts.publicOrigin.host {
             response = Rendering.redirect(
                 to: self.address(kept.path, step: step, route: route, otherAccount: otherAccount)
             )
@@ -114,15 +114,15 @@ package struct SignInRedirect {
     /// The provider that a sign-in for a route on the gateway's host can only be with; nil if there are several, or if the
     /// sign-in begins with a session transfer.
     package func onlyProvider(of request: RequestHead, on route: RuntimeRoute) -> RuntimeProvider? {
-        guard self.runtime.origin(of: request).host == self.runtime.publicOrigin.host else { return nil }
-        let accepted = self.runtime.accepted(by: route)
+        guard self.runtime.hosts.origin(of: request).host == self.runtime.hosts.publicOrigin.host else { return nil }
+        let accepted = self.runtime.providers.accepted(by: route)
         return accepted.count == 1 ? accepted.first : nil
     }
 
     /// The page that offers the providers, or the only provider's own start.
     func signInAddress(_ path: ReturnPath, route: RuntimeRoute?, otherAccount: Bool = false) -> String {
         let query = Form([self.runtime.field(path)] + (otherAccount ? [.selectAccount] : [])).encoded
-        let accepted = self.runtime.accepted(by: route)
+        let accepted = self.runtime.providers.accepted(by: route)
         if accepted.count == 1, let only = accepted.first {
             return "\(self.runtime.address(.start))/\(only.id)?\(query)"
         }
@@ -149,13 +149,13 @@ package struct SignInRedirect {
         otherAccount: Bool,
         step: SignInStep
     ) -> Response {
-        let binding = BrowserBinding(from: self.runtime.random)
+        let binding = BrowserBinding(from: self.runtime.services.random)
         let request = SessionTransferRequest(
             origin: origin,
             path: path,
             binding: binding,
             needsPasskey: step == .passkey,
-            now: self.runtime.clock.now
+            now: self.runtime.services.clock.now
         )
         let sealed = Form.Field("request", request.sealed(by: self.runtime.sealer))
         let query = Form([sealed] + (otherAccount ? [.selectAccount] : [])).encoded
@@ -193,7 +193,9 @@ package struct SignInRedirect {
 
     /// The response for scripts, with the URL that a user would have to open.
     private func challenge(_ request: RequestHead, route: RuntimeRoute, step: SignInStep) -> Response {
-        let resource = self.runtime.resourceMetadata(of: route).map { (name: route.route.audience, metadata: $0) }
+        let resource = self.runtime.clients.resourceMetadata(of: route).map {
+            (name: route.route.audience, metadata: $0)
+        }
         guard self.hasSignIn(route) else {
             let failure = Failure(.signInRequired, "\(route.name) accepts tokens only, and the request has none")
             return self.runtime.rendering.challenge(failure, resource: resource)
@@ -214,8 +216,8 @@ package struct SignInRedirect {
         let wanted = (isNavigation ? nil : self.runtime.page(of: request, on: route)) ?? asked
         let isShort = wanted.map { $0.value.utf8.count <= RuntimeConfiguration.maxPathOnGatewayHost } ?? false
         let path = self.runtime.path((isShort ? wanted : nil) ?? route.front, recentEnoughFor: request, on: route)
-        let origin = self.runtime.origin(of: request)
-        guard origin.host == self.runtime.publicOrigin.host else {
+        let origin = self.runtime.hosts.origin(of: request)
+        guard origin.host == self.runtime.hosts.publicOrigin.host else {
             let page = step == .passkey ? EndpointPath.passkey : .signIn
             let query = Form([self.runtime.field(path, on: origin.host)]).encoded
             return "\(origin)\(self.runtime.path(page))?\(query)"

@@ -25,9 +25,9 @@ struct SignInSteps: Sendable {
         _ provider: String,
         _ step: () async throws(Failure) -> Response
     ) async throws(Failure) -> Response {
-        guard self.runtime.provider(provider) != nil else { return try await step() }
+        guard self.runtime.providers[provider] != nil else { return try await step() }
         let began = ContinuousClock.now
-        let metrics = self.runtime.metrics
+        let metrics = self.runtime.services.metrics
         do throws(Failure) {
             let response = try await step()
             let result = response.rejection?.reason.code ?? "ok"
@@ -56,7 +56,7 @@ struct SignInSteps: Sendable {
         _ request: EndpointRequest,
         _ step: (Guess) async throws(Failure) -> Response
     ) async throws(Failure) -> Response {
-        let (signIns, bounds) = (self.runtime.signIns, self.runtime.limits.signIns)
+        let (signIns, bounds) = (self.runtime.services.signIns, self.runtime.limits.signIns)
         let guess = try signIns.attempt(by: request.client, within: bounds)
         do throws(Failure) {
             try signIns.acquire(within: bounds)
@@ -78,7 +78,7 @@ struct SignInSteps: Sendable {
     /// - Throws: `account.disabled` if apps know the user by a local account that was disabled.
     func complete(_ signIn: inout SignIn, _ request: EndpointRequest) async throws(Failure) {
         let user = signIn.profile.user
-        signIn.profile.connectedKey = try await self.runtime.connections?.forwardedKey(of: user)
+        signIn.profile.connectedKey = try await self.runtime.users.connections?.forwardedKey(of: user)
         if let key = signIn.profile.connectedKey, try await self.runtime.isDisabled(key) {
             throw Failure(.accountDisabled, "\(key), with which \(user) is connected, is disabled")
         }
@@ -103,7 +103,7 @@ struct SignInSteps: Sendable {
     ) async throws(Failure) -> IssuedSession? {
         let issued = try await self.runtime.sessions.issue(
             signIn,
-            host: self.runtime.publicOrigin.host,
+            host: self.runtime.hosts.publicOrigin.host,
             now: request.now,
             spending: once,
             replacing: old
@@ -111,12 +111,12 @@ struct SignInSteps: Sendable {
         guard let issued else { return nil }
         let profile = signIn.profile
         if let old { _ = try? await self.runtime.sessions.end(old) }
-        self.runtime.log.tooManySignIns(of: profile.user, ended: issued.ended, failure: issued.endFailure)
+        self.runtime.services.log.tooManySignIns(of: profile.user, ended: issued.ended, failure: issued.endFailure)
         self.begun(issued)
-        self.runtime.metrics.signIn(provider: profile.provider, result: "ok")
-        self.runtime.metrics.began(with: profile.provider, byTransfer: false)
-        self.runtime.metrics.ended(.limit, count: issued.ended.count)
-        self.runtime.log.signedIn(profile, session: issued.session.id, byPasskey: signIn.passkeyUsed != nil)
+        self.runtime.services.metrics.signIn(provider: profile.provider, result: "ok")
+        self.runtime.services.metrics.began(with: profile.provider, byTransfer: false)
+        self.runtime.services.metrics.ended(.limit, count: issued.ended.count)
+        self.runtime.services.log.signedIn(profile, session: issued.session.id, byPasskey: signIn.passkeyUsed != nil)
         return issued
     }
 }

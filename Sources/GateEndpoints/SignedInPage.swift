@@ -43,12 +43,12 @@ struct SignedInPage {
 
     /// The URL of the page with where the browser goes afterwards.
     func address(leadingTo path: ReturnPath?) -> String {
-        "\(self.runtime.publicOrigin)\(self.path(leadingTo: path))"
+        "\(self.runtime.hosts.publicOrigin)\(self.path(leadingTo: path))"
     }
 
     /// The session of the browser, confirmed by its provider if that is due.
     func session(of request: EndpointRequest) async throws(Failure) -> Start {
-        let origin = self.runtime.publicOrigin
+        let origin = self.runtime.hosts.publicOrigin
         guard request.origin.host == origin.host else {
             return .elsewhere(Rendering.redirect(to: self.address(leadingTo: nil)))
         }
@@ -119,18 +119,19 @@ struct SignedInPage {
             return nil
         }
         let members: JSON = [
-            "page": .string(page), "family": .string(session.signInID), "id": .string(runtime.random.token(16)),
+            "page": .string(page), "family": .string(session.signInID),
+            "id": .string(runtime.services.random.token(16)),
             "expires": .int(now.advanced(by: SignedInPage.lifetime).seconds),
         ]
         let sealed = runtime.sealer.seal(members.encoded, for: SignedInPage.sealing)
-        return GatewayCookie.confirmation(at: runtime.publicOrigin).setting(Base64URL.encode(sealed))
+        return GatewayCookie.confirmation(at: runtime.hosts.publicOrigin).setting(Base64URL.encode(sealed))
     }
 
     /// Whether the sign-in of the browser has confirmed the session for this page; true once.
     func isConfirmed(_ session: Session, _ request: EndpointRequest) async throws(Failure) -> Bool {
         // A script of an app on the same host cannot navigate like that.
         guard request.isNavigation,
-            let text = request.value(of: .confirmation(at: self.runtime.publicOrigin)),
+            let text = request.value(of: .confirmation(at: self.runtime.hosts.publicOrigin)),
             let sealed = Base64URL.decode(String(decoding: text, as: UTF8.self)),
             let plain = self.runtime.sealer.open(sealed, for: SignedInPage.sealing),
             let json = try? JSON(parsing: plain, depth: 1), json["page"]?.string == self.path,

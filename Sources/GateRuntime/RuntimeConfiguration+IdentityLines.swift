@@ -41,10 +41,16 @@ extension RuntimeConfiguration {
 
     /// Machines have no token of a provider, and none is missing.
     private func tokenOmitted(_ kind: ProviderTokenKind, _ reason: String, _ session: Session, _ route: RuntimeRoute) {
-        guard self.provider(session.provider) != nil else { return }
-        self.metrics.tokenOmitted(app: route.name, token: kind.rawValue, reason: reason)
+        guard self.providers[session.provider] != nil else { return }
+        self.services.metrics.tokenOmitted(app: route.name, token: kind.rawValue, reason: reason)
         guard self.omittedTokens.isFirst("\(route.index) \(session.id) \(reason)") else { return }
-        self.log.tokenOmitted(kind.rawValue, reason, app: route.name, user: session.profile.user, session: session.id)
+        self.services.log.tokenOmitted(
+            kind.rawValue,
+            reason,
+            app: route.name,
+            user: session.profile.user,
+            session: session.id
+        )
     }
 }
 

@@ -10,16 +10,16 @@ extension RuntimeConfiguration {
     ///
     /// The sign-out neither waits for it nor depends on it.
     package func revokeTokens(of session: Session) {
-        guard let grant = session.grant, let provider = self.provider(session.provider),
+        guard let grant = session.grant, let provider = self.providers[session.provider],
             let party = provider.relyingParty
         else { return }
         Task {
             do throws(Failure) {
                 guard case .revoked = try await party.revoke(grant) else { return }
-                self.metrics.tokensRevoked(provider: provider.id, result: "ok")
+                self.services.metrics.tokensRevoked(provider: provider.id, result: "ok")
             } catch {
-                self.metrics.tokensRevoked(provider: provider.id, result: error.code)
-                self.log.tokensNotRevoked(error, provider: provider.id, session: session.id)
+                self.services.metrics.tokensRevoked(provider: provider.id, result: error.code)
+                self.services.log.tokensNotRevoked(error, provider: provider.id, session: session.id)
             }
         }
     }

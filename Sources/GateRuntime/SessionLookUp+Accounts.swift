@@ -8,7 +8,7 @@ internal import GateSessions
 extension RuntimeConfiguration {
     /// Whether a user key is that of a local account that is disabled, or does not exist any more.
     package func isDisabled(_ key: String) async throws(Failure) -> Bool {
-        for provider in self.providers {
+        for provider in self.providers.all {
             guard let accounts = provider.accounts, key.hasPrefix("\(provider.id):") else { continue }
             let account = try await accounts.store.account(String(key.dropFirst(provider.id.count + 1)))
             return account?.isDisabled ?? true
@@ -29,9 +29,9 @@ extension SessionLookUp {
     }
 
     private func end(_ session: Session, because failure: Failure) async {
-        self.runtime.metrics.rechecked(session.provider, result: "ended")
-        self.runtime.metrics.ended(.recheck)
-        self.runtime.log.sessionEnded(session.profile.user, session: session.id, by: failure)
+        self.runtime.services.metrics.rechecked(session.provider, result: "ended")
+        self.runtime.services.metrics.ended(.recheck)
+        self.runtime.services.log.sessionEnded(session.profile.user, session: session.id, by: failure)
         try? await self.runtime.sessions.endFamily(session.familyKey)
     }
 
@@ -48,11 +48,11 @@ extension SessionLookUp {
             await self.end(session, because: Failure(.accountCredentials, detail))
             return .ended
         }
-        self.runtime.metrics.rechecked(accounts.provider, result: "confirmed")
+        self.runtime.services.metrics.rechecked(accounts.provider, result: "confirmed")
         var change = SignIn(profile: account.profile(at: accounts.provider))
         change.profile.authTime = session.profile.authTime
         self.runtime.dropUnneeded(of: &change)
-        let confirmed = self.policy.confirmation(at: self.runtime.clock.now, isPartial: false, pause: .zero)
+        let confirmed = self.policy.confirmation(at: self.runtime.services.clock.now, isPartial: false, pause: .zero)
         return await self.store(change, in: stored, confirmed: confirmed)
     }
 }

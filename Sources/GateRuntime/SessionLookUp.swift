@@ -55,11 +55,13 @@ package struct SessionLookUp: Sendable {
     /// - Throws: If the store is unavailable, or the provider has been for longer than `sessions.max_stale`.
     package func session(for ticket: Ticket, host: String, mayAskUser: Bool) async throws(Failure) -> Found {
         let sessions = self.runtime.sessions
-        let now = self.runtime.clock.now
+        let now = self.runtime.services.clock.now
         guard let session = try await sessions.session(for: ticket, host: host, now: now) else { return .none }
         let state = self.policy.state(of: session, at: now)
         guard state != .confirmed else { return .session(session) }
-        let recheck = self.runtime.rechecks.recheck(of: session.familyKey) { await self.recheck(session, ticket) }
+        let recheck = self.runtime.services.rechecks.recheck(of: session.familyKey) {
+            await self.recheck(session, ticket)
+        }
         // An app that gets the access token gets a new one rather than none.
         let isTokenDue = self.route?.lacksAccessToken(session, at: now) ?? false
         // A navigation is led over the provider before it is overdue: a page that only fetches cannot be.
@@ -67,19 +69,19 @@ package struct SessionLookUp: Sendable {
         guard state != .due || isTokenDue || leadsUser else { return .session(session) }
         switch await recheck?.outcome(within: self.patience) {
         case .changed:
-            let now = self.runtime.clock.now
+            let now = self.runtime.services.clock.now
             guard let changed = try await sessions.session(for: ticket, host: host, now: now) else { return .none }
             // What changed may be something else: tokens only, or the idle time.
             let state = self.policy.state(of: changed, at: now)
             guard state == .stale else { return .session(changed) }
-            let failure = self.runtime.rechecks.recentFailure(of: changed.familyKey)
+            let failure = self.runtime.services.rechecks.recentFailure(of: changed.familyKey)
             let detail = "the session changed meanwhile, and is not confirmed"
             return try self.unconfirmed(changed, state, failure ?? Failure(.providerTimeout, detail))
         case .ended: return .none
         case .failed where state == .due && isTokenDue:
             // The token may have been refreshed although the user could not be confirmed. If the store fails now, the session
             // is served as it was.
-            let current = try? await sessions.session(for: ticket, host: host, now: self.runtime.clock.now)
+            let current = try? await sessions.session(for: ticket, host: host, now: self.runtime.services.clock.now)
             return .session(current ?? session)
         case .needsUser where state == .stale || mayAskUser && (state != .due || leadsUser): return .needsUser(session)
         case .needsUser,
@@ -113,7 +115,7 @@ package struct SessionLookUp: Sendable {
         _ state: RecheckPolicy.State,
         _ failure: Failure
     ) throws(Failure) -> Found {
-        self.runtime.metrics.stale(session.provider, isServed: state != .stale)
+        self.runtime.services.metrics.stale(session.provider, isServed: state != .stale)
         guard state == .stale else { return .session(session) }
         let detail = "\(session.provider) has not confirmed the user for too long: \(failure.detail)"
         throw Failure(.sessionNotConfirmed, detail, retryAfter: failure.retryAfter)
@@ -141,7 +143,7 @@ extension RuntimeConfiguration {
         now: Instant
     ) -> Int64 {
         let remaining = manager.remaining(session, under: recheck, now: now).wholeSeconds
-        guard self.sendsAccessToken(of: session.provider), let expiry = session.grant?.accessExpiry else {
+        guard self.providers.sendsAccessToken(of: session.provider), let expiry = session.grant?.accessExpiry else {
             return remaining
         }
         let left = expiry.since(now) - ProviderToken.margin
@@ -155,22 +157,24 @@ extension SessionLookUp {
     /// Has the first session of a family confirmed, if no other gateway is at it.
     private func recheck(_ seen: Session, _ ticket: Ticket) async -> RecheckOutcome {
         let sessions = self.runtime.sessions
-        guard let provider = self.runtime.provider(seen.provider) else { return .ended }
-        if let failure = self.runtime.rechecks.recentFailure(of: seen.familyKey) { return .failed(failure) }
+        guard let provider = self.runtime.providers[seen.provider] else { return .ended }
+        if let failure = self.runtime.services.rechecks.recentFailure(of: seen.familyKey) { return .failed(failure) }
         do throws(Failure) {
             guard let stored = try await sessions.stored(ticket) else { return .changed }
-            let now = self.runtime.clock.now
+            let now = self.runtime.services.clock.now
             // Another gateway may have been first.
             guard self.policy.state(of: stored.session, at: now) != .confirmed else { return .changed }
             if try await self.endsWithFirstAccount(stored.session) { return .ended }
             if let accounts = provider.accounts { return try await self.recheck(stored, with: accounts) }
             guard let grant = stored.session.grant, grant.isUsable(at: now) else {
                 // A provider that is down would show the user nothing.
-                if let wait = self.runtime.rechecks.pause(of: provider.id) { return self.paused(provider, wait) }
-                self.runtime.metrics.rechecked(provider.id, result: "needs_user")
+                if let wait = self.runtime.services.rechecks.pause(of: provider.id) {
+                    return self.paused(provider, wait)
+                }
+                self.runtime.services.metrics.rechecked(provider.id, result: "needs_user")
                 return .needsUser
             }
-            if let wait = self.runtime.rechecks.admit(provider.id) { return self.paused(provider, wait) }
+            if let wait = self.runtime.services.rechecks.admit(provider.id) { return self.paused(provider, wait) }
             guard try await sessions.reserveRecheck(of: stored, now: now) else {
                 return try await self.resultElsewhere(stored, ticket)
             }
@@ -184,8 +188,8 @@ extension SessionLookUp {
             switch outcome {
             case .failed(let failure):
                 let isOutage = RelyingParty.isOutage(failure)
-                self.runtime.rechecks.failed(seen.familyKey, failure, isOutage: isOutage)
-            case .changed, .ended, .needsUser: self.runtime.rechecks.succeeded(seen.familyKey)
+                self.runtime.services.rechecks.failed(seen.familyKey, failure, isOutage: isOutage)
+            case .changed, .ended, .needsUser: self.runtime.services.rechecks.succeeded(seen.familyKey)
             }
             return outcome
         } catch {
@@ -217,44 +221,44 @@ extension SessionLookUp {
         let session = stored.session
         switch await self.ask(provider, about: session, grant) {
         case .success(.confirmed(let signIn)):
-            self.runtime.rechecks.succeeded(provider.id)
+            self.runtime.services.rechecks.succeeded(provider.id)
             return await self.store(signIn, of: provider, in: stored, isPartial: false)
         case .success(.partial(let signIn, let failure)):
             if RelyingParty.isOutage(failure) {
                 self.failed(failure, provider)
             } else {
-                self.runtime.rechecks.succeeded(provider.id)
+                self.runtime.services.rechecks.succeeded(provider.id)
             }
             return await self.store(signIn, of: provider, in: stored, isPartial: true)
         case .success(.refreshed(let grant, let failure)):
             var change = SignIn(profile: session.profile)
-            change.grant = grant.kept(withAccessToken: self.runtime.sendsAccessToken(of: provider.id))
+            change.grant = grant.kept(withAccessToken: self.runtime.providers.sendsAccessToken(of: provider.id))
             // A failure about one user is not one of the provider.
             if RelyingParty.isOutage(failure) {
                 self.failed(failure, provider)
             } else {
-                self.runtime.rechecks.succeeded(provider.id)
-                self.runtime.metrics.rechecked(provider.id, result: failure.code)
+                self.runtime.services.rechecks.succeeded(provider.id)
+                self.runtime.services.metrics.rechecked(provider.id, result: failure.code)
             }
             let outcome = await self.store(change, in: stored, confirmed: nil)
             guard case .changed = outcome else { return outcome }
             return .failed(failure)
         case .success(.ended(let failure)):
-            self.runtime.rechecks.succeeded(provider.id)
-            self.runtime.metrics.rechecked(provider.id, result: "ended")
-            self.runtime.metrics.ended(.recheck)
-            self.runtime.log.sessionEnded(session.profile.user, session: session.id, by: failure)
+            self.runtime.services.rechecks.succeeded(provider.id)
+            self.runtime.services.metrics.rechecked(provider.id, result: "ended")
+            self.runtime.services.metrics.ended(.recheck)
+            self.runtime.services.log.sessionEnded(session.profile.user, session: session.id, by: failure)
             // If the store is down, the next re-check ends it there as well.
             try? await self.runtime.sessions.endFamily(session.familyKey)
             return .ended
         case .success(.needsUser):
-            self.runtime.metrics.rechecked(provider.id, result: "needs_user")
+            self.runtime.services.metrics.rechecked(provider.id, result: "needs_user")
             return .needsUser
         case .failure(let failure):
             if RelyingParty.isOutage(failure) || failure.reason == .openIDClientRefused {
                 self.failed(failure, provider)
             } else {
-                self.runtime.metrics.rechecked(provider.id, result: failure.code)
+                self.runtime.services.metrics.rechecked(provider.id, result: failure.code)
             }
             return .failed(failure)
         }
@@ -267,8 +271,8 @@ extension SessionLookUp {
         _ grant: ProviderGrant
     ) async -> Result<RecheckResult, Failure> {
         let user = RecheckedUser(grant: grant, profile: session.profile, idToken: session.idToken)
-        let isStale = self.policy.state(of: session, at: self.runtime.clock.now) == .stale
-        let looksUpGroups = self.runtime.needsGroups(of: provider.id)
+        let isStale = self.policy.state(of: session, at: self.runtime.services.clock.now) == .stale
+        let looksUpGroups = self.runtime.providers.needsGroups(of: provider.id)
         guard let party = provider.relyingParty else {
             return .failure(Failure(.providerNone, "\(provider.id) has no server to ask"))
         }
@@ -295,10 +299,10 @@ extension SessionLookUp {
     }
 
     private func failed(_ failure: Failure, _ provider: RuntimeProvider) {
-        self.runtime.metrics.rechecked(provider.id, result: failure.code)
-        let failures = self.runtime.rechecks.failed(provider.id, failure)
+        self.runtime.services.metrics.rechecked(provider.id, result: failure.code)
+        let failures = self.runtime.services.rechecks.failed(provider.id, failure)
         guard failures == 1 || failures.isMultiple(of: RecheckBreaker.maxFailures) else { return }
-        self.runtime.log.recheckFailed(failure, provider: provider.id, failures: failures)
+        self.runtime.services.log.recheckFailed(failure, provider: provider.id, failures: failures)
     }
 
     private func store(
@@ -307,12 +311,12 @@ extension SessionLookUp {
         in stored: StoredSession,
         isPartial: Bool
     ) async -> RecheckOutcome {
-        self.runtime.metrics.rechecked(provider.id, result: isPartial ? "partial" : "confirmed")
+        self.runtime.services.metrics.rechecked(provider.id, result: isPartial ? "partial" : "confirmed")
         var change = signIn
         self.runtime.dropUnneeded(of: &change)
         let policy = self.policy
         let pause = provider.relyingParty?.definition.recheckPause ?? .zero
-        let confirmed = policy.confirmation(at: self.runtime.clock.now, isPartial: isPartial, pause: pause)
+        let confirmed = policy.confirmation(at: self.runtime.services.clock.now, isPartial: isPartial, pause: pause)
         return await self.store(change, in: stored, confirmed: confirmed)
     }
 
@@ -339,7 +343,7 @@ extension SessionLookUp {
             } catch {
                 guard count < SessionLookUp.maxWrites else {
                     let session = stored.session
-                    self.runtime.log.grantLost(error, user: session.profile.user, session: session.id)
+                    self.runtime.services.log.grantLost(error, user: session.profile.user, session: session.id)
                     return .failed(error)
                 }
                 try? await Task.sleep(for: .milliseconds(250) * count)

@@ -75,17 +75,22 @@ extension RuntimeConfiguration {
     package func note(_ comparison: ShadowComparison, of request: IncidentRequest, on route: RuntimeRoute) {
         let decision = comparison.decision
         if let failure = comparison.failure {
-            self.metrics.shadowed(app: route.name, decision: decision, reason: failure.code)
+            self.services.metrics.shadowed(app: route.name, decision: decision, reason: failure.code)
         }
         guard let status = comparison.other, let outcome = comparison.otherOutcome else {
             guard let failure = comparison.failure else { return }
-            return self.log.shadowed(failure, decision, incident: self.random.identifier(9), of: request)
+            return self.services.log.shadowed(
+                failure,
+                decision,
+                incident: self.services.random.identifier(9),
+                of: request
+            )
         }
         guard outcome != comparison.outcome else { return }
-        self.metrics.shadowDiffers(app: route.name, decision: decision, other: outcome.rawValue)
+        self.services.metrics.shadowDiffers(app: route.name, decision: decision, other: outcome.rawValue)
         let detail = "the proxy in front responded \(status) to a request that may pass"
         let failure = comparison.failure ?? Failure(.forwardAuthAdmitted, detail)
-        let incident = self.random.identifier(9)
-        self.log.shadowed(failure, decision, incident: incident, of: request, other: status)
+        let incident = self.services.random.identifier(9)
+        self.services.log.shadowed(failure, decision, incident: incident, of: request, other: status)
     }
 }

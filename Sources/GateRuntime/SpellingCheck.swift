@@ -31,7 +31,7 @@ package struct SpellingCheck {
             let detail = "\(self.route.name) gets other paths than clients send, and 'Destination' is not mapped"
             return Failure(.pathDestination, detail)
         }
-        let facts = self.runtime.spellings.facts(of: self.route.index)
+        let facts = self.runtime.routes.spellings.facts(of: self.route.index)
         let isPart = facts.areOthers || self.route.route.path != "/" || self.route.confinesPaths
         guard isPart || isOpen || self.route.rejectsEscapedSlash else { return nil }
         let failure: Failure? = request.path.withSpan(of: request.message) { path in
@@ -94,7 +94,7 @@ package struct SpellingCheck {
 
     /// Whether some server takes a second path for one of another app or rule than the first.
     private func leadsElsewhere(_ path: [UInt8], _ request: RequestHead, isOpen: Bool) -> Bool {
-        let isSame = self.runtime.table.entry(host: request.authority.host, path: path.span) == self.route.index
+        let isSame = self.runtime.routes.table.entry(host: request.authority.host, path: path.span) == self.route.index
         guard isSame, !isOpen || self.route.route.isOpen(method: request.method.rawValue, path: path.span) else {
             return true
         }
@@ -138,12 +138,14 @@ package struct SpellingCheck {
         _ request: RequestHead,
         isOpen: Bool
     ) -> Failure? {
-        let spellings = self.runtime.spellings
-        let table = reading.isDecoded ? spellings.decoded : self.runtime.table
+        let spellings = self.runtime.routes.spellings
+        let table = reading.isDecoded ? spellings.decoded : self.runtime.routes.table
         guard let other = table.entry(host: request.authority.host, path: reading.path.span) else {
             return Failure(self.reason(of: path), "a server could read the path as one of no app")
         }
-        if other != self.route.index, self.runtime.routes[other].guardsSpellings { return self.failure(other, path) }
+        if other != self.route.index, self.runtime.routes.all[other].guardsSpellings {
+            return self.failure(other, path)
+        }
         // The folded routes are decoded ones: what still has escapes is compared once these are decoded.
         if !PercentEncoding.isEscaped(reading.path), let failure = self.foldedFailure(reading.path, of: request) {
             return failure
@@ -162,16 +164,16 @@ package struct SpellingCheck {
 
     /// A path that is another app's once letter case is left aside.
     private func foldedFailure(_ path: [UInt8], of request: RequestHead) -> Failure? {
-        let spellings = self.runtime.spellings
+        let spellings = self.runtime.routes.spellings
         guard
             let other = spellings.folded.entry(host: request.authority.host, path: PathNormalization.folded(path).span),
-            other != self.route.index, self.runtime.routes[other].guardsSpellings
+            other != self.route.index, self.runtime.routes.all[other].guardsSpellings
         else { return nil }
         return self.failure(other, path)
     }
 
     private func failure(_ other: Int, _ path: [UInt8]) -> Failure {
-        let name = self.runtime.routes[other].name
+        let name = self.runtime.routes.all[other].name
         let detail = "a server could read the path as one of the app \(name); see 'path_spelling' of \(name)"
         return Failure(self.reason(of: path), detail)
     }

@@ -18,9 +18,7 @@ package struct WellKnownDocuments: Sendable {
     /// Those of an issuer, its clients and the apps that accept its tokens; none without one.
     init(
         of issuer: Issuer?,
-        at publicOrigin: Origin,
-        below endpoints: EndpointPrefix,
-        hosts: some Sequence<String>,
+        at hosts: GatewayHosts,
         routes: [RuntimeRoute]
     ) {
         guard let issuer else {
@@ -28,12 +26,12 @@ package struct WellKnownDocuments: Sendable {
             return
         }
         var documents: [String: [UInt8]] = [:]
-        let metadata = issuer.metadata { "\(publicOrigin)\(endpoints.path($0))" }.encoded
+        let metadata = issuer.metadata { "\(hosts.publicOrigin)\(hosts.endpoints.path($0))" }.encoded
         for name in ["openid-configuration", "oauth-authorization-server"] {
-            documents["\(publicOrigin.host)\(WellKnownDocuments.prefix)\(name)"] = metadata
+            documents["\(hosts.publicOrigin.host)\(WellKnownDocuments.prefix)\(name)"] = metadata
         }
         let clients = issuer.clients.values.sorted { $0.id < $1.id }
-        for host in hosts {
+        for host in hosts.names {
             let place = "\(host)\(WellKnownDocuments.prefix)"
             documents["\(place)apple-app-site-association"] = AppLinks.appleAssociation(for: host, of: clients)
             documents["\(place)assetlinks.json"] = AppLinks.assetLinks(for: host, of: clients)

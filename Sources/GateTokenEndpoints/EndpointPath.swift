@@ -87,8 +87,8 @@ package enum EndpointPath: String, CaseIterable {
 
 extension RuntimeConfiguration {
     /// The path of an endpoint, on the hosts that have it.
-    package func path(_ endpoint: EndpointPath) -> String { self.endpoints.path(endpoint.rawValue) }
+    package func path(_ endpoint: EndpointPath) -> String { self.hosts.endpoints.path(endpoint.rawValue) }
 
     /// The URL of an endpoint on the host of `public_url`.
-    package func address(_ endpoint: EndpointPath) -> String { "\(self.publicOrigin)\(self.path(endpoint))" }
+    package func address(_ endpoint: EndpointPath) -> String { "\(self.hosts.publicOrigin)\(self.path(endpoint))" }
 }

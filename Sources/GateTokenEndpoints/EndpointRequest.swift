@@ -71,13 +71,13 @@ package struct EndpointRequest: Sendable {
         // What is not JSON is for the endpoint to reject.
         self.json = isJSON ? (try? JSON(parsing: body, depth: 8)) : nil
         self.form = isForm ? String(validating: body, as: UTF8.self).flatMap { Form(encoded: $0) } : nil
-        self.origin = runtime.origin(of: request)
+        self.origin = runtime.hosts.origin(of: request)
         self.cookies = CookieHeader(of: request)
         self.clientKind = ClientKind(request)
         self.now = now
-        self.arrival = runtime.clock.milliseconds
-        self.client = ForwardedHead.client(of: request, downstream: downstream, trusting: runtime.trustedProxies)
-        let proxies = runtime.trustedProxies
+        self.arrival = runtime.services.clock.milliseconds
+        self.client = ForwardedHead.client(of: request, downstream: downstream, trusting: runtime.front.trustedProxies)
+        let proxies = runtime.front.trustedProxies
         self.ruledClient = ForwardedHead.ruledClient(of: request, downstream: downstream, trusting: proxies)
         self.isNavigation = EndpointRequest.isNavigation(request)
         // A request to another host than ours gets the origin of `public_url`, but no session.
@@ -174,14 +174,9 @@ package struct EndpointRequest: Sendable {
 }
 
 extension RuntimeConfiguration {
-    /// The origin that a request reached; that of `public_url` if its host is not one of ours.
-    package func origin(of request: RequestHead) -> Origin {
-        self.origin(of: request.authority.host) ?? self.publicOrigin
-    }
-
     /// A path as it was requested: what a reference leads to, else the path itself, or a reference that has more than the path.
     package func requested(_ path: ReturnPath, on host: String) -> ReturnPath {
-        guard let reference = ReturnReference(path, on: host, below: self.endpoints, by: self.sealer),
+        guard let reference = ReturnReference(path, on: host, below: self.hosts.endpoints, by: self.sealer),
             reference.maxAuthenticationAge == nil,
             case .path(let requested) = reference.content
         else { return path }

@@ -33,7 +33,7 @@ extension TokenEndpoints {
             throw OAuthError(.unauthorizedClient, "the client's 'grants' do not have device_code")
         }
         let asked = try self.issuer.deviceRequest(TokenRequest(client: client, form: form))
-        let isAdmitted = self.runtime.devices.admitsBegin(from: own.client)
+        let isAdmitted = self.runtime.services.devices.admitsBegin(from: own.client)
         guard isAdmitted, await self.runtime.sessions.count(.deviceBegins, of: own.network, now: own.now) else {
             throw OAuthError(.temporarilyUnavailable, "too many sign-ins begin; try again in a minute")
         }
@@ -68,10 +68,10 @@ extension TokenEndpoints {
         else { throw OAuthError(.invalidGrant, "the device code is not one of this client") }
         guard own.now < code.expires else { throw TokenEndpoints.deviceExpired }
         let sessions = self.runtime.sessions
-        let host = self.runtime.publicOrigin.host
+        let host = self.runtime.hosts.publicOrigin.host
         switch try await sessions.redeem(code, boundTo: request.keyThumbprint, gatewayHost: host, now: own.now) {
         case .pending:
-            guard self.runtime.devices.admitsPoll(of: code.id) else {
+            guard self.runtime.services.devices.admitsPoll(of: code.id) else {
                 let seconds = DeviceLimiter.interval.wholeSeconds
                 throw OAuthError(.slowDown, "ask less often: wait \(seconds) s longer from now on")
             }

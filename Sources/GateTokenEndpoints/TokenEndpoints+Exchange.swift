@@ -83,7 +83,7 @@ extension TokenEndpoints {
         case .other(let audience):
             return try self.credential(exchange, for: audience, of: subject, client, lifetime, own)
         case .apps(let named):
-            let audiences = self.runtime.permitted(named, to: subject.session.profile, at: own.now)
+            let audiences = self.runtime.routes.permitted(named, to: subject.session.profile, at: own.now)
             guard audiences.count == named.count, !audiences.isEmpty else { throw TokenEndpoints.notPermitted }
             let session = try await self.session(of: client, exchanging: token, subject, own)
             return try self.accessToken(exchange, for: audiences, of: session, request, lifetime, own)
@@ -98,7 +98,7 @@ extension TokenEndpoints {
         _ own: EndpointRequest
     ) async throws -> Response {
         let (runtime, client) = (self.runtime, request.client)
-        guard let issuer = runtime.issuer(of: text, exchangedBy: client) else {
+        guard let issuer = runtime.machines.issuer(of: text, exchangedBy: client) else {
             let help = "nor of one in 'exchange_issuers' of the client"
             throw OAuthError(
                 .invalidRequest,
@@ -106,11 +106,11 @@ extension TokenEndpoints {
             )
         }
         let limits = runtime.limits.signIns
-        try runtime.signIns.refuseIfClosed()
+        try runtime.services.signIns.refuseIfClosed()
         // The services of the operator exchange for many others from one address.
-        if client.kind != .confidential { try runtime.exchanges.admit(own.client, within: limits) }
-        try runtime.signIns.acquire(within: limits)
-        defer { runtime.signIns.release() }
+        if client.kind != .confidential { try runtime.services.exchanges.admit(own.client, within: limits) }
+        try runtime.services.signIns.acquire(within: limits)
+        defer { runtime.services.signIns.release() }
         let (profile, end): (Profile, Instant?)
         do throws(Failure) {
             (profile, end) = try await runtime.user(ofToken: text, by: issuer)
@@ -142,15 +142,15 @@ extension TokenEndpoints {
             session = runtime.sessions.session(grant(for: []), of: profile, now: own.now)
             response = try self.credential(exchange, for: audience, of: session, client, lifetime, own)
         case .apps(let wanted):
-            let audiences = runtime.permitted(wanted, to: profile, at: own.now)
+            let audiences = runtime.routes.permitted(wanted, to: profile, at: own.now)
             guard !audiences.isEmpty, !exchange.isTargetNamed || audiences.count == wanted.count else {
                 throw TokenEndpoints.notPermitted
             }
             session = try await runtime.sessions.issue(grant(for: audiences), to: profile, now: own.now)
-            runtime.metrics.began(with: profile.provider, byTransfer: false)
+            runtime.services.metrics.began(with: profile.provider, byTransfer: false)
             response = try self.accessToken(exchange, for: audiences, of: session, request, lifetime, own)
         }
-        runtime.log.grantBegan(client.id, of: profile, session: session.session.id)
+        runtime.services.log.grantBegan(client.id, of: profile, session: session.session.id)
         return response
     }
 
@@ -162,9 +162,8 @@ extension TokenEndpoints {
     /// Why the rules of the client do not admit the user of a token of an issuer, which proves neither when the user authenticated nor a
     /// passkey; nil if they do.
     private func failure(of profile: Profile, at client: ClientSettings, _ own: EndpointRequest) -> Failure? {
-        let decision = self.runtime.decision(
+        let decision = client.decision(
             about: Session.machine(profile, id: "", family: "", now: own.now),
-            at: client,
             from: own.client,
             now: own.now
         )
@@ -209,7 +208,7 @@ extension TokenEndpoints {
         at clients: [ClientSettings],
         _ own: EndpointRequest
     ) -> Duration {
-        self.runtime.lifetime(lifetime, ofTokenFor: audiences, to: profile, at: clients, now: own.now)
+        self.runtime.routes.lifetime(lifetime, ofTokenFor: audiences, to: profile, at: clients, now: own.now)
     }
 
     /// The response with an access token for apps.
@@ -264,7 +263,7 @@ extension TokenEndpoints {
             to: client.id,
             for: self.issuer.audiences(of: client) + [self.issuer.userinfo],
             exchanging: subject,
-            gatewayHost: self.runtime.publicOrigin.host,
+            gatewayHost: self.runtime.hosts.publicOrigin.host,
             now: own.now
         )
         guard let session else {

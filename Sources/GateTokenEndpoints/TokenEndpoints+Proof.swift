@@ -28,7 +28,7 @@ extension TokenEndpoints {
     /// without the key, and proofs of unknown clients must not fill the table (RFC 9449 §11.1).
     func proof(of own: EndpointRequest, with accessToken: [UInt8]? = nil) throws(OAuthError) -> DPoPProof? {
         guard let text = own.proof else { return nil }
-        let url = "\(self.runtime.publicOrigin)\(own.path)"
+        let url = "\(self.runtime.hosts.publicOrigin)\(own.path)"
         let target = DPoPProof.Target(method: own.method.rawValue, url: url, accessToken: accessToken)
         return try DPoPProof(Array(text.utf8), for: target, now: own.now)
     }
@@ -70,7 +70,7 @@ extension TokenEndpoints {
         guard isIdentical(proof.keyThumbprint, key) else {
             throw OAuthError(.invalidToken, "the token is bound to another key than that of the header DPoP")
         }
-        try self.runtime.proofs.spend(proof, beside: token)
+        try self.runtime.services.proofs.spend(proof, beside: token)
         return token
     }
 }

@@ -18,7 +18,7 @@ extension TokenEndpoints {
     package func register(_ request: EndpointRequest) async -> Response {
         do {
             let limits = self.runtime.limits.signIns
-            try self.runtime.openClients.admit(request.client, within: limits)
+            try self.runtime.services.openClients.admit(request.client, within: limits)
             let limit = SharedLimit.registrations(limits.perMinute)
             guard await self.runtime.sessions.count(limit, of: request.network, now: request.now) else {
                 let detail = "over \(limits.perMinute) new clients a minute from one address, at all gateways together"

@@ -29,7 +29,7 @@ package struct TokenEndpoints: Sendable {
         var client: ClientSettings?
         func counted(_ result: String, _ response: Response) -> Response {
             let known = client?.metricLabel ?? "unknown"
-            self.runtime.metrics.clientRequest(known, endpoint: address.rawValue, result: result)
+            self.runtime.services.metrics.clientRequest(known, endpoint: address.rawValue, result: result)
             return response
         }
         do {
@@ -129,7 +129,7 @@ extension TokenEndpoints {
     private func redeem(_ request: TokenRequest, _ own: EndpointRequest) async throws -> Response {
         let code = try self.issuer.code(in: request, now: own.now)
         let sessions = self.runtime.sessions
-        let host = self.runtime.publicOrigin.host
+        let host = self.runtime.hosts.publicOrigin.host
         let redemption = try await sessions.redeem(
             code,
             boundTo: request.keyThumbprint,
@@ -164,7 +164,11 @@ extension TokenEndpoints {
     ) async throws -> [String: JSON] {
         do {
             let members = try self.members(of: session, request, own, nonce: nonce)
-            self.runtime.log.grantBegan(session.grant.client, of: session.session.profile, session: session.session.id)
+            self.runtime.services.log.grantBegan(
+                session.grant.client,
+                of: session.session.profile,
+                session: session.session.id
+            )
             return members
         } catch {
             // The session expires by itself if the store is unavailable.
@@ -205,18 +209,18 @@ extension TokenEndpoints {
         try TokenEndpoints.checkKey(of: current, request)
         _ = try self.issuer.scopes(namedIn: request, grantedTo: current.grant)
         let named = try self.issuer.audiences(namedIn: request, grantedTo: current.grant)
-        let permitted = self.runtime.permitted(named, to: current.session.profile, at: own.now)
+        let permitted = self.runtime.routes.permitted(named, to: current.session.profile, at: own.now)
         guard !permitted.isEmpty else {
             throw OAuthError(.invalidTarget, "the user may enter none of the apps that the token would be for")
         }
-        guard permitted.contains(where: { self.runtime.accepts(current.session, at: [$0], now: own.now) }) else {
+        guard permitted.contains(where: { self.runtime.routes.accepts(current.session, at: [$0], now: own.now) }) else {
             let reason = "the sign-in is older, or was unused for longer, than the apps accept"
             throw OAuthError(.invalidGrant, "\(reason): the user has to sign in again")
         }
         switch try await sessions.rotate(token, of: request.client.id, now: own.now) {
         case .none: throw ended
         case .reused(let session):
-            self.runtime.log.refreshTokenReused(
+            self.runtime.services.log.refreshTokenReused(
                 request.client.id,
                 of: session.session.profile,
                 session: session.session.id
@@ -231,7 +235,11 @@ extension TokenEndpoints {
         let host = ClientGrant.host(of: client.id)
         let found = try await SessionLookUp(runtime: self.runtime).session(for: ticket, host: host, mayAskUser: false)
         guard case .session = found else { return nil }
-        return try await self.runtime.sessions.clientSession(ticket, of: client.id, now: self.runtime.clock.now)
+        return try await self.runtime.sessions.clientSession(
+            ticket,
+            of: client.id,
+            now: self.runtime.services.clock.now
+        )
     }
 
     /// Whether a sign-in at a client is over by the client's own `lifetime`.
@@ -258,7 +266,7 @@ extension TokenEndpoints {
         if TokenEndpoints.isOver(session, of: client, own) {
             throw OAuthError(.invalidGrant, "the sign-in has ended after the client's 'lifetime'")
         }
-        switch self.runtime.decision(about: session.session, at: client, from: own.client, now: own.now) {
+        switch client.decision(about: session.session, from: own.client, now: own.now) {
         case .admitted: return
         case .denied(let denial):
             let failure = denial.failure(of: session.session.profile, app: client.id)
@@ -297,12 +305,12 @@ extension TokenEndpoints {
         try self.check(session, of: client, own)
         try TokenEndpoints.checkKey(of: session, request)
         let named = try self.issuer.audiences(namedIn: request, grantedTo: session.grant)
-        let audiences = self.runtime.permitted(named, to: session.session.profile, at: own.now)
+        let audiences = self.runtime.routes.permitted(named, to: session.session.profile, at: own.now)
         guard !audiences.isEmpty else {
             throw OAuthError(.invalidTarget, "the user may enter none of the apps that the token would be for")
         }
         let end = client.lifetime.map { session.session.created.advanced(by: $0).since(own.now) }
-        let lifetime = self.runtime.lifetime(
+        let lifetime = self.runtime.routes.lifetime(
             min(client.accessTokenLifetime, end ?? client.accessTokenLifetime),
             ofTokenFor: audiences,
             to: session.session.profile,
@@ -406,7 +414,7 @@ extension TokenEndpoints {
         var ticket: Ticket?
         if let token = RefreshToken(text, for: client.id, by: self.runtime.sealer) {
             ticket = sessions.ticket(of: token, client: client.id)
-        } else if let token = self.issuer.accessToken(text.utf8, now: self.runtime.clock.now),
+        } else if let token = self.issuer.accessToken(text.utf8, now: self.runtime.services.clock.now),
             isIdentical(token.client, client.id)
         {
             ticket = token.ticket
@@ -420,8 +428,8 @@ extension TokenEndpoints {
         let sessions = self.runtime.sessions
         let ended = try await uncancelled { () throws(Failure) in try await sessions.endClient(ticket) }
         guard let ended else { return }
-        self.runtime.metrics.signedOut()
-        self.runtime.log.signedOut(ended.profile.user, session: ended.id, by: "client")
+        self.runtime.services.metrics.signedOut()
+        self.runtime.services.log.signedOut(ended.profile.user, session: ended.id, by: "client")
     }
 
     /// The user of a token, as far as its scopes go.

@@ -33,7 +33,7 @@ private let grace: [String: JSON] = ["sub": "grace", "email": "grace@example.net
             features: [.passkeys, .connections, .accounts]
         )
         self.browser = Browser(self.gateway)
-        self.connections = try #require(self.gateway.runtime.connections)
+        self.connections = try #require(self.gateway.runtime.users.connections)
     }
 
     private func isLive(_ issued: IssuedSession) async throws -> Bool {
@@ -265,7 +265,7 @@ private let grace: [String: JSON] = ["sub": "grace", "email": "grace@example.net
     @Test func `who has a passkey confirms with that alone`() async throws {
         _ = try await self.confirmed()
         let session = try #require(self.browser.begun.last?.session)
-        let passkeys = try #require(self.gateway.runtime.passkeys)
+        let passkeys = try #require(self.gateway.runtime.users.passkeys)
         let key = SoftAuthenticator()
         try await key.add(to: passkeys, of: "staff:ada")
         // The cookie of a sign-in does not count any more.
@@ -291,7 +291,7 @@ private let grace: [String: JSON] = ["sub": "grace", "email": "grace@example.net
             returnPath: nil,
             of: now,
             now: self.gateway.clock.now,
-            random: self.gateway.runtime.random
+            random: self.gateway.runtime.services.random
         )
         let fields = [
             PasskeyCeremony.field: ceremony.sealed(by: self.gateway.runtime.sealer),

@@ -373,7 +373,7 @@ extension ClientFixture {
         let documents = FakeProviders(clock: TestClock())
         documents.stub("/client.json", 200, Self.document)
         documents.stub("/other.json", 200, Self.document)
-        self.fixture = try ClientFixture(open: open, parts: { $0.clientDocuments = ClientDocuments(over: documents) })
+        self.fixture = try ClientFixture(open: open, documents: ClientDocuments(over: documents))
     }
 
     private static let document: JSON = [

@@ -160,8 +160,8 @@ private struct Setting {
         let setting = try await Setting()
         let runtime = setting.gateway.runtime
         let profile = try setting.profile
-        if what == "connection" { _ = try await runtime.connections?.connect(.staff(), to: profile) }
-        if what == "passkey", let passkeys = runtime.passkeys {
+        if what == "connection" { _ = try await runtime.users.connections?.connect(.staff(), to: profile) }
+        if what == "passkey", let passkeys = runtime.users.passkeys {
             try await SoftAuthenticator().add(to: passkeys, of: profile.user)
         }
         let form = try await self.open(try await setting.link(), setting).form(with: "token")

@@ -232,7 +232,7 @@ private let script = "Accept: */*\r\n"
     ) async throws {
         let lines = LogLines()
         let gateway = try GatewayFixture(log: RequestLog(logger: lines.logger))
-        gateway.runtime.signIns.close(true)
+        gateway.runtime.services.signIns.close(true)
         _ = try await Browser(gateway).open("\(gate)/oauth2/\(path)", script)
         let line = try #require(lines.all.last { $0.message == "refused" })
         #expect((line.values["provider"] == "staff") == isNamed)
@@ -252,7 +252,7 @@ private let script = "Accept: */*\r\n"
         let client = IPAddress("192.0.2.1")
         let limits = gateway.runtime.limits.signIns
         for _ in 0..<limits.failuresPerMinute {
-            _ = try gateway.runtime.signIns.attempt(by: client, within: limits)
+            _ = try gateway.runtime.services.signIns.attempt(by: client, within: limits)
         }
         let browser = Browser(gateway)
         browser.client = client
@@ -268,7 +268,7 @@ private let script = "Accept: */*\r\n"
         path: String
     ) async throws {
         let gateway = try self.gateway()
-        let signIns = gateway.runtime.signIns
+        let signIns = gateway.runtime.services.signIns
         let limits = gateway.runtime.limits.signIns
         for _ in 0..<limits.inFlight { try signIns.acquire(within: limits) }
         let browser = Browser(gateway)

@@ -165,7 +165,7 @@ private let gate = "https://gate.example.com"
 
     @Test func `sign-ins that wait for one provider do not block those of another`() async throws {
         let gateway = try GatewayFixture()
-        let staff = try #require(gateway.runtime.provider("staff"))
+        let staff = try #require(gateway.runtime.providers["staff"])
         while staff.waiting.acquire() {}
         let full = try await Browser(gateway).open("\(gate)/oauth2/start/staff", "Accept: */*\r\n")
         #expect(full.status == 503 && full.code == "provider.busy")

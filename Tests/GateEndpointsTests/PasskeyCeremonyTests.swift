@@ -33,7 +33,7 @@ import Testing
             returnPath: nil,
             of: session,
             now: self.gateway.clock.now,
-            random: self.gateway.runtime.random
+            random: self.gateway.runtime.services.random
         )
         return Form([Form.Field(PasskeyCeremony.field, ceremony.sealed(by: self.gateway.runtime.sealer))])
     }

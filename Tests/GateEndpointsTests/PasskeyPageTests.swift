@@ -38,7 +38,7 @@ private let navigation = "Sec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: document\r
     }
 
     private func saved(_ user: String = "staff:ada") async throws -> [SavedPasskey] {
-        try await self.gateway.runtime.passkeys?.passkeys(of: user)?.all ?? []
+        try await self.gateway.runtime.users.passkeys?.passkeys(of: user)?.all ?? []
     }
 
     private func session() async throws -> Session {
@@ -253,7 +253,7 @@ private let navigation = "Sec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: document\r
             returnPath: nil,
             of: session,
             now: self.gateway.clock.now,
-            random: self.gateway.runtime.random
+            random: self.gateway.runtime.services.random
         )
         let field = ceremony.sealed(by: self.gateway.runtime.sealer)
         #expect(try await self.submitAdded(made, 1).status == 303)
@@ -432,7 +432,7 @@ private let navigation = "Sec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: document\r
             returnPath: nil,
             of: session,
             now: self.gateway.clock.now,
-            random: self.gateway.runtime.random
+            random: self.gateway.runtime.services.random
         )
         let field = ceremony.sealed(by: self.gateway.runtime.sealer)
         let key = SoftAuthenticator()
@@ -467,7 +467,7 @@ private let navigation = "Sec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: document\r
 
     @Test func `a removal ends the other sessions of the user, and those of connected accounts`() async throws {
         let key = try await self.withPasskey()
-        let connections = try #require(self.gateway.runtime.connections)
+        let connections = try #require(self.gateway.runtime.users.connections)
         _ = try await connections.connect(.guest, to: .staff())
         let others = [
             try await self.gateway.session(of: .staff()), try await self.gateway.session(of: .guest),
@@ -515,7 +515,7 @@ private let navigation = "Sec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: document\r
 
     @Test func `a passkey of a connected account proves the user as well, with its own record`() async throws {
         let key = try await self.withPasskey()
-        let connections = try #require(self.gateway.runtime.connections)
+        let connections = try #require(self.gateway.runtime.users.connections)
         _ = try await connections.connect(.guest, to: .staff())
         _ = try await self.gateway.signIn(self.browser, as: .guest)
         let form = try await self.useForm()
@@ -528,7 +528,7 @@ private let navigation = "Sec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: document\r
 
     @Test func `F-01: a passkey of a connected account is removed there`() async throws {
         let key = try await self.withPasskey()
-        let connections = try #require(self.gateway.runtime.connections)
+        let connections = try #require(self.gateway.runtime.users.connections)
         _ = try await connections.connect(.guest, to: .staff())
         _ = try await self.gateway.signIn(self.browser, as: .guest)
         let page = try await self.confirmed(with: key)

@@ -297,7 +297,7 @@ private let sessionCookie = "__Host-gatehouse"
     /// A passkey of a new account, in an authenticator.
     private func withPasskey() async throws -> (key: SoftAuthenticator, handle: [UInt8], account: Account) {
         let account = try await self.gateway.addAccount()
-        let passkeys = try #require(self.gateway.runtime.passkeys)
+        let passkeys = try #require(self.gateway.runtime.users.passkeys)
         let handle = try #require(LocalAccounts.handle(of: account.id))
         let key = SoftAuthenticator()
         try await key.add(to: passkeys, of: "local:\(account.id)", handle: handle)

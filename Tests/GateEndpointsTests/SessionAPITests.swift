@@ -220,7 +220,7 @@ extension Response {
         let limits = setting.gateway.runtime.limits.signIns
         for _ in 0...limits.failuresPerMinute { #expect(try await setting.logIn().status == 200) }
         for _ in 0..<limits.perNetwork {
-            _ = try? setting.gateway.runtime.signIns.start(by: IPAddress("192.0.2.1"), within: limits)
+            _ = try? setting.gateway.runtime.services.signIns.start(by: IPAddress("192.0.2.1"), within: limits)
         }
         let response = try await setting.logIn()
         #expect(response.status == 429 && response.rejection?.reason == .signInTooOften)
@@ -291,7 +291,7 @@ extension Response {
 
     @Test func `a disabled first account admits no connected one`() async throws {
         let setting = try await APISetting()
-        let connections = try #require(setting.gateway.runtime.connections)
+        let connections = try #require(setting.gateway.runtime.users.connections)
         let grace = try await setting.gateway.addAccount("grace@example.org")
         let accounts = try setting.gateway.accounts
         let ada = try #require(try await accounts.account(called: "ada@example.org"))

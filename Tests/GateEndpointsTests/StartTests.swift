@@ -134,7 +134,7 @@ extension Browser {
         let over = try await browser.open("\(gate)/oauth2/start/staff", script)
         #expect(over.status == 429 && over.code == "signin.too_often")
         let client = IPAddress("192.0.2.1")
-        for _ in 0..<limits.perNetwork { try gateway.runtime.signIns.start(by: client, within: limits) }
+        for _ in 0..<limits.perNetwork { try gateway.runtime.services.signIns.start(by: client, within: limits) }
         let other = Browser(gateway)
         #expect(try await other.open("\(gate)/oauth2/start/staff").status == 303)
         other.client = client
@@ -144,11 +144,11 @@ extension Browser {
     @Test func `while memory is short no sign-in begins, and confirmations go on`() async throws {
         let gateway = try GatewayFixture()
         let browser = try await self.signedIn(gateway)
-        gateway.runtime.signIns.close(true)
+        gateway.runtime.services.signIns.close(true)
         let response = try await browser.open("\(gate)/oauth2/start/staff", script)
         #expect(response.status == 503 && response.code == "signin.overloaded")
         #expect(try await browser.open(Self.silent).status == 303)
-        #expect(gateway.runtime.signIns.count == 0)
+        #expect(gateway.runtime.services.signIns.count == 0)
     }
 
     @Test func `a sign-in that has begun or failed gives its places back`() async throws {
@@ -156,8 +156,8 @@ extension Browser {
         let browser = try await self.signedIn(gateway)
         _ = try await browser.open(Self.silent)
         _ = try await browser.open("\(gate)/oauth2/callback/staff?code=c&state=s")
-        #expect(gateway.runtime.signIns.count == 0)
-        let provider = try #require(gateway.runtime.provider("staff"))
+        #expect(gateway.runtime.services.signIns.count == 0)
+        let provider = try #require(gateway.runtime.providers["staff"])
         var free = 0
         while provider.waiting.acquire() { free += 1 }
         #expect(free == 400)
@@ -179,7 +179,9 @@ extension Browser {
         let browser = try await self.signedIn(gateway)
         let limits = gateway.runtime.limits.signIns
         browser.client = IPAddress("192.0.2.1")
-        for _ in 0..<limits.perNetwork { try gateway.runtime.signIns.start(by: browser.client, within: limits) }
+        for _ in 0..<limits.perNetwork {
+            try gateway.runtime.services.signIns.start(by: browser.client, within: limits)
+        }
         for _ in 0..<limits.confirmationsPerMinute { #expect(try await browser.open(Self.silent).status == 303) }
         #expect(try await browser.open(Self.silent, script).code == "signin.too_often")
     }
@@ -241,10 +243,10 @@ extension Browser {
         _ = try await gateway.signIn(browser)
         gateway.providers.stub("/.well-known/openid-configuration", 503)
         for _ in 0..<RecheckBreaker.maxFailures {
-            #expect(gateway.runtime.rechecks.pause(of: "staff") == nil)
+            #expect(gateway.runtime.services.rechecks.pause(of: "staff") == nil)
             #expect(try await browser.open(Self.silent, script).status == 502)
         }
-        #expect(gateway.runtime.rechecks.pause(of: "staff") != nil)
+        #expect(gateway.runtime.services.rechecks.pause(of: "staff") != nil)
     }
 
     // MARK: Several gateways
@@ -253,8 +255,8 @@ extension Browser {
     func `where gateways share a store, a callback is used up before the provider is asked`(
         sharesStore: Bool
     ) async throws {
-        let first = try GatewayFixture(parts: { $0.sharesStore = sharesStore })
-        let second = try GatewayFixture(sharing: first, parts: { $0.sharesStore = sharesStore })
+        let first = try GatewayFixture(sharesStore: sharesStore)
+        let second = try GatewayFixture(sharing: first, sharesStore: sharesStore)
         let browser = Browser(first)
         let callback = try await browser.begin("staff")
         let other = Browser(second)
@@ -270,8 +272,8 @@ extension Browser {
     func `B-01: a callback is used up for one gateway by another, also with an error, and not by a store that fails`()
         async throws
     {
-        let first = try GatewayFixture(parts: { $0.sharesStore = true })
-        let second = try GatewayFixture(sharing: first, parts: { $0.sharesStore = true })
+        let first = try GatewayFixture(sharesStore: true)
+        let second = try GatewayFixture(sharing: first, sharesStore: true)
         let browser = Browser(first)
         let callback = try await browser.begin("staff")
         let state = try #require(callback.split(separator: "?").last.flatMap { Form(encoded: $0)?["state"] })
@@ -290,7 +292,7 @@ extension Browser {
         let gateway = try GatewayFixture()
         let browser = Browser(gateway)
         let callback = try await browser.begin("staff")
-        let staff = try #require(gateway.runtime.provider("staff"))
+        let staff = try #require(gateway.runtime.providers["staff"])
         while staff.waiting.acquire() {}
         let response = try await browser.open(callback, script)
         #expect(response.status == 503 && response.code == "provider.busy")

@@ -254,7 +254,7 @@ private let script = "Accept: */*\r\n"
 
     @Test func `a hundred logouts of a provider are in progress at a time, and each gives its place back`() async throws
     {
-        let staff = try #require(self.gateway.runtime.provider("staff"))
+        let staff = try #require(self.gateway.runtime.providers["staff"])
         var free = 0
         while staff.logouts.acquire() { free += 1 }
         #expect(free == 100)

@@ -49,7 +49,7 @@ package struct ClientFixture {
         log: RequestLog? = nil,
         signIns: SignInLimiter = SignInLimiter(),
         features: GatewayFeatures = [],
-        parts: (inout RuntimeParts) throws -> Void = { _ in },
+        documents: ClientDocuments? = nil,
         client: (inout ClientSettings) -> Void = { _ in },
         provider: (inout ProviderSettings) -> Void = { _ in },
         app: (inout AppSettings) -> Void = { _ in }
@@ -70,7 +70,7 @@ package struct ClientFixture {
             open: open,
             signIns: signIns,
             features: features,
-            parts: parts,
+            documents: documents,
             provider: provider,
             app: { settings in
                 settings.accepts = [.session, .token]
@@ -130,7 +130,7 @@ package struct ClientFixture {
         )
         (terms.scopes, terms.audiences) = (["openid", "email"], audiences)
         let (runtime, now) = (self.gateway.runtime, self.gateway.clock.now)
-        let code = AuthorizationCode(for: terms, ticket: signedIn.ticket, random: runtime.random, now: now)
+        let code = AuthorizationCode(for: terms, ticket: signedIn.ticket, random: runtime.services.random, now: now)
         let fields = [
             ("grant_type", "authorization_code"), ("code", code.sealed(by: runtime.sealer)),
             ("code_verifier", ClientFixture.verifier),

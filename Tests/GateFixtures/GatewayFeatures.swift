@@ -29,21 +29,27 @@ package struct GatewayFeatures: OptionSet, Sendable {
     /// That users with an email address of `example.org` may register at `local`.
     package static let registration = GatewayFeatures(rawValue: 32)
 
-    /// Adds them to the parts of a gateway.
-    func add(to parts: inout RuntimeParts, _ mailbox: TestMailbox) throws {
+    /// What is kept of users with them.
+    func users(
+        in entries: SealedEntries,
+        _ services: Services,
+        _ origin: Origin,
+        _ mailbox: TestMailbox
+    ) throws -> UserAccounts {
+        var users = UserAccounts(in: entries)
         if self.contains(.passkeys) {
-            let party = try PasskeyRelyingParty(id: "example.com", name: "Acme", origins: [parts.publicOrigin])
-            parts.passkeys = Passkeys(party, in: parts.entries, clock: parts.clock, random: parts.random)
+            let party = try PasskeyRelyingParty(id: "example.com", name: "Acme", origins: [origin])
+            users.passkeys = Passkeys(party, in: entries, clock: services.clock, random: services.random)
         }
         if self.contains(.connections) {
-            parts.connections = AccountConnections(forwardsFirst: true, in: parts.entries, clock: parts.clock)
+            users.connections = AccountConnections(forwardsFirst: true, in: entries, clock: services.clock)
         }
-        if self.contains(.mail) { parts.mailer = try mailbox.mailer() }
-        if self.contains(.sessionAPI) { parts.sessionAPI = "/api/session" }
+        if self.contains(.mail) { users.mailer = try mailbox.mailer() }
+        return users
     }
 
     /// The provider with local accounts; nil without the feature.
-    func provider(_ parts: RuntimeParts) -> RuntimeProvider? {
+    func provider(in entries: SealedEntries, _ services: Services, _ sealer: Sealer) -> RuntimeProvider? {
         guard self.contains(.accounts) else { return nil }
         var settings = LocalAccountSettings()
         if self.contains(.registration) {
@@ -58,11 +64,11 @@ package struct GatewayFeatures: OptionSet, Sendable {
             provider: "local",
             settings: settings,
             host: GatewayFixture.gate,
-            entries: parts.entries,
-            sealer: parts.sealer,
+            entries: entries,
+            sealer: sealer,
             services: LocalAccounts.Services(workers: workers, throttle: PasswordThrottle { start }),
-            clock: parts.clock,
-            random: parts.random
+            clock: services.clock,
+            random: services.random
         )
         return RuntimeProvider(id: "local", label: .password, accounts: accounts)
     }
@@ -73,7 +79,7 @@ extension GatewayFixture {
     package static let password = "correct horse battery staple"
 
     /// The local accounts.
-    package var accounts: LocalAccounts { get throws { try #require(self.runtime.provider("local")?.accounts) } }
+    package var accounts: LocalAccounts { get throws { try #require(self.runtime.providers["local"]?.accounts) } }
 
     /// A new local account, whose user has chosen the password and proved the address.
     @discardableResult

@@ -69,11 +69,12 @@ package struct GatewayFixture {
         features: GatewayFeatures = [],
         domains: [String: Set<String>] = [:],
         failing: Set<String> = [],
-        parts change: (inout RuntimeParts) throws -> Void = { _ in },
+        documents: ClientDocuments? = nil,
+        sharesStore: Bool = false,
         provider: (inout ProviderSettings) -> Void = { _ in },
         app: (inout AppSettings) -> Void = { _ in }
     ) throws {
-        let random = other.map { $0.runtime.random } ?? .seeded()
+        let random = other.map { $0.runtime.services.random } ?? .seeded()
         self.clock = other?.clock ?? TestClock()
         self.store = other?.store ?? SwitchedStore(keepsSessions: keepsSessions)
         let providers = other?.providers ?? FakeProviders(clock: self.clock)
@@ -83,44 +84,13 @@ package struct GatewayFixture {
         let log = log ?? RequestLog(logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         var apps = try GatewayFixture.apps().filter { !gone.contains($0.route.app) } + more
         for index in apps.indices { app(&apps[index]) }
-        var parts = RuntimeParts(
-            publicOrigin: origin,
-            trustedProxies: proxies.compactMap { CIDRRange($0) },
-            sessions: SessionManager(
-                store: self.store,
-                sealer: sealer,
-                lifetimes: SessionLifetimes(idle: .seconds(3600), absolute: .seconds(8 * 3600)),
-                feed: self.feed,
-                admissions: admissions,
-                recheck: recheck,
-                minIdleTimeout: apps.compactMap(\.sessionLimits.idle).min(),
-                clock: self.clock.clock,
-                random: random
-            ),
-            store: self.store,
-            entries: SealedEntries(in: self.store, sealer: sealer, clock: self.clock.clock),
-            sealer: sealer,
-            signer: AssertionSigner(keys: keys, issuer: "\(origin)", lifetime: .seconds(120), random: random),
-            keys: keys,
-            log: log,
-            clock: self.clock.clock,
-            random: random
-        )
-        parts.signIns = signIns
-        parts.endpoints = endpoints
-        parts.forwardAuth = forwardAuth
-        parts.healthPath = healthPath
-        parts.serviceTokens = serviceTokens
-        if !clients.isEmpty {
-            parts.issuer = try GatewayFixture.issuer(of: clients, open, at: origin, apps, sealer, random)
-        }
-        try features.add(to: &parts, self.mailbox)
-        try change(&parts)
-        let clock = self.clock.clock
-        parts.issuers = try issuers.map { try TokenIssuer($0, transport: providers, clock: clock, random: random) }
+        let services = Services(log: log, signIns: signIns, clock: self.clock.clock, random: random)
         let routes = try apps.enumerated().map {
             try RuntimeRoute($0.element, index: $0.offset, gatewayHost: GatewayFixture.gate, below: endpoints)
         }
+        let hosts = GatewayHosts(publicOrigin: origin, endpoints: endpoints, routes: routes)
+        let entries = SealedEntries(in: self.store, sealer: sealer, clock: self.clock.clock)
+        let clock = self.clock.clock
         var parties = try ["staff", "guests"].map {
             try GatewayFixture.provider(
                 $0,
@@ -132,9 +102,50 @@ package struct GatewayFixture {
                 provider
             )
         }
-        if let local = features.provider(parts) { parties.append(local) }
+        if let local = features.provider(in: entries, services, sealer) { parties.append(local) }
         self.providers = providers
-        self.runtime = RuntimeConfiguration(parts, routes: routes, providers: parties)
+        self.runtime = RuntimeConfiguration(
+            services: services,
+            hosts: hosts,
+            front: GatewayFront(
+                trustedProxies: proxies.compactMap { CIDRRange($0) },
+                forwardAuth: forwardAuth,
+                healthPath: healthPath
+            ),
+            routes: RouteMap(routes),
+            providers: parties,
+            sessions: SessionManager(
+                store: self.store,
+                sealer: sealer,
+                lifetimes: SessionLifetimes(idle: .seconds(3600), absolute: .seconds(8 * 3600)),
+                feed: self.feed,
+                admissions: admissions,
+                recheck: recheck,
+                minIdleTimeout: apps.compactMap(\.sessionLimits.idle).min(),
+                clock: clock,
+                random: random
+            ),
+            store: self.store,
+            sharesStore: sharesStore,
+            users: try features.users(in: entries, services, origin, self.mailbox),
+            clients: ClientServices(
+                clients.isEmpty ? nil : try GatewayFixture.issuer(of: clients, open, at: origin, apps, sealer, random),
+                at: hosts,
+                routes: routes,
+                documents: documents,
+                sessionAPI: features.contains(.sessionAPI) ? "/api/session" : nil
+            ),
+            machines: MachineTokens(
+                issuers: try issuers.map {
+                    try TokenIssuer($0, transport: providers, clock: clock, random: random)
+                },
+                serviceTokens: serviceTokens,
+                at: origin
+            ),
+            sealer: sealer,
+            signer: AssertionSigner(keys: keys, issuer: "\(origin)", lifetime: .seconds(120), random: random),
+            keys: keys
+        )
     }
 
     /// The issuer of some clients, with the same key in each fixture; open clients may have tokens for the apps of the first one.
@@ -236,7 +247,7 @@ package struct GatewayFixture {
 
     /// The route of an app.
     package func route(_ name: String) throws -> RuntimeRoute {
-        try #require(self.runtime.routes.first { $0.name == name })
+        try #require(self.runtime.routes.all.first { $0.name == name })
     }
 
     /// The head of a request: `GET /wiki`, its host and further lines.

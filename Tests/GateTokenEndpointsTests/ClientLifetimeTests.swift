@@ -24,14 +24,14 @@ import Testing
     init() throws {
         self.gateway = try GatewayFixture()
         let runtime = self.gateway.runtime
-        var route = Route(app: "notes", origin: runtime.publicOrigin, path: "/")
+        var route = Route(app: "notes", origin: runtime.hosts.publicOrigin, path: "/")
         route.providers = ["staff"]
         route.access = .signedIn
         var client = ClientSettings(id: "notes", kind: .native, route: route)
         client.lifetime = .seconds(600)
         self.client = client
         let key = try AssertionKey(from: .seeded())
-        let signer = TokenSigner(keys: AssertionKeys(signing: key), issuer: "\(runtime.publicOrigin)")
+        let signer = TokenSigner(keys: AssertionKeys(signing: key), issuer: "\(runtime.hosts.publicOrigin)")
         let issuer = Issuer(signer: signer, clients: [client], audiences: [:], sealer: runtime.sealer)
         self.tokens = TokenEndpoints(runtime: runtime, issuer: issuer)
     }

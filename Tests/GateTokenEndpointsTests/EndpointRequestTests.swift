@@ -112,7 +112,7 @@ import Testing
         #expect(try self.request("GET /oauth2/account", line).ticket == issued.ticket)
         #expect(try self.request("GET /oauth2/account", line, host: "shop.example.com").ticket == nil)
         let other = try self.request("GET /oauth2/account", line, host: "evil.example")
-        #expect(other.ticket == nil && other.origin == self.gateway.runtime.publicOrigin)
+        #expect(other.ticket == nil && other.origin == self.gateway.runtime.hosts.publicOrigin)
     }
 
     @Test(
@@ -166,7 +166,7 @@ import Testing
     }
 
     @Test func `a cookie that comes twice does not count`() throws {
-        let cookie = GatewayCookie.lastProvider(at: self.gateway.runtime.publicOrigin)
+        let cookie = GatewayCookie.lastProvider(at: self.gateway.runtime.hosts.publicOrigin)
         let once = try self.request("GET /", "Cookie: \(cookie.name)=a\r\n").value(of: cookie)
         #expect(once.map { Array($0) } == Array("a".utf8))
         let twice = try self.request("GET /", "Cookie: \(cookie.name)=a; \(cookie.name)=a\r\n")

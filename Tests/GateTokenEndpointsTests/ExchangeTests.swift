@@ -261,7 +261,7 @@ private let tokenURL = "https://gate.example.com/oauth2/token"
         fixture.gateway.providers.stub("/.well-known/openid-configuration", 500)
         let response = try await self.exchange(self.token(fixture), fixture)
         #expect(response.status == 503 && self.error(response) == "temporarily_unavailable")
-        #expect(fixture.gateway.runtime.signIns.count == 0)
+        #expect(fixture.gateway.runtime.services.signIns.count == 0)
     }
 
     @Test func `the rules of the client are asked, and none that the token cannot prove admits`() async throws {
@@ -319,12 +319,12 @@ private let tokenURL = "https://gate.example.com/oauth2/token"
         #expect(response.status == 503 && self.error(response) == "temporarily_unavailable")
         #expect(response.rejection?.reason == .signInTooOften && response.head.headerFields[.retryAfter] != nil)
         #expect(try await self.exchange(token, fixture).status == 200)
-        #expect(fixture.gateway.runtime.signIns.count == 0)
+        #expect(fixture.gateway.runtime.services.signIns.count == 0)
     }
 
     @Test func `while memory is short, or too many sign-ins are in progress, none is exchanged`() async throws {
         let fixture = try self.fixture()
-        let signIns = fixture.gateway.runtime.signIns
+        let signIns = fixture.gateway.runtime.services.signIns
         signIns.close(true)
         #expect(try await self.exchange(self.token(fixture), fixture).rejection?.reason == .signInOverloaded)
         signIns.close(false)
@@ -349,7 +349,7 @@ private let tokenURL = "https://gate.example.com/oauth2/token"
 /// what the gateway knows about the apps of a client's tokens.
 @Suite struct ClientRulesTests {
     private func asking(_ gateway: GatewayFixture, _ audiences: [String], _ profile: Profile) -> [String] {
-        gateway.runtime.permitted(audiences, to: profile, at: gateway.clock.now)
+        gateway.runtime.routes.permitted(audiences, to: profile, at: gateway.clock.now)
     }
 
     @Test(
@@ -374,7 +374,7 @@ private let tokenURL = "https://gate.example.com/oauth2/token"
         let settings = ClientSettings(id: "notes", kind: .native, route: route)
         let profile = Profile(provider: "staff", issuer: "https://id.example.com", subject: "ada")
         let audience = try gateway.route("wiki").route.audience
-        let lifetime = gateway.runtime.lifetime(
+        let lifetime = gateway.runtime.routes.lifetime(
             .seconds(600),
             ofTokenFor: [audience],
             to: profile,
@@ -383,7 +383,7 @@ private let tokenURL = "https://gate.example.com/oauth2/token"
         )
         #expect(lifetime == .seconds(expected))
         let later = app.map { now.advanced(by: .seconds($0)) } ?? now
-        let permitted = gateway.runtime.permitted([audience], to: profile, at: later)
+        let permitted = gateway.runtime.routes.permitted([audience], to: profile, at: later)
         #expect(permitted == (app == nil ? [audience] : []))
     }
 
@@ -406,7 +406,7 @@ private let tokenURL = "https://gate.example.com/oauth2/token"
         })
         var client = ClientSettings(id: "notes", kind: .native, route: try gateway.route("shop").route)
         client.scopes = ["hr": ["department"], "other": ["level"]]
-        let words = gateway.runtime.permissions(
+        let words = gateway.runtime.routes.permissions(
             of: [ClientFixture.shop, ClientFixture.desk, ClientFixture.userinfo],
             ["orders", "hr"],
             by: client
@@ -421,10 +421,10 @@ private let tokenURL = "https://gate.example.com/oauth2/token"
         let session = try await gateway.session(of: .staff()).session
         gateway.clock.advance(by: 60)
         let now = gateway.clock.now
-        #expect(gateway.runtime.accepts(session, at: [ClientFixture.shop, ClientFixture.userinfo], now: now))
-        #expect(!gateway.runtime.accepts(session, at: [ClientFixture.shop, ClientFixture.desk], now: now))
-        #expect(gateway.runtime.route(withAudience: ClientFixture.desk)?.name == "desk")
-        #expect(gateway.runtime.route(withAudience: ClientFixture.userinfo) == nil)
+        #expect(gateway.runtime.routes.accepts(session, at: [ClientFixture.shop, ClientFixture.userinfo], now: now))
+        #expect(!gateway.runtime.routes.accepts(session, at: [ClientFixture.shop, ClientFixture.desk], now: now))
+        #expect(gateway.runtime.routes.route(withAudience: ClientFixture.desk)?.name == "desk")
+        #expect(gateway.runtime.routes.route(withAudience: ClientFixture.userinfo) == nil)
     }
 
     @Test func `an app asks for a passkey at its front page, until the user has used one`() async throws {
@@ -437,27 +437,27 @@ private let tokenURL = "https://gate.example.com/oauth2/token"
         let issued = try await gateway.session(of: .staff())
         let now = gateway.clock.now
         let audiences = [ClientFixture.shop, ClientFixture.desk]
-        #expect(gateway.runtime.needsPasskey(issued.session, for: audiences, nil, now: now))
-        #expect(!gateway.runtime.needsPasskey(issued.session, for: [ClientFixture.shop], nil, now: now))
-        #expect(gateway.runtime.needsPasskey(Profile.staff(), for: audiences, nil, now: now))
+        #expect(gateway.runtime.routes.needsPasskey(issued.session, for: audiences, nil, now: now))
+        #expect(!gateway.runtime.routes.needsPasskey(issued.session, for: [ClientFixture.shop], nil, now: now))
+        #expect(gateway.runtime.routes.needsPasskey(Profile.staff(), for: audiences, nil, now: now))
         _ = try await gateway.runtime.sessions.notePasskey("hwk", in: issued.ticket, at: now)
         let sessions = gateway.runtime.sessions
         let used = try #require(try await sessions.session(for: issued.ticket, host: GatewayFixture.gate, now: now))
-        #expect(!gateway.runtime.needsPasskey(used, for: audiences, nil, now: now))
-        #expect(gateway.runtime.needsPasskey(used, for: audiences, nil, now: now.advanced(by: .seconds(61))))
+        #expect(!gateway.runtime.routes.needsPasskey(used, for: audiences, nil, now: now))
+        #expect(gateway.runtime.routes.needsPasskey(used, for: audiences, nil, now: now.advanced(by: .seconds(61))))
     }
 
     @Test func `a user who signs in at the moment has authenticated now`() throws {
         let gateway = try GatewayFixture()
-        var route = Route(app: "notes", origin: gateway.runtime.publicOrigin, path: "/")
+        var route = Route(app: "notes", origin: gateway.runtime.hosts.publicOrigin, path: "/")
         route.providers = ["staff"]
         var entry = AccessEntry(at: RulePlace(line: 1))
         entry.request = [.authenticated(within: .seconds(1))]
         route.access = .entries([entry])
         let client = ClientSettings(id: "notes", kind: .native, route: route)
-        let decision = gateway.runtime.decision(about: Profile.staff(), at: client, from: nil, now: gateway.clock.now)
+        let decision = client.decision(about: Profile.staff(), from: nil, now: gateway.clock.now)
         #expect(decision == .admitted(at: RulePlace(line: 1)))
-        let guest = gateway.runtime.decision(about: Profile.guest, at: client, from: nil, now: gateway.clock.now)
+        let guest = client.decision(about: Profile.guest, from: nil, now: gateway.clock.now)
         #expect(guest == .signInNeeded)
     }
 }

@@ -41,7 +41,7 @@ extension ClientFixture {
         terms.keyThumbprint = thumbprint
         change(&terms)
         let (runtime, now) = (self.gateway.runtime, self.gateway.clock.now)
-        let code = AuthorizationCode(for: terms, ticket: session.ticket, random: runtime.random, now: now)
+        let code = AuthorizationCode(for: terms, ticket: session.ticket, random: runtime.services.random, now: now)
         return (code.sealed(by: runtime.sealer), session)
     }
 

@@ -30,7 +30,7 @@ struct ForwardAuthResponder {
 
     /// Takes a request if it is one of a proxy that asks.
     func takes(_ request: IngressRequest) -> Bool {
-        let path = request.runtime.forwardAuthPath
+        let path = request.runtime.hosts.forwardAuthPath
         let isAsked =
             self.settings.dialect == .envoyGRPC
             ? CheckRequest.isCarried(by: request.head) : ForwardAuthRequest.isAsked(by: request.head, at: path)
@@ -64,7 +64,7 @@ struct ForwardAuthResponder {
             self.responder.replaceRequest(check)
             do throws(Failure) {
                 let names = request.runtime.fieldNames
-                let head = try message.head(below: request.runtime.forwardAuthPath, names: names)
+                let head = try message.head(below: request.runtime.hosts.forwardAuthPath, names: names)
                 self.decide(about: head, askedIn: check, isCheck: true)
             } catch {
                 self.refuseQuestion(error, check)
@@ -82,12 +82,12 @@ struct ForwardAuthResponder {
             asked = try ForwardAuthRequest(of: head, in: self.settings.dialect, for: runtime)
         } catch {
             let host = ForwardAuthRequest.host(of: head, in: self.settings.dialect, for: runtime)
-            if let route = host.flatMap(runtime.shadowedRoute(on:)) {
+            if let route = host.flatMap(runtime.routes.shadowed(on:)) {
                 let comparison = ShadowComparison(error, other: self.otherStatus(of: head))
                 let asker: IngressRequest.Asker = isCheck ? .check : .client
                 return self.pass(IngressRequest(head, by: asker, in: question), inShadowOf: route, comparison)
             }
-            let use = ForwardAuthRequest.use(head, self.settings.dialect, at: runtime.forwardAuthPath)
+            let use = ForwardAuthRequest.use(head, self.settings.dialect, at: runtime.hosts.forwardAuthPath)
             return self.refuseQuestion(error, question, use: use)
         }
         let request = IngressRequest(asked.original, by: .proxy(asked, isCheck: isCheck), in: question)
@@ -115,7 +115,7 @@ struct ForwardAuthResponder {
     func responds(to asked: ForwardAuthRequest, by step: Step, _ request: IngressRequest) -> Bool {
         if case .need = step { return false }
         let failure = asked.failure(of: step)
-        if let route = request.route ?? request.runtime.shadowedRoute(on: request.host), route.isShadowed {
+        if let route = request.route ?? request.runtime.routes.shadowed(on: request.host), route.isShadowed {
             var comparison = ShadowComparison(failure, other: self.otherStatus(of: asked.asking))
             if case .forward(_, nil) = step { comparison.isOpen = true }
             self.pass(request, inShadowOf: route, comparison)

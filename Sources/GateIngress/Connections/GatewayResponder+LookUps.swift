@@ -81,7 +81,7 @@ extension GatewayResponder {
         self.wait(counting: \.verifications, upTo: LoopState.maxVerifications, for: request) {
             await MachineVerifier.result(of: credential, at: issuer)
         } then: { responder, request, result in
-            request.runtime.metrics.verified(issuer.id, result: result)
+            request.runtime.services.metrics.verified(issuer.id, result: result)
             request.resume(on: responder.loop, after: .done)
             responder.loop.remember(result, of: credential, at: issuer)
             responder.decide(about: request)
@@ -131,7 +131,7 @@ extension GatewayResponder {
             request.head.message.value(.xForwardedFor) != nil,
             CIDRRange.internalNetworks.contains(where: { $0.contains(peer) })
         else { return }
-        request.runtime.log.forwardingIgnored(from: self.source.peerText)
+        request.runtime.services.log.forwardingIgnored(from: self.source.peerText)
     }
 
     private func respond(from own: EndpointRequest, to request: IngressRequest) {

@@ -42,12 +42,12 @@ extension GatewayResponder {
         let clientKind = request.clientKind
         var context = PageContext()
         if clientKind.wantsPage {
-            context.isOurHost = request.runtime.serves(request.host)
+            context.isOurHost = request.runtime.hosts.serves(request.host)
             if failure.isOfApp { self.complete(&context, for: request) }
         }
         switch failure.reason {
         case .policyCertificate, .clientCertificateMissing, .clientCertificateRejected:
-            context.issuers = request.runtime.certificateIssuers
+            context.issuers = request.runtime.front.certificateIssuers
             // A client that has one by now presents it on a new connection only. That of a proxy serves other clients.
             if !request.downstream.isTrusted, request.asked == nil { self.connection?.replaceConnection() }
         case .requestMisdirected where self.source.certificatePolicy != nil:
@@ -63,7 +63,7 @@ extension GatewayResponder {
         var response = request.runtime.rendering.response(to: failure, for: clientKind, context: context)
         if failure.reason == .tokenRejected { self.challenge(&response, request, isRejected: true) }
         if let route = request.route, !scopes.isEmpty {
-            let challenge = request.runtime.challenge(on: route, scopes: scopes, to: request.head)
+            let challenge = request.runtime.clients.challenge(on: route, scopes: scopes, to: request.head)
             response.head.headerFields[.wwwAuthenticate] = challenge
         }
         if failure.kind == .forbidden, request.head.method == .post, request.route?.maxMCPBody != nil {
@@ -80,7 +80,7 @@ extension GatewayResponder {
         // A browser would show its dialog for a password.
         let message = request.head.message
         let isBrowser = message.first(.secFetchMode) != nil || message.first(.xRequestedWith) != nil
-        let further = request.runtime.challenges(
+        let further = request.runtime.clients.challenges(
             on: route,
             to: request.head,
             isRejected: isRejected,
@@ -107,7 +107,7 @@ extension GatewayResponder {
         guard let route = request.route else { return }
         (context.app, context.title) = (route.name, route.title)
         let back = request.runtime.returnPath(of: request.head, on: route)
-        context.place = request.runtime.place(back, on: request.runtime.origin(of: request.head))
+        context.place = request.runtime.place(back, on: request.runtime.hosts.origin(of: request.head))
     }
 
     /// Redirects a browser without an accepted session to the sign-in; a script gets 401.

@@ -58,9 +58,9 @@ extension GatewayResponder {
             let isTrusted = request.downstream.isTrusted
             request.trace = RequestTrace(of: head, tracer, began: connection.arrived, isTrusted: isTrusted)
         }
-        if head.hasIrregularNames { request.runtime.metrics.irregularNames() }
+        if head.hasIrregularNames { request.runtime.services.metrics.irregularNames() }
         guard self.loop.inFlight <= self.loop.maxInFlight else { return self.refuseForLoad(request) }
-        if let settings = request.runtime.forwardAuth,
+        if let settings = request.runtime.front.forwardAuth,
             ForwardAuthResponder(self, settings).takes(request)
         {
             return
@@ -95,7 +95,7 @@ extension GatewayResponder {
     private func carryOut(_ step: Step, _ request: IngressRequest) {
         guard let connection else { return }
         if let record = request.record { self.note(step, of: request, in: record) }
-        if let settings = request.runtime.forwardAuth, let asked = request.asked,
+        if let settings = request.runtime.front.forwardAuth, let asked = request.asked,
             ForwardAuthResponder(self, settings).responds(to: asked, by: step, request)
         {
             return
@@ -162,7 +162,7 @@ extension GatewayResponder {
         case .forwarding(let exchange): exchange.finishRequest()
         case .readingForEndpoint: self.respondFromEndpoint()
         case .readingCheck:
-            guard let request, let settings = request.runtime.forwardAuth else { return }
+            guard let request, let settings = request.runtime.front.forwardAuth else { return }
             ForwardAuthResponder(self, settings).decideAboutCheck(request)
         case .readingMessages: self.decideAboutMessages()
         case .idle, .deciding, .waiting: break
@@ -190,7 +190,7 @@ extension GatewayResponder {
     func response(to rejection: WireRejection) -> Response {
         if let status = self.loop.healthStatus(of: rejection) { return Response(status) }
         let runtime = self.request?.runtime ?? self.loop.runtime
-        runtime.metrics.rejected(rejection.reason.code)
+        runtime.services.metrics.rejected(rejection.reason.code)
         let response = runtime.rendering.response(to: rejection, for: ClientKind(wantsPage: rejection.wantsPage))
         guard let request else { return self.responseOutsideRequest(response, under: runtime) }
         if let shown = response.rejection { self.remember(shown, of: request, status: response.head.status.code) }
@@ -206,7 +206,7 @@ extension GatewayResponder {
             var known = IncidentRequest()
             (known.id, known.status, known.client) = (id.text, status, self.source.peerText)
             known.decision = .rejected
-            runtime.log.incidents.complete(incident, with: known)
+            runtime.services.log.incidents.complete(incident, with: known)
         }
         guard let access = self.loop.access else { return response }
         let record = self.freshRecord()
@@ -247,7 +247,7 @@ extension GatewayResponder {
             self.exposeRejection(&response, to: request)
             response = self.rejection(response, to: request)
         }
-        if self.source.tls != nil, let hsts = request.runtime.hsts(for: request.host) {
+        if self.source.tls != nil, let hsts = request.runtime.hosts.hsts(for: request.host) {
             response.head.headerFields[.strictTransportSecurity] = hsts
         }
         response.head.headerFields[.requestID] = request.id.text
@@ -286,15 +286,15 @@ extension GatewayResponder {
                 if phase == .policy || phase == .upstream { known.rule = request.rule }
             }
         }
-        request.runtime.log.incidents.complete(incident, with: known)
+        request.runtime.services.log.incidents.complete(incident, with: known)
     }
 
     /// A rejection in the form that the client, or the proxy that asks, takes for one.
     private func rejection(_ response: Response, to request: IngressRequest) -> Response {
         // A gRPC call fails with status 200, which means to a proxy that the request may pass.
-        let path = request.runtime.forwardAuthPath
+        let path = request.runtime.hosts.forwardAuthPath
         guard !ForwardAuthRequest.isAsked(by: request.head, at: path) else {
-            guard let dialect = request.runtime.forwardAuth?.dialect else { return response }
+            guard let dialect = request.runtime.front.forwardAuth?.dialect else { return response }
             return ForwardAuthRequest.rendered(response, for: ForwardAuthRequest.use(request.head, dialect, at: path))
         }
         // Once its message is decoded, Envoy gets every decision as a message.
@@ -345,7 +345,7 @@ extension GatewayResponder {
                 return self.respond(response)
             }
         } else if WebSocketHandshake.isRequested(by: request.head) {
-            request.runtime.log.webSocketIsOff(app: route.name, requestID: request.id.text)
+            request.runtime.services.log.webSocketIsOff(app: route.name, requestID: request.id.text)
         }
         let exchange = UpstreamExchange(
             of: request,
@@ -511,8 +511,8 @@ extension GatewayResponder {
         // The documents, the session API and paths below the prefix of endpoints are those of an app on another host.
         let runtime = request.runtime
         let path = request.head.path.text(in: request.head.message)
-        let isOwn = runtime.endpoints.owns(path, isGatewayHost: request.host == runtime.publicOrigin.host)
-        let endpoint = isOwn ? EndpointPath.pattern(of: path, below: runtime.endpoints) : nil
+        let isOwn = runtime.hosts.endpoints.owns(path, isGatewayHost: request.host == runtime.hosts.publicOrigin.host)
+        let endpoint = isOwn ? EndpointPath.pattern(of: path, below: runtime.hosts.endpoints) : nil
         let route = endpoint == nil && request.progress != .atEndpoint ? request.route : nil
         trace.end(
             request.head,

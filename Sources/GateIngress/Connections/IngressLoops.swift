@@ -115,7 +115,7 @@ package final class IngressLoops: Sendable {
             buffers: state.memory,
             heads: state.heads,
             date: state.date,
-            takesWebSockets: state.runtime.takesWebSockets,
+            takesWebSockets: state.runtime.routes.takesWebSockets,
             counts: negotiation.isHTTP2 ? state.counts.http2 : state.counts.http1
         )
         guard !negotiation.isHTTP2 else {

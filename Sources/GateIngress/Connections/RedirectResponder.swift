@@ -45,7 +45,7 @@ final class RedirectResponder: Responder {
 
     func response(to rejection: WireRejection) -> Response {
         if let status = self.loop.healthStatus(of: rejection) { return Response(status) }
-        self.loop.runtime.metrics.rejected(rejection.reason.code)
+        self.loop.runtime.services.metrics.rejected(rejection.reason.code)
         let response = self.loop.runtime.rendering.response(
             to: rejection,
             for: ClientKind(wantsPage: rejection.wantsPage)
@@ -66,7 +66,7 @@ final class RedirectResponder: Responder {
     }
 
     private func redirect(_ request: RequestHead) -> Response {
-        guard let origin = self.loop.runtime.origin(of: request.authority.host) else {
+        guard let origin = self.loop.runtime.hosts.origin(of: request.authority.host) else {
             if let status = self.loop.healthStatus(of: request) { return Response(status) }
             return .text(404, "No app is configured for this host.\n")
         }

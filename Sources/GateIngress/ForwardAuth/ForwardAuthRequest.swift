@@ -48,7 +48,7 @@ struct ForwardAuthRequest {
     ///
     /// - Throws: A failure that names what is missing or malformed.
     init(of request: RequestHead, in dialect: ForwardAuthDialect, for runtime: RuntimeConfiguration) throws(Failure) {
-        let path = runtime.forwardAuthPath
+        let path = runtime.hosts.forwardAuthPath
         guard !request.isExtendedConnect else { throw Failure(.forwardAuthRequest, "a CONNECT") }
         let asked = try OriginalLine(of: request, in: dialect, below: path)
         self.use = ForwardAuthRequest.use(request, dialect, at: path)
@@ -60,7 +60,7 @@ struct ForwardAuthRequest {
         }
         self.asking = request
         self.dialect = dialect
-        self.endpoints = runtime.endpoints
+        self.endpoints = runtime.hosts.endpoints
         self.opensWebSocket =
             WebSocketHandshake.isRequested(by: request)
             || request.message.fields.contains { field in
@@ -99,7 +99,7 @@ struct ForwardAuthRequest {
         in dialect: ForwardAuthDialect,
         for runtime: RuntimeConfiguration
     ) -> String? {
-        let path = runtime.forwardAuthPath
+        let path = runtime.hosts.forwardAuthPath
         guard let asked = try? OriginalLine(of: request, in: dialect, below: path) else { return nil }
         let get = Array("GET".utf8)
         let front = try? request.original(method: get, target: [0x2F], host: asked.host, names: runtime.fieldNames)

@@ -52,7 +52,7 @@ struct SessionRenewal {
         self.cached.renewedAt = now
         return self.runtime.cookies(
             of: renewed,
-            at: self.runtime.origin(of: request),
+            at: self.runtime.hosts.origin(of: request),
             replacing: CookieHeader(of: request),
             now: now
         )

@@ -208,7 +208,7 @@ extension UpstreamExchange {
 
     /// Logs that the upstream is the cause of a failure.
     private func log(_ failure: Failure) {
-        self.request.runtime.log.upstreamFailed(failure, app: self.route.name, requestID: self.request.id.text)
+        self.request.runtime.services.log.upstreamFailed(failure, app: self.route.name, requestID: self.request.id.text)
     }
 
     /// Logs a failure that cuts off a response that has begun: the client has the head of another one.

@@ -210,7 +210,7 @@ final class LoopState {
         self.tunnels.checkAll()
         self.upstreamsOfRoutes.removeAll()
         self.telemetry.adopt()
-        let used = Set(runtime.routes.map(\.upstream))
+        let used = Set(runtime.routes.all.map(\.upstream))
         for (loaded, upstream) in self.upstreams where !used.contains(loaded) {
             upstream.shutDown()
             self.upstreams[loaded] = nil
@@ -239,7 +239,7 @@ final class LoopState {
 
     /// The same for a request that was rejected because it names none.
     func healthStatus(of rejection: WireRejection) -> Int? {
-        guard let path = rejection.pathWithoutHost, path == self.runtime.healthPath else { return nil }
+        guard let path = rejection.pathWithoutHost, path == self.runtime.front.healthPath else { return nil }
         return self.healthStatus
     }
 

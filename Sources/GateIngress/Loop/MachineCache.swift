@@ -135,7 +135,7 @@ extension LoopState {
     private func machine(_ profile: Profile, _ credential: MachineCredential) -> CachedSession {
         let session = Session.machine(
             profile,
-            id: self.runtime.random.identifier(16),
+            id: self.runtime.services.random.identifier(16),
             family: Base64URL.encode(credential.hash),
             now: self.clock.now
         )

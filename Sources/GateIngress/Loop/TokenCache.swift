@@ -95,7 +95,7 @@ struct TokenCache {
             self.last = known
             return known
         }
-        guard let issuer = runtime.issuer, issuer.signer.begins(text.readableBytesUInt8Span),
+        guard let issuer = runtime.clients.issuer, issuer.signer.begins(text.readableBytesUInt8Span),
             let found = VerifiedToken(text, of: issuer, now: now)
         else { return nil }
         if self.tokens.count >= TokenCache.capacity {

@@ -60,7 +60,9 @@ enum AccessTokenReader: CredentialReader {
 
     /// Whether a request has an access token of this gateway, which no app must get: it may be for another one.
     static func isIn(_ request: IngressRequest, _ known: some KnownCallers) -> Bool {
-        guard let issuer = request.runtime.issuer, let (text, _) = self.bearer(of: request.head) else { return false }
+        guard let issuer = request.runtime.clients.issuer, let (text, _) = self.bearer(of: request.head) else {
+            return false
+        }
         return known.isLastAccessToken(text) || issuer.signer.begins(text.readableBytesUInt8Span)
     }
 
@@ -77,11 +79,12 @@ enum AccessTokenReader: CredentialReader {
         _ known: some KnownCallers
     ) -> Found {
         let runtime = request.runtime
-        guard route.takesTokens, runtime.issuer != nil, let (text, isBound) = self.bearer(of: request.head) else {
+        guard route.takesTokens, runtime.clients.issuer != nil, let (text, isBound) = self.bearer(of: request.head)
+        else {
             return .none
         }
         guard let token = known.accessToken(text, under: runtime, at: request.now) else {
-            guard let issuer = runtime.issuer else { return .none }
+            guard let issuer = runtime.clients.issuer else { return .none }
             let isOurs = issuer.signer.begins(text.readableBytesUInt8Span)
             guard isOurs || !route.takesMachines && runtime.cookieKey(of: request.head) == nil else { return .none }
             let reason =

@@ -22,7 +22,9 @@ enum CookieReader: CredentialReader {
             return .need(.session(SoughtSession(ticket, host: request.host)))
         case .unavailable(let failure): return .rejected(failure)
         case .needsUser(let provider):
-            return .signIn(request.runtime.accepts(provider, on: route) ? .recheck(with: provider) : .signIn)
+            return .signIn(
+                request.runtime.providers.isAccepted(provider, by: route) ? .recheck(with: provider) : .signIn
+            )
         case .done: return cached.map { .caller(.session($0)) } ?? .absent
         }
     }

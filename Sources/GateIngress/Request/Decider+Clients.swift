@@ -18,7 +18,7 @@ extension Decider {
         guard !session.isAdmitted(at: token) else { return nil }
         if let failure = self.rejection(of: session, by: token.client, of: token) { return failure }
         for id in session.session.client?.subjects ?? [] {
-            guard let client = self.runtime.issuer?.clients[id] else {
+            guard let client = self.runtime.clients.issuer?.clients[id] else {
                 let detail =
                     "the token was exchanged for one of the client '\(id)', which 'clients' does not have any more"
                 return Failure(.tokenRejected, detail)
@@ -72,6 +72,6 @@ enum TokenCaller {
 
     /// What the user of a client has to do where a rule asks for a passkey.
     static func passkeyHelp(_ runtime: RuntimeConfiguration) -> String {
-        "a rule asks for a passkey; the user has to open \(runtime.endpoints.path("passkey")) in a browser"
+        "a rule asks for a passkey; the user has to open \(runtime.hosts.endpoints.path("passkey")) in a browser"
     }
 }

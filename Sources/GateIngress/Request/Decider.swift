@@ -50,7 +50,7 @@ struct Decider<Known: KnownCallers> {
         }
         guard !self.head.isAsterisk else { return .respond(status: 204) }
         guard !self.isOwn, !self.isWellKnown, !self.isSessionAPI else {
-            return self.runtime.serves(self.request.host) ? .endpoint : self.noSuchApp()
+            return self.runtime.hosts.serves(self.request.host) ? .endpoint : self.noSuchApp()
         }
         guard let route = self.request.route else { return self.isFront ? .endpoint : self.noSuchApp() }
         if let failure = self.request.objectionToQuestion(on: route) { return .reject(failure) }
@@ -264,26 +264,27 @@ extension Decider {
     /// Whether the path is one of the gateway's own.
     private var isOwn: Bool {
         self.head.path.withSpan(of: self.head.message) { path in
-            guard path.count > 1, path[1] == self.runtime.endpointInitial else { return false }
-            return self.runtime.endpoints.owns(
+            guard path.count > 1, path[1] == self.runtime.hosts.endpointInitial else { return false }
+            return self.runtime.hosts.endpoints.owns(
                 path,
-                isGatewayHost: self.request.host == self.runtime.publicOrigin.host
+                isGatewayHost: self.request.host == self.runtime.hosts.publicOrigin.host
             )
         }
     }
 
     /// Whether the path is that of a document of the gateway below `/.well-known/`.
     private var isWellKnown: Bool {
-        guard !self.runtime.wellKnown.isEmpty,
+        guard !self.runtime.clients.wellKnown.isEmpty,
             self.head.path.withSpan(of: self.head.message, { $0.starts(with: WellKnownDocuments.prefix) })
         else { return false }
         let path = self.head.path.text(in: self.head.message)
-        return self.runtime.wellKnown.document(host: self.request.host, path: path) != nil
+        return self.runtime.clients.wellKnown.document(host: self.request.host, path: path) != nil
     }
 
     /// Whether the path is that of the session API, or below it.
     private var isSessionAPI: Bool {
-        guard let prefix = self.runtime.sessionAPI, self.request.host == self.runtime.publicOrigin.host else {
+        guard let prefix = self.runtime.clients.sessionAPI, self.request.host == self.runtime.hosts.publicOrigin.host
+        else {
             return false
         }
         return self.head.path.withSpan(of: self.head.message) { path in
@@ -295,7 +296,7 @@ extension Decider {
     /// Whether the request is for `/` of the gateway's host, which is a page of ours where no app has it.
     private var isFront: Bool {
         guard self.head.method == .get || self.head.method == .head else { return false }
-        guard self.request.host == self.runtime.publicOrigin.host else { return false }
+        guard self.request.host == self.runtime.hosts.publicOrigin.host else { return false }
         return self.head.path.withSpan(of: self.head.message) { $0.count == 1 }
     }
 

@@ -19,9 +19,10 @@ extension IngressRequest {
     /// A credential of the gateway is hidden on every route and in every spelling, since clients send a password to all paths of a
     /// host and apps read more spellings than the gateway accepts.
     func hidesAuthorization(on route: RuntimeRoute, _ known: some KnownCallers) -> Bool {
-        let mayBeOurs = self.runtime.issuer != nil || route.takesMachines || self.runtime.hasServiceTokens
+        let mayBeOurs =
+            self.runtime.clients.issuer != nil || route.takesMachines || self.runtime.machines.hasServiceTokens
         guard mayBeOurs, let field = self.head.message.first(.authorization) else { return false }
-        if self.runtime.issuer != nil, AccessTokenReader.isIn(self, known) { return true }
+        if self.runtime.clients.issuer != nil, AccessTokenReader.isIn(self, known) { return true }
         if !route.route.exchangedIssuers.isEmpty, self.hasTokenOfIssuer(route.route.exchangedIssuers) {
             return true
         }
@@ -31,7 +32,10 @@ extension IngressRequest {
             case .caller, .rejected, .need, .signIn: return true
             }
         }
-        return OwnCredential.isIn(self.head.message.slice(field.valueRange), issuer: self.runtime.issuer?.signer.issuer)
+        return OwnCredential.isIn(
+            self.head.message.slice(field.valueRange),
+            issuer: self.runtime.clients.issuer?.signer.issuer
+        )
     }
 
     /// Whether a request has a JWT that names one of some issuers, whose tokens are for exchange.
@@ -39,7 +43,7 @@ extension IngressRequest {
         guard case .token(let credential) = MachineCredential.field(of: self.head, takesBasic: false) else {
             return false
         }
-        return self.runtime.hasIssuer(of: credential, among: names)
+        return self.runtime.machines.hasIssuer(of: credential, among: names)
     }
 
     private func isNotOfPreflight(_ field: FieldLine) -> Bool {

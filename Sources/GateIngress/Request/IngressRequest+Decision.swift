@@ -60,7 +60,7 @@ extension IngressRequest {
                 "the token is bound to a key, and the request has not exactly one header DPoP"
             )
         }
-        let origin = self.runtime.origin(of: request)
+        let origin = self.runtime.hosts.origin(of: request)
         let target = DPoPProof.Target(
             method: request.method.rawValue,
             url: "\(origin)\(request.target.prefix { $0 != "?" })",
@@ -71,7 +71,7 @@ extension IngressRequest {
             guard isIdentical(sent.keyThumbprint, proof.key) else {
                 return Failure(.tokenRejected, "the token is bound to another key than that of the header DPoP")
             }
-            try self.runtime.proofs.spend(sent, beside: proof.token)
+            try self.runtime.services.proofs.spend(sent, beside: proof.token)
             return nil
         } catch {
             return Failure(.tokenRejected, "\(error.code.rawValue): \(error.detail)")

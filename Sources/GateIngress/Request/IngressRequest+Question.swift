@@ -11,12 +11,12 @@ internal import GateWire
 extension IngressRequest {
     /// Whether it carries a message in which Envoy asks.
     var carriesCheck: Bool {
-        self.runtime.forwardAuth?.dialect == .envoyGRPC && CheckRequest.isCarried(by: self.head)
+        self.runtime.front.forwardAuth?.dialect == .envoyGRPC && CheckRequest.isCarried(by: self.head)
     }
 
     /// Why a proxy may not ask in this way about a request of a route; nil if it may, or if none asks.
     func objectionToQuestion(on route: RuntimeRoute) -> Failure? {
-        guard let asked, let settings = self.runtime.forwardAuth else { return nil }
+        guard let asked, let settings = self.runtime.front.forwardAuth else { return nil }
         let reportsStatus = settings.reportsStatus && route.isShadowed
         let own = self.certificateFields(of: asked)
         if let name = asked.foreignField(reportsStatus: reportsStatus, keeping: route.requestChanges, setByProxy: own) {

@@ -248,11 +248,11 @@ extension IngressRequest {
             // The peer is the client, but for a proxy that asks and is not trusted to name that.
             return self.asked == nil ? self.source.peer : nil
         }
-        return ForwardedHead.namedClient(of: self.head, trusting: self.runtime.trustedProxies)
+        return ForwardedHead.namedClient(of: self.head, trusting: self.runtime.front.trustedProxies)
     }
 
     private var namedClient: IPAddress? {
-        ForwardedHead.client(of: self.head, downstream: self.downstream, trusting: self.runtime.trustedProxies)
+        ForwardedHead.client(of: self.head, downstream: self.downstream, trusting: self.runtime.front.trustedProxies)
     }
 
     /// Whether an endpoint of the gateway responds.

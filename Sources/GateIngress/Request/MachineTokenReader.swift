@@ -35,7 +35,7 @@ enum MachineTokenReader: CredentialReader {
         hasSession: Bool,
         _ known: some KnownCallers
     ) -> Credential? {
-        for issuer in request.runtime.issuers(of: route, for: credential, hasSession: hasSession) {
+        for issuer in request.runtime.machines.issuers(of: route, for: credential, hasSession: hasSession) {
             switch known.machine(credential, at: issuer, at: request.tick) {
             case .valid(let session, let ends)?:
                 return .caller(.machine(session, isAmbient: credential.isAmbient, ends: ends))
@@ -53,7 +53,7 @@ enum MachineTokenReader: CredentialReader {
         hasSession: Bool,
         _ known: some KnownCallers
     ) -> Credential {
-        switch request.runtime.verifier(of: credential, on: route, hasSession: hasSession) {
+        switch request.runtime.machines.verifier(of: credential, on: route, hasSession: hasSession) {
         case .none(let why):
             return hasSession ? .absent : .rejected(Failure(.tokenRejected, why))
         case .issuer(let issuer):
@@ -63,7 +63,7 @@ enum MachineTokenReader: CredentialReader {
             }
             return .need(.verification(credential, issuer))
         case .serviceToken(let token):
-            switch request.runtime.profile(of: token, on: route, now: request.now) {
+            switch request.runtime.machines.profile(of: token, on: route, now: request.now) {
             case .failure(let failure): return .rejected(failure)
             case .success(let profile):
                 let session = known.session(of: profile, credential, ends: token?.expires)

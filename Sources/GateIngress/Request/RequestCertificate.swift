@@ -51,7 +51,7 @@ struct CertificateSource {
 
     /// The policy in force; nil if nothing asks for certificates here.
     func policy(in runtime: RuntimeConfiguration) -> ClientCertificatePolicy? {
-        runtime.clientCertificates(at: self.listener, otherwise: self.accepted)
+        runtime.front.clientCertificates(at: self.listener, otherwise: self.accepted)
     }
 
     /// What the certificate of the client means for a request; nil if its host asks for none.

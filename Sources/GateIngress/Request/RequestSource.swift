@@ -63,13 +63,14 @@ final class RequestSource {
         isSecure: Bool,
         _ runtime: RuntimeConfiguration
     ) -> ForwardedHead.Downstream {
-        let isTrusted = peer.map { peer in runtime.trustedProxies.contains { $0.contains(peer) } } ?? isTrustedPeer
+        let isTrusted =
+            peer.map { peer in runtime.front.trustedProxies.contains { $0.contains(peer) } } ?? isTrustedPeer
         return ForwardedHead.Downstream(
             peer: peer,
             peerText: peerText,
             isSecure: isSecure,
             isTrusted: isTrusted,
-            trusting: isTrusted ? runtime.trustedProxies : [],
+            trusting: isTrusted ? runtime.front.trustedProxies : [],
             marker: runtime.loopMarker.line
         )
     }

@@ -26,12 +26,12 @@ extension Gateway {
 
     private func sealAccounts(of runtime: RuntimeConfiguration) async {
         guard
-            runtime.passkeys != nil || runtime.connections != nil
-                || runtime.providers.contains(where: { $0.accounts != nil })
+            runtime.users.passkeys != nil || runtime.users.connections != nil
+                || runtime.providers.all.contains(where: { $0.accounts != nil })
         else { return }
         let log = self.log
         do throws(Failure) {
-            let count = try await runtime.entries.sealAgain()
+            let count = try await runtime.users.entries.sealAgain()
             if count > 0 { log.accountsSealed(count: count) }
         } catch {
             log.accountsNotSealed(error)

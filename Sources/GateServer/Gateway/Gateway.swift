@@ -191,7 +191,7 @@ package final class Gateway: Sendable {
             log.upstream(event)
             ServerMetrics.upstream(event)
         }
-        upstreams.adopt(Set(runtime.routes.map(\.upstream)))
+        upstreams.adopt(Set(runtime.routes.all.map(\.upstream)))
         let loops = await IngressLoops.start(
             on: group,
             runtime: runtime,
@@ -298,11 +298,11 @@ package final class Gateway: Sendable {
             logger: self.logger,
             clock: .system,
             owner: geteuid(),
-            accounts: { [unowned self] in self.state.withLock(\.runtime).providers.compactMap(\.accounts) },
-            passkeys: { [unowned self] in self.state.withLock(\.runtime).passkeys },
-            mailer: { [unowned self] in self.state.withLock(\.runtime).mailer },
+            accounts: { [unowned self] in self.state.withLock(\.runtime).providers.all.compactMap(\.accounts) },
+            passkeys: { [unowned self] in self.state.withLock(\.runtime).users.passkeys },
+            mailer: { [unowned self] in self.state.withLock(\.runtime).users.mailer },
             language: { [unowned self] in self.state.withLock(\.runtime).rendering.pages.languages.first },
-            connections: { [unowned self] in self.state.withLock(\.runtime).connections }
+            connections: { [unowned self] in self.state.withLock(\.runtime).users.connections }
         )
         return OperationsAPI(environment: environment)
     }
@@ -649,7 +649,7 @@ extension Gateway {
     }
 
     private func adopt(_ runtime: RuntimeConfiguration) async {
-        self.upstreams.adopt(Set(runtime.routes.map(\.upstream)))
+        self.upstreams.adopt(Set(runtime.routes.all.map(\.upstream)))
         self.gate.update(runtime.limits.connections)
         await self.loops.replace(with: runtime)
     }

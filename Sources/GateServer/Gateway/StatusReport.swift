@@ -67,7 +67,7 @@ final class StatusReport: OperationsSource {
         ServerMetrics.storeFailed.gauge().record(self.gateway.storeFailure() == nil ? 0 : 1)
         self.gateway.pinWatch.record()
         let state = self.gateway.state.withLock { $0 }
-        for provider in state.runtime.providers { self.record(provider, state.runtime) }
+        for provider in state.runtime.providers.all { self.record(provider, state.runtime) }
         self.gateway.certificates.record()
         // A loop that is blocked must not keep the others' numbers from being seen.
         if await self.gateway.loops.respond(within: .seconds(1), timer: self.gateway.operationsGroup.next()) {
@@ -87,7 +87,7 @@ final class StatusReport: OperationsSource {
 
     private func record(_ provider: RuntimeProvider, _ runtime: RuntimeConfiguration) {
         guard let party = provider.relyingParty else { return }
-        let isOpen = runtime.rechecks.pause(of: provider.id) != nil
+        let isOpen = runtime.services.rechecks.pause(of: provider.id) != nil
         ServerMetrics.providerBreaker.gauge(provider.id).record(isOpen ? 1 : 0)
         ServerMetrics.providerSignInsWaiting.gauge(provider.id).record(party.waitingSignIns)
         guard let keys = party.keyAge else { return }
@@ -174,7 +174,7 @@ final class StatusReport: OperationsSource {
         status.listeners = configuration.gateway.listeners.map { "\($0.address)" }
         status.operations = "\(configuration.gateway.operations)"
         status.providers = configuration.providers.map(\.id)
-        status.providerStates = state.runtime.providers.map { self.status(of: $0, state.runtime) }
+        status.providerStates = state.runtime.providers.all.map { self.status(of: $0, state.runtime) }
         status.apps = configuration.apps.count
         status.appStates = targets.map { StatusReport.status(of: $0.route, $0.targets) }
         status.upstreams = StatusReport.watched(targets).map { StatusReport.status($0.app, $0.status) }
@@ -224,7 +224,7 @@ final class StatusReport: OperationsSource {
         let keys = provider.relyingParty?.keyAge
         var status = GatewayStatus.Provider(provider.id)
         self.gateway.builder.providerCalls.add(to: &status)
-        status.isBreakerOpen = runtime.rechecks.pause(of: provider.id) != nil
+        status.isBreakerOpen = runtime.services.rechecks.pause(of: provider.id) != nil
         status.signInsWaiting = provider.relyingParty?.waitingSignIns ?? 0
         status.keyAge = keys.map { Int($0.age.wholeSeconds) }
         status.areKeysStale = keys?.isStale ?? false
@@ -241,7 +241,7 @@ final class StatusReport: OperationsSource {
         // A loop that is blocked must not keep the rest from being seen.
         let responds = await self.gateway.loops.respond(within: .seconds(1), timer: self.gateway.operationsGroup.next())
         let known = responds ? await self.gateway.loops.upstreamStatus() : [:]
-        return self.gateway.state.withLock(\.runtime).routes.map { route in
+        return self.gateway.state.withLock(\.runtime).routes.all.map { route in
             guard route.directResponse == nil, route.forwardAuth == nil else { return (route, []) }
             return (route, known[route.upstream] ?? self.gateway.upstreams.unusedTargets(of: route.upstream))
         }

@@ -33,17 +33,15 @@ actor RuntimeBuilder {
     nonisolated let incidents = IncidentHistory()
     /// How the latest calls to providers ended.
     nonisolated let providerCalls = ProviderCallResults()
+    /// What the configurations have in common.
+    private let services: Services
     private let log: ServerLog
-    private let requestLog: RequestLog
     private let logs: LogRouter?
-    private let clock = WallClock.system
-    private let random = RandomBytes.system
     private let feed: RevocationFeed
     private let spent = UsedAttempts()
     private let watch: PinWatch
     private let transports = ProviderTransports()
     private let survey: PinScan
-    private let signIns: SignInLimiter
     private let descriptors: Int
     private let tracer: Tracer?
     /// How many file descriptors the process has open without any client; 0 as long as that is not known.
@@ -52,10 +50,6 @@ actor RuntimeBuilder {
     private var lines: [String: TrustedLine] = [:]
     private var providers: [ProviderSettings: RuntimeProvider] = [:]
     private var issuers: [IssuerSettings: TokenIssuer] = [:]
-    private let transfers = TransferLimiter()
-    private let devices = DeviceLimiter()
-    private let proofs = ProofReplays()
-    private let rechecks = Rechecks()
     private let accountServices = LocalAccounts.Services()
     private let mailLimits = AccountMailer.Limits()
     /// The queue of messages, and the server that it was made for.
@@ -66,8 +60,9 @@ actor RuntimeBuilder {
     private var clientLogouts: ClientLogouts?
     /// What fetches the metadata documents of clients, and the settings with which it was made.
     private var clientDocuments: (registration: ClientRegistrationSettings, isLocal: Bool, documents: ClientDocuments)?
-    private let openClients = NetworkLimiter(of: "new clients")
-    private let exchanges = NetworkLimiter(of: "exchanges of tokens of issuers")
+
+    private var clock: WallClock { self.services.clock }
+    private var random: RandomBytes { self.services.random }
 
     init(
         logger: Logger,
@@ -79,11 +74,10 @@ actor RuntimeBuilder {
         tracer: Tracer? = nil
     ) {
         self.logs = logs
-        self.signIns = signIns
         self.descriptors = descriptors
         self.tracer = tracer
         self.log = ServerLog(logger: logger)
-        self.requestLog = RequestLog(logger: logger, incidents: self.incidents)
+        self.services = Services(log: RequestLog(logger: logger, incidents: self.incidents), signIns: signIns)
         self.feed = feed
         self.watch = watch
         self.survey = PinScan(watch: watch, transports: self.transports)
@@ -114,6 +108,12 @@ actor RuntimeBuilder {
             let (host, endpoints) = (configuration.gateway.publicURL.host, configuration.gateway.endpoints)
             routes.append(try RuntimeRoute(app, index: routes.count, gatewayHost: host, below: endpoints))
         }
+        let hosts = GatewayHosts(
+            publicOrigin: configuration.gateway.publicURL,
+            endpoints: configuration.gateway.endpoints,
+            routes: routes,
+            hsts: configuration.gateway.hsts
+        )
         let issuer = self.issuer(of: configuration, material.tokens, sealer, routes)
         let sessions = SessionManager(
             store: store.store,
@@ -128,78 +128,91 @@ actor RuntimeBuilder {
             clock: self.clock,
             random: self.random
         )
-        let keys = material.assertion
-        let origin = configuration.gateway.publicURL
-        let signer = AssertionSigner(
-            keys: keys,
-            issuer: "\(origin)",
-            lifetime: configuration.assertion.lifetime,
-            random: self.random
-        )
-        var parts = RuntimeParts(
-            publicOrigin: origin,
-            trustedProxies: configuration.gateway.trustedProxies,
+        let issuers = try self.issuers(for: configuration, over: lines)
+        let documents = try self.documents(for: configuration)
+        let icons = configuration.apps.compactMap(\.display.icon) + configuration.providers.compactMap(\.icon)
+        let pages = try Pages(configuration.pages, icons: icons)
+        let front = try RuntimeBuilder.front(of: configuration.gateway)
+        // From here on nothing fails.
+        let runtime = RuntimeConfiguration(
+            services: self.services,
+            hosts: hosts,
+            front: front,
+            routes: RouteMap(routes),
+            providers: providers.map(\.provider),
             sessions: sessions,
             store: store.store,
-            entries: entries,
+            sharesStore: store.isShared,
+            keepsCookies: configuration.sessions.cookie == .persistent,
+            users: self.users(of: configuration, in: entries),
+            clients: ClientServices(
+                issuer,
+                at: hosts,
+                routes: routes,
+                documents: documents,
+                sessionAPI: configuration.gateway.sessionAPI
+            ),
+            machines: MachineTokens(
+                issuers: issuers.map(\.issuer),
+                serviceTokens: configuration.serviceTokens,
+                at: hosts.publicOrigin
+            ),
             sealer: sealer,
-            signer: signer,
-            keys: keys,
-            log: self.requestLog,
-            clock: self.clock,
-            random: self.random
+            signer: AssertionSigner(
+                keys: material.assertion,
+                issuer: "\(hosts.publicOrigin)",
+                lifetime: configuration.assertion.lifetime,
+                random: self.random
+            ),
+            keys: material.assertion,
+            pages: pages,
+            access: self.logs.flatMap { logs in
+                AccessLogSettings(configuration.logs, router: logs) { sealer.userHash(of: $0) }
+            },
+            limits: configuration.gateway.limits.resolved(
+                descriptors: self.descriptors,
+                descriptorsAtStart: self.descriptorsAtStart
+            )
         )
-        parts.limits = configuration.gateway.limits.resolved(
-            descriptors: self.descriptors,
-            descriptorsAtStart: self.descriptorsAtStart
-        )
-        parts.signIns = self.signIns
-        parts.transfers = self.transfers
-        parts.devices = self.devices
-        parts.proofs = self.proofs
-        parts.endpoints = configuration.gateway.endpoints
-        parts.sessionAPI = configuration.gateway.sessionAPI
-        parts.healthPath = configuration.gateway.healthPath
-        parts.rechecks = self.rechecks
-        parts.keepsCookies = configuration.sessions.cookie == .persistent
-        if case .redis = configuration.sessions.store { parts.sharesStore = true }
-        parts.access = self.logs.flatMap { logs in
-            AccessLogSettings(configuration.logs, router: logs) { sealer.userHash(of: $0) }
-        }
-        parts.forwardAuth = configuration.gateway.forwardAuth
-        let issuers = try self.issuers(for: configuration, over: lines)
-        parts.issuers = issuers.map(\.issuer)
-        parts.serviceTokens = configuration.serviceTokens
-        parts.issuer = issuer
-        parts.clientDocuments = try self.documents(for: configuration)
-        parts.openClients = self.openClients
-        parts.exchanges = self.exchanges
-        let icons = configuration.apps.compactMap(\.display.icon) + configuration.providers.compactMap(\.icon)
-        parts.pages = try Pages(configuration.pages, icons: icons)
-        parts.passkeys = configuration.passkeys.map { party in
-            Passkeys(party, in: entries, clock: self.clock, random: self.random)
-        }
-        parts.connections = configuration.connectedAccounts.map { key in
-            AccountConnections(forwardsFirst: key == .first, in: entries, clock: self.clock)
-        }
-        parts.mailer = self.mailQueue(for: configuration.mail).map { queue in
-            let sender = configuration.pages.organization ?? origin.host
-            return AccountMailer(over: queue, as: sender, within: self.mailLimits)
-        }
-        for listener in configuration.gateway.listeners {
-            let policy = try listener.clientCertificates.map { settings throws(Failure) in
-                try ClientCertificatePolicy(settings)
-            }
-            parts.clientCertificates.updateValue(policy, forKey: listener.address)
-        }
-        parts.hsts = configuration.gateway.hsts.map { "max-age=\($0.wholeSeconds)" }
-        let runtime = RuntimeConfiguration(parts, routes: routes, providers: providers.map(\.provider))
         self.material = material
         self.keep(store)
         self.keep(lines, for: configuration.connected)
         self.issuers = Dictionary(issuers.map { ($0.settings, $0.issuer) }) { first, _ in first }
         self.providers = Dictionary(providers.map { ($0.settings, $0.provider) }) { first, _ in first }
         return runtime
+    }
+
+    /// What is in front of the gateway.
+    private static func front(of gateway: GatewaySettings) throws(Failure) -> GatewayFront {
+        var certificates: [BindAddress: ClientCertificatePolicy?] = [:]
+        for listener in gateway.listeners {
+            let policy = try listener.clientCertificates.map { settings throws(Failure) in
+                try ClientCertificatePolicy(settings)
+            }
+            certificates.updateValue(policy, forKey: listener.address)
+        }
+        return GatewayFront(
+            trustedProxies: gateway.trustedProxies,
+            forwardAuth: gateway.forwardAuth,
+            healthPath: gateway.healthPath,
+            clientCertificates: certificates
+        )
+    }
+
+    /// What is kept of users beside their sessions.
+    private func users(of configuration: Configuration, in entries: SealedEntries) -> UserAccounts {
+        var users = UserAccounts(in: entries)
+        users.passkeys = configuration.passkeys.map { party in
+            Passkeys(party, in: entries, clock: self.clock, random: self.random)
+        }
+        users.connections = configuration.connectedAccounts.map { key in
+            AccountConnections(forwardsFirst: key == .first, in: entries, clock: self.clock)
+        }
+        users.mailer = self.mailQueue(for: configuration.mail).map { queue in
+            let sender = configuration.pages.organization ?? configuration.gateway.publicURL.host
+            return AccountMailer(over: queue, as: sender, within: self.mailLimits)
+        }
+        return users
     }
 
     /// The issuer of the configuration's clients; nil without clients.
@@ -324,7 +337,7 @@ actor RuntimeBuilder {
 
     /// Looks at the certificates of the providers whose time has come; called now and then, and after a reload.
     nonisolated func survey(_ runtime: RuntimeConfiguration) async {
-        await self.survey.run(runtime.providers.compactMap(\.relyingParty))
+        await self.survey.run(runtime.providers.all.compactMap(\.relyingParty))
     }
 
     /// The queue of the messages for a server, with those that waited for another one.
@@ -359,6 +372,11 @@ actor RuntimeBuilder {
         /// What the files for TLS held.
         let loaded: LoadedUpstream?
         let store: any SessionStore
+
+        /// Whether other gateways may have the same store.
+        var isShared: Bool {
+            if case .redis = self.settings { true } else { false }
+        }
     }
 
     private func store(for settings: StoreSettings, stateFolder: String) async throws(Failure) -> OpenStore {

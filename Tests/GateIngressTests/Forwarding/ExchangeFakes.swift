@@ -122,7 +122,7 @@ struct ExchangeFixture {
 
     /// The failures that the log has, by their codes.
     var logged: [String] {
-        self.gateway.runtime.log.incidents.incidents(named: self.request.id.text).map(\.reason.entry.code)
+        self.gateway.runtime.services.log.incidents.incidents(named: self.request.id.text).map(\.reason.entry.code)
     }
 
     /// The app's response head.

@@ -88,7 +88,7 @@ import Testing
             Issue.record("no token")
             return
         }
-        let (loop, issuer) = (gateway.loop, try #require(gateway.runtime.issuers["ci"]))
+        let (loop, issuer) = (gateway.loop, try #require(gateway.runtime.machines.issuers["ci"]))
         let now = gateway.clock.now
         let profile = Profile(provider: "ci", issuer: "https://ci.example", subject: "job")
         let session = Session.machine(profile, id: "id", family: "family", now: now)

@@ -137,7 +137,7 @@ import Testing
         let isOurs = verdict != "refused route.none"
         #expect(gateway.verdict(try gateway.head("GET /oauth2/account", host)) == (isOurs ? "endpoint" : verdict))
         #expect(gateway.verdict(try gateway.head("GET /oauth2/x", host)) == verdict)
-        #expect((gateway.runtime.origin(of: host) != nil) == (isOurs && host == host.lowercased()))
+        #expect((gateway.runtime.hosts.origin(of: host) != nil) == (isOurs && host == host.lowercased()))
     }
 
     @Test(

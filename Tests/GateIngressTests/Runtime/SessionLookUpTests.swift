@@ -132,7 +132,7 @@ private let policy = RecheckPolicy(interval: .seconds(1800), maxStale: .seconds(
         gateway.clock.advance(by: 1800)
         #expect(try await gateway.found(ticket, mayAskUser: true) == "needs user")
         let failure = Failure(.providerTimeout, "the test simulates it")
-        for _ in 0..<RecheckBreaker.maxFailures { _ = gateway.runtime.rechecks.failed("staff", failure) }
+        for _ in 0..<RecheckBreaker.maxFailures { _ = gateway.runtime.services.rechecks.failed("staff", failure) }
         #expect(try await gateway.found(ticket, mayAskUser: true) == "Ada Lovelace")
     }
 

@@ -55,8 +55,8 @@ import Testing
     @Test func `a runtime configuration has the routes and providers of the file`() async throws {
         let fixture = try Fixture()
         let runtime = try await fixture.builder.runtime(for: try fixture.configuration())
-        #expect(runtime.routes.map(\.name) == ["wiki"])
-        #expect(runtime.providers.map(\.id) == ["staff", "guests"])
+        #expect(runtime.routes.all.map(\.name) == ["wiki"])
+        #expect(runtime.providers.all.map(\.id) == ["staff", "guests"])
         await fixture.builder.close()
     }
 
@@ -64,8 +64,8 @@ import Testing
         let fixture = try Fixture()
         let first = try await fixture.builder.runtime(for: try fixture.configuration())
         let second = try await fixture.builder.runtime(for: try fixture.configuration(staff: ", pkce: off"))
-        #expect(first.providers[0].relyingParty !== second.providers[0].relyingParty)
-        #expect(first.providers[1].relyingParty === second.providers[1].relyingParty)
+        #expect(first.providers.all[0].relyingParty !== second.providers.all[0].relyingParty)
+        #expect(first.providers.all[1].relyingParty === second.providers.all[1].relyingParty)
         await fixture.builder.close()
     }
 
@@ -90,7 +90,7 @@ import Testing
         await #expect(throws: Failure.self) { _ = try await fixture.builder.runtime(for: changed) }
         try kept.write(to: secret)
         let again = try await fixture.builder.runtime(for: try fixture.configuration())
-        #expect(first.providers[0].relyingParty === again.providers[0].relyingParty)
+        #expect(first.providers.all[0].relyingParty === again.providers.all[0].relyingParty)
         await fixture.builder.close()
     }
 

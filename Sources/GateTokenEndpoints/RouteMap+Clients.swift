@@ -6,32 +6,10 @@ package import GatePolicy
 package import GateRuntime
 package import GateSessions
 
-extension RuntimeConfiguration {
-    /// The decision about a user at a client, by the client's own rules.
-    package func decision(
-        about session: Session,
-        at client: ClientSettings,
-        from address: IPAddress?,
-        now: Instant
-    ) -> Decision {
-        let facts = RequestFacts(of: session, from: address, now: now)
-        return client.route.decision(for: facts, path: Array("/".utf8), profile: session.profile)
-    }
-
-    /// The decision about a user who authenticates now, without a passkey, at a client.
-    package func decision(
-        about profile: Profile,
-        at client: ClientSettings,
-        from address: IPAddress?,
-        now: Instant
-    ) -> Decision {
-        let facts = RequestFacts(ofSignInFrom: address, now: now)
-        return client.route.decision(for: facts, path: Array("/".utf8), profile: profile)
-    }
-
+extension RouteMap {
     /// The app whose assertions have an audience; nil for that of the gateway.
     package func route(withAudience audience: String) -> RuntimeRoute? {
-        self.routes.first { isIdentical($0.route.audience, audience) }
+        self.all.first { isIdentical($0.route.audience, audience) }
     }
 
     /// Whether all apps of some audiences accept a session by its age and use.
@@ -95,6 +73,28 @@ extension RuntimeConfiguration {
             guard case .possible(let until?) = route.access(of: profile, at: now) else { return lifetime }
             return min(lifetime, until.since(now))
         }
+    }
+}
+
+extension ClientSettings {
+    /// The decision about a user by the client's own rules.
+    package func decision(
+        about session: Session,
+        from address: IPAddress?,
+        now: Instant
+    ) -> Decision {
+        let facts = RequestFacts(of: session, from: address, now: now)
+        return self.route.decision(for: facts, path: Array("/".utf8), profile: session.profile)
+    }
+
+    /// The decision about a user who authenticates now, without a passkey, at a client.
+    package func decision(
+        about profile: Profile,
+        from address: IPAddress?,
+        now: Instant
+    ) -> Decision {
+        let facts = RequestFacts(ofSignInFrom: address, now: now)
+        return self.route.decision(for: facts, path: Array("/".utf8), profile: profile)
     }
 }
 
