@@ -24,47 +24,47 @@ TOOLCHAIN_IN_TESTS = TOOLCHAIN | {"Testing"}
 
 # The only files that may contain `unsafe`, `@safe`, `@unchecked Sendable` or `nonisolated(unsafe)`, and why.
 UNSAFE = {
-    "Sources/GateAccounts/Argon2.swift": "calls libargon2",
-    "Sources/GateCore/Compression.swift": "calls zlib",
-    "Sources/GateMail/SMTPTransport.swift": "hands a message and a login to the C part over libcurl",
-    "Sources/GateYAML/YAMLEventReader.swift": "reads libyaml's events, which are C structures",
-    "Sources/GateWire/HeadWriter.swift": "copies the pieces of a head into the free capacity of a buffer, with its bounds checked",
-    "Sources/GateCore/Span+Text.swift": "calls memchr and memcmp, and reads eight bytes at once, on the longest part of a request",
-    "Sources/GateWire/RequestID.swift": "writes the field line of an id as six words at once",
-    "Sources/GateCore/RandomBytes.swift": "calls getentropy, so that random bytes cost one system call",
-    "Sources/GateCore/PrivateFile.swift": "calls open, fstat and fchmod, so that a file is never readable by others",
-    "Sources/GateHTTP/TLS/CertificateAuthority.swift": "hands certificates to the C part over OpenSSL",
-    "Sources/GateHTTP/HTTP2/HTTP2Callbacks.swift": "is called by libnghttp2 with pointers to frames and to our objects",
-    "Sources/GateHTTP/HTTP2/HTTP2Session.swift": "owns a libnghttp2 session and lends it bytes",
-    "Sources/GateNet/HTTP2/HTTP2CallbackArguments.swift": "reads what libnghttp2 passes to callbacks",
-    "Sources/GateNet/HTTP2/HTTP2SessionHandle.swift": "owns a libnghttp2 session",
-    "Sources/GateNet/HTTP2/HeaderVector.swift": "points libnghttp2 at the lines of a head",
-    "Sources/GateProviderHTTP/CurlTransport.swift": "hands buffers and a context pointer to the C part over libcurl",
-    "Sources/GateProxy/Connecting/DNSCache+Resolver.swift": "calls getaddrinfo for all addresses of a name",
-    "Sources/GateProxy/HTTP2/HTTP2ClientSession.swift": "drives libnghttp2, which calls back and keeps pointers to its streams",
-    "Sources/GateNet/Sockets/BlockingSocket.swift": "hands an address to connect and a time to setsockopt",
-    "Sources/GateNet/Sockets/EventPoll.swift": "hands its table of events to epoll_wait",
-    "Sources/GateNet/Sockets/PacketSocket.swift": "hands buffers to socketpair, send and recv",
-    "Sources/GateServer/Gateway/ServiceProcess+Spawn.swift": "calls posix_spawn and waitpid",
-    "Sources/GateNet/Sockets/SocketCalls.swift": "hands addresses to bind, connect and getsockname",
-    "Sources/GateNet/Sockets/SocketChannel.swift": "is confined to its loop, although a channel of SwiftNIO has to be Sendable; lets recv write into a buffer",
-    "Sources/GateNet/Sockets/SocketConnector.swift": "hands an address to connect and asks for SO_ERROR",
-    "Sources/GateNet/Sockets/SocketError.swift": "calls strerror",
-    "Sources/GateNet/Sockets/SocketLoop.swift": "is its own thread, which confines most of what it holds; reads and writes an eventfd",
-    "Sources/GateNet/Sockets/SocketOutput.swift": "hands bytes to send and sendmsg",
-    "Sources/GateNet/Sockets/UnixSocket.swift": "creates the file of a Unix socket and asks the kernel who connects",
-    "Sources/GateHTTP/Accept/InheritedSocket.swift": "asks the kernel where a socket is bound, which it was handed over",
-    "Sources/GateOperations/Logs/DatagramSocket.swift": "sends datagrams to the sockets of systemd and syslog",
-    "Sources/GateOperations/Logs/LogLine.swift": "stores eight bytes of a line at once, with its bounds checked",
-    "Sources/GateOperations/Logs/OutputDescriptor.swift": "hands bytes to write, whose failure has to be known to the byte",
-    "Sources/GateOverload/MachineResourceUsage+Start.swift": "reads and raises the limit of file descriptors",
-    "Sources/GateNet/LoopServices/LoopExecutor.swift": "runs what the runtime hands over, which names its executor unowned",
-    "Sources/gatehouse/DemoCommand.swift": "calls execv",
-    "Sources/GateWire/ByteBuffer+Literals.swift": "copies literals into a buffer in one step",
-    "Sources/GateWire/FieldNames.swift": "compares eight bytes of a name at a time",
-    "Sources/GateWire/FieldScanner.swift": "looks at eight bytes of a field value at a time",
-    "Sources/GateWire/HTTP2/FieldLineWriter.swift": "writes a field line in one step",
-    "Sources/GateWire/HTTP2/FieldLineReader.swift": "compares names with literals",
+    "Sources/3-identity/GateAccounts/Argon2.swift": "calls libargon2",
+    "Sources/1-core/GateCore/Compression.swift": "calls zlib",
+    "Sources/4-adapters/GateMail/SMTPTransport.swift": "hands a message and a login to the C part over libcurl",
+    "Sources/5-configuration/GateYAML/YAMLEventReader.swift": "reads libyaml's events, which are C structures",
+    "Sources/2-wire/GateWire/HeadWriter.swift": "copies the pieces of a head into the free capacity of a buffer, with its bounds checked",
+    "Sources/1-core/GateCore/Span+Text.swift": "calls memchr and memcmp, and reads eight bytes at once, on the longest part of a request",
+    "Sources/2-wire/GateWire/RequestID.swift": "writes the field line of an id as six words at once",
+    "Sources/1-core/GateCore/RandomBytes.swift": "calls getentropy, so that random bytes cost one system call",
+    "Sources/1-core/GateCore/PrivateFile.swift": "calls open, fstat and fchmod, so that a file is never readable by others",
+    "Sources/4-adapters/GateHTTP/TLS/CertificateAuthority.swift": "hands certificates to the C part over OpenSSL",
+    "Sources/4-adapters/GateHTTP/HTTP2/HTTP2Callbacks.swift": "is called by libnghttp2 with pointers to frames and to our objects",
+    "Sources/4-adapters/GateHTTP/HTTP2/HTTP2Session.swift": "owns a libnghttp2 session and lends it bytes",
+    "Sources/2-wire/GateNet/HTTP2/HTTP2CallbackArguments.swift": "reads what libnghttp2 passes to callbacks",
+    "Sources/2-wire/GateNet/HTTP2/HTTP2SessionHandle.swift": "owns a libnghttp2 session",
+    "Sources/2-wire/GateNet/HTTP2/HeaderVector.swift": "points libnghttp2 at the lines of a head",
+    "Sources/4-adapters/GateProviderHTTP/CurlTransport.swift": "hands buffers and a context pointer to the C part over libcurl",
+    "Sources/4-adapters/GateProxy/Connecting/DNSCache+Resolver.swift": "calls getaddrinfo for all addresses of a name",
+    "Sources/4-adapters/GateProxy/HTTP2/HTTP2ClientSession.swift": "drives libnghttp2, which calls back and keeps pointers to its streams",
+    "Sources/2-wire/GateNet/Sockets/BlockingSocket.swift": "hands an address to connect and a time to setsockopt",
+    "Sources/2-wire/GateNet/Sockets/EventPoll.swift": "hands its table of events to epoll_wait",
+    "Sources/2-wire/GateNet/Sockets/PacketSocket.swift": "hands buffers to socketpair, send and recv",
+    "Sources/8-process/GateServer/Gateway/ServiceProcess+Spawn.swift": "calls posix_spawn and waitpid",
+    "Sources/2-wire/GateNet/Sockets/SocketCalls.swift": "hands addresses to bind, connect and getsockname",
+    "Sources/2-wire/GateNet/Sockets/SocketChannel.swift": "is confined to its loop, although a channel of SwiftNIO has to be Sendable; lets recv write into a buffer",
+    "Sources/2-wire/GateNet/Sockets/SocketConnector.swift": "hands an address to connect and asks for SO_ERROR",
+    "Sources/2-wire/GateNet/Sockets/SocketError.swift": "calls strerror",
+    "Sources/2-wire/GateNet/Sockets/SocketLoop.swift": "is its own thread, which confines most of what it holds; reads and writes an eventfd",
+    "Sources/2-wire/GateNet/Sockets/SocketOutput.swift": "hands bytes to send and sendmsg",
+    "Sources/2-wire/GateNet/Sockets/UnixSocket.swift": "creates the file of a Unix socket and asks the kernel who connects",
+    "Sources/4-adapters/GateHTTP/Accept/InheritedSocket.swift": "asks the kernel where a socket is bound, which it was handed over",
+    "Sources/6-runtime/GateOperations/Logs/DatagramSocket.swift": "sends datagrams to the sockets of systemd and syslog",
+    "Sources/6-runtime/GateOperations/Logs/LogLine.swift": "stores eight bytes of a line at once, with its bounds checked",
+    "Sources/6-runtime/GateOperations/Logs/OutputDescriptor.swift": "hands bytes to write, whose failure has to be known to the byte",
+    "Sources/8-process/GateServer/Overload/MachineResourceUsage+Start.swift": "reads and raises the limit of file descriptors",
+    "Sources/2-wire/GateNet/LoopServices/LoopExecutor.swift": "runs what the runtime hands over, which names its executor unowned",
+    "Sources/9-programs/gatehouse/DemoCommand.swift": "calls execv",
+    "Sources/2-wire/GateWire/ByteBuffer+Literals.swift": "copies literals into a buffer in one step",
+    "Sources/2-wire/GateWire/FieldNames.swift": "compares eight bytes of a name at a time",
+    "Sources/2-wire/GateWire/FieldScanner.swift": "looks at eight bytes of a field value at a time",
+    "Sources/2-wire/GateWire/HTTP2/FieldLineWriter.swift": "writes a field line in one step",
+    "Sources/2-wire/GateWire/HTTP2/FieldLineReader.swift": "compares names with literals",
     "Tests/GateTestSupport/ChildProcess.swift": "calls posix_spawn and waitpid",
     "Tests/FuzzDriver/main.swift": "is called by libFuzzer with a pointer to bytes",
     "Tests/GateNetTests/Support/SocketPair.swift": "makes the close of a socket a reset",
@@ -88,7 +88,7 @@ IN_ANY_TEXT = [
     (re.compile(r"swift-format-ignore"), "change the code; the format has no exceptions"),
 ]
 # The only file that takes durations apart.
-TIME = "Sources/GateCore/Time.swift"
+TIME = "Sources/1-core/GateCore/Time.swift"
 # Arithmetic that traps on a number from outside: what a store, a token, a header, a file or an environment has may be any number.
 TRAPS = [
     (
@@ -125,7 +125,7 @@ IMPORT = re.compile(
     r"(?:(?:struct|class|enum|protocol|typealias|func|let|var|actor)\s+)?(?P<module>\w+)"
 )
 # The failure catalogue: the only files of the product that spell the code of a failure.
-CATALOG = "Sources/GateCore/Failures/Catalog/"
+CATALOG = "Sources/1-core/GateCore/Failures/Catalog/"
 # A row of the catalogue; it may span lines.
 CATALOG_ROW = re.compile(r'\bRow\(\s*\.\w+,\s*"([a-z_]+(?:\.[a-z0-9_]+)?)"')
 QUOTED = re.compile(r'(?<!path: )"([a-z_]+(?:\.[a-z0-9_]+)?)"')
@@ -203,11 +203,24 @@ def unsafe_list_findings(sources):
 def table_findings(table, sources):
     """Each import that the table allows is used; otherwise the table names a dependency that does not exist."""
     for target, allowed in table.items():
-        folder = f"Sources/{target}/"
-        files = [source for source in sources if source.path.startswith(folder)]
+        files = [source for source in sources if source.path.startswith("Sources/") and source.module == target]
         used = {found["module"] for source in files for line in source.code if (found := IMPORT.match(line))}
         for module in sorted(allowed - used) if files else []:
             yield Finding("Package.swift", 1, f"{target} may import {module} and does not; remove it from the table")
+
+
+def layers_of(root):
+    """The layer of each module, by the folders of Sources."""
+    return {module.name: layer.name for layer in (root / "Sources").iterdir() for module in layer.iterdir()}
+
+
+def layer_findings(table, layers):
+    """Each module imports modules of its own layer and of lower ones only."""
+    for target in sorted(layers.keys() & table.keys()):
+        for module in sorted(table[target] & layers.keys()):
+            if layers[module] > layers[target]:
+                what = f"{target} of {layers[target]} imports {module} of the higher layer {layers[module]}"
+                yield Finding("Package.swift", 1, f"{what}; move what it needs down")
 
 
 def catalogue_findings(sources):
@@ -279,6 +292,7 @@ def findings_of(root):
             yield from number_findings(source)
     yield from unsafe_list_findings(sources)
     yield from table_findings(targets, sources)
+    yield from layer_findings(targets, layers_of(root))
     yield from catalogue_findings(sources)
     yield from swift_format_findings(root)
 

@@ -35,6 +35,16 @@ def texts_of(root):
     return texts
 
 
+# The folder of a layer in Sources, such as `4-adapters`.
+LAYER = re.compile(r"\d-[a-z]+")
+
+
+def module_of(path):
+    """The module of a file in Sources, where it may be in the folder of a layer, or in Tests."""
+    parts = path.split("/")
+    return parts[2] if LAYER.fullmatch(parts[1]) else parts[1]
+
+
 def swift_sources(texts):
     """The Swift files of Sources and Tests."""
     places = ("Sources/", "Tests/")
@@ -169,7 +179,7 @@ class Source:
 
     @property
     def module(self):
-        return self.path.split("/")[1]
+        return module_of(self.path)
 
 
 # The declarations of a Swift file

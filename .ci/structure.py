@@ -9,7 +9,7 @@
 
 Needs Python 3.11, builds nothing. All figures are read from the text, with these rules:
 
-- A module is a folder of Sources with Swift files.
+- A module is a folder with Swift files in the folder of a layer in Sources.
 - File A depends on file B of the same module if the code of A (not its comments or strings) contains the name of a
   type, protocol or typealias that B declares at the top of the file, or `.name` where B declares `name`: a nested type,
   or a member in an extension of a type of another file. A name that several files of the module declare counts for the
@@ -24,7 +24,7 @@ import sys
 from collections import Counter, defaultdict
 from pathlib import Path, PurePosixPath
 
-from sources import ACCESSORS, TYPE_KINDS, Finding, declarations_of, swift_sources, texts_of
+from sources import ACCESSORS, TYPE_KINDS, Finding, declarations_of, module_of, swift_sources, texts_of
 
 LIMITS = {
     "cycles between folders": 0,
@@ -202,7 +202,7 @@ class Structure:
         sources = [source for module in product for source in self.modules[module]]
         declarations = [declaration for module in product for declaration in self.declarations[module]]
         everywhere = dependencies_of(sources, declarations, set())
-        rows = [(len(targets), len(self.files[path.split("/")[1]][path]), path) for path, targets in everywhere.items()]
+        rows = [(len(targets), len(self.files[module_of(path)][path]), path) for path, targets in everywhere.items()]
         return sorted(rows, key=lambda row: (-row[0], -row[1], row[2]))
 
     def lines(self, module):
@@ -265,7 +265,7 @@ class Structure:
 
 
 def short(path, module):
-    return path.removeprefix(f"Sources/{module}").removeprefix("/").removesuffix(".swift") or "(top)"
+    return path.partition(f"/{module}")[2].removeprefix("/").removesuffix(".swift") or "(top)"
 
 
 def findings(root):

@@ -144,6 +144,20 @@ class RepositoryTests(unittest.TestCase):
         findings = found(check.table_findings({"A": {"B", "C"}}, [source]))
         self.assertEqual(findings, [(1, "A may import C and does not")])
 
+    def test_no_module_imports_one_of_a_higher_layer(self):
+        layers = {"A": "1-low", "B": "2-middle", "C": "3-high"}
+        table = {"A": {"A2", "Crypto"}, "B": {"A", "Crypto"}, "C": {"A", "B"}}
+        self.assertEqual(found(check.layer_findings(table, layers)), [])
+        findings = found(check.layer_findings(table | {"A": {"B"}}, layers))
+        self.assertEqual(findings, [(1, "A of 1-low imports B of the higher layer 2-middle")])
+
+    def test_a_module_is_found_in_its_layer(self):
+        for path, module in (
+            ("Sources/4-adapters/M/F/A.swift", "M"), ("Sources/M/F/A.swift", "M"), ("Tests/MTests/F/A.swift", "MTests"),
+        ):
+            with self.subTest(path):
+                self.assertEqual(sources.module_of(path), module)
+
     def catalogued(self, text, path="Sources/A/A.swift"):
         rows = 'Row(.a, "openid.a", .b),\nRow(\n    .b,\n    "no_dot",\n'
         return found(check.catalogue_findings([check.Source(f"{check.CATALOG}A.swift", rows), check.Source(path, text)]))

@@ -268,7 +268,7 @@ def test_wrong_usage_ends_with_2(arguments):
 
 def options():
     """The options of oauth2-proxy in the table of the program."""
-    source = (REPOSITORY / "Sources/GateImport/OAuth2Proxy/OAuth2ProxyOption.swift").read_text()
+    source = (REPOSITORY / "Sources/9-programs/GateImport/OAuth2Proxy/OAuth2ProxyOption.swift").read_text()
     return set(re.findall(r'(?:Self\(\s*|\()"(\w+)",\s*(?:Kind)?\.(?:flag|text|list|secret)\b', source))
 
 
@@ -280,7 +280,7 @@ def test_the_page_lists_every_option_of_oauth2_proxy():
 
 def test_the_page_lists_every_directive_of_mod_auth_openidc():
     page = (REPOSITORY / "docs/migration/mod_auth_openidc.md").read_text().lower()
-    source = (REPOSITORY / "Sources/GateImport/Apache/ApacheDirective.swift").read_text()
+    source = (REPOSITORY / "Sources/9-programs/GateImport/Apache/ApacheDirective.swift").read_text()
     names = set(re.findall(r'"(oidc\w+)"', source))
     assert len(names) > 50
     assert [name for name in sorted(names) if f"`{name}" not in page] == []

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import GateAppConfiguration
 import GateCore
 import GatePolicy
 import GateProviders
 import GateProxy
 import GateSessions
 import Testing
-
 @testable import GateConfiguration
+
 
 @Suite struct ConfigurationFileTests {
     @Test func `the smallest useful file has every default`() throws {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import GateAppConfiguration
 import GateConfiguration
 import GateCore
 import GatePolicy

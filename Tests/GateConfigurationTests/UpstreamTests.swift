@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import GateAppConfiguration
 import GateConfiguration
 import GateCore
 import GateProxy

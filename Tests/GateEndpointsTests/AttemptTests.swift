@@ -6,11 +6,10 @@ import GateFixtures
 import GateHTTP
 import GateHeaders
 import GateTestSupport
-import GateTokenEndpoints
 import Synchronization
 import Testing
-
 @testable import GateEndpoints
+
 @testable import GateRuntime
 
 /// F-04: of many steps that begin before any has ended, no more are carried out than may fail.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import GateAppConfiguration
 import GateClients
+import GateConfiguration
 import GateCore
 import GateFixtures
 import GateHTTP

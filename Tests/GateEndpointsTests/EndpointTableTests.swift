@@ -10,12 +10,11 @@ import GateHeaders
 import GateOperations
 import GateSessions
 import GateTestSupport
-import GateTokenEndpoints
 import GateWire
 import HTTPTypes
 import Testing
-
 @testable import GateEndpoints
+
 @testable import GateRuntime
 
 private let gate = "https://gate.example.com"

@@ -3,12 +3,11 @@
 import GateCore
 import GateFixtures
 import GateHTTP
-import GateTokenEndpoints
 import GateWire
 import HTTPTypes
 import Testing
-
 @testable import GateEndpoints
+
 
 /// F-10, RFC 9110 §9.1: where `GET` gets a response, `HEAD` gets the same.
 @Suite struct HeadTests {

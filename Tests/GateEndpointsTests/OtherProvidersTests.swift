@@ -7,11 +7,10 @@ import GateHeaders
 import GatePages
 import GateProviders
 import GateTestSupport
-import GateTokenEndpoints
 import GateWire
 import Testing
-
 @testable import GateEndpoints
+
 @testable import GateRuntime
 
 private let gate = "https://\(GatewayFixture.gate)"

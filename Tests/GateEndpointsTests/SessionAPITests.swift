@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import GateAccounts
-import GateAppConfiguration
 import GateClients
 import GateConfiguration
 import GateCore

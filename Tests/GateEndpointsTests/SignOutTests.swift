@@ -9,7 +9,6 @@ import GateHeaders
 import GateOperations
 import GateSessions
 import GateTestSupport
-import GateTokenEndpoints
 import HTTPTypes
 import Testing
 

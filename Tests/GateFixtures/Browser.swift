@@ -7,7 +7,6 @@ internal import GateHeaders
 internal import GateRuntime
 package import GateSessions
 internal import GateTestSupport
-internal import GateTokenEndpoints
 internal import GateWire
 internal import HTTPTypes
 internal import NIOCore

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import GateAppConfiguration
 package import GateClients
+package import GateConfiguration
 package import GateCore
 package import GateHTTP
 internal import GateIssuer

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import GateAccounts
-package import GateAppConfiguration
 internal import GateAssertion
 package import GateClients
 package import GateConfiguration
