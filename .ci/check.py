@@ -285,7 +285,7 @@ def findings_of(root):
         if path.startswith(("Sources/", "Tests/", ".ci/", "deploy/")) and path not in NAMES_OF_RULES:
             yield from text_findings(path, text)
     for source in sources:
-        target = source.path.split("/")[1]
+        target = source.module
         yield from import_findings(source, table.get(target, set()), target)
         yield from word_findings(source)
         if source.path.startswith("Sources/"):

@@ -48,9 +48,9 @@ import Testing
     }
 
     @Test(arguments: [
-        "Sources/GateAppConfiguration/Clients/ClientDraft+Check.swift",
-        "Sources/GateAppConfiguration/Clients/ClientDraft+Settings.swift",
-        "Sources/GateConfiguration/Checks/ClientCheck.swift",
+        "Sources/5-configuration/GateConfiguration/Clients/ClientDraft+Check.swift",
+        "Sources/5-configuration/GateConfiguration/Clients/ClientDraft+Settings.swift",
+        "Sources/5-configuration/GateConfiguration/Checks/ClientCheck.swift",
     ])
     func `each message about clients has a file that causes it`(path: String) throws {
         let known = ["the app", "the client"]

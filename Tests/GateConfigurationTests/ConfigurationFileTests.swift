@@ -6,8 +6,8 @@ import GateProviders
 import GateProxy
 import GateSessions
 import Testing
-@testable import GateConfiguration
 
+@testable import GateConfiguration
 
 @Suite struct ConfigurationFileTests {
     @Test func `the smallest useful file has every default`() throws {

@@ -8,6 +8,7 @@ import GateHeaders
 import GateTestSupport
 import Synchronization
 import Testing
+
 @testable import GateEndpoints
 
 @testable import GateRuntime

@@ -13,6 +13,7 @@ import GateTestSupport
 import GateWire
 import HTTPTypes
 import Testing
+
 @testable import GateEndpoints
 
 @testable import GateRuntime

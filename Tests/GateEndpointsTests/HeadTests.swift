@@ -6,8 +6,8 @@ import GateHTTP
 import GateWire
 import HTTPTypes
 import Testing
-@testable import GateEndpoints
 
+@testable import GateEndpoints
 
 /// F-10, RFC 9110 §9.1: where `GET` gets a response, `HEAD` gets the same.
 @Suite struct HeadTests {

@@ -9,6 +9,7 @@ import GateProviders
 import GateTestSupport
 import GateWire
 import Testing
+
 @testable import GateEndpoints
 
 @testable import GateRuntime

@@ -21,7 +21,7 @@ import Testing
 @Suite struct TokenDeciderTests {
     /// What a request brings.
     private enum Token: CaseIterable {
-        /// Of Ada, whom a rule admits, and of Eve, whom none does.
+        /// Of Ada, whom a rule admits, and of Eve, whom one admits elsewhere.
         case ada, eve
         /// Of Ada, for another app.
         case misdirected
@@ -110,6 +110,7 @@ import Testing
                     }
                     app.route.access = .entries([
                         entry { $0.emailDomain = "example.org" }, entry { $0.provider = "ci" },
+                        entry { ($0.user, $0.request) = ("staff:eve", [.path([PathPattern("/elsewhere/**")])]) },
                     ])
                     app.route.denied = [entry { $0.request = [.mcpTool(["rm"])] }]
                 }
@@ -129,7 +130,7 @@ import Testing
             let url = "https://\(GatewayFixture.gate)/oauth2/token"
             let proof = token.isBound ? try self.key.line("POST", url, at: now) : ""
             let tokens = try await self.fixture.tokens(for: audiences, user: user, proof: proof)
-            return try #require(tokens["access_token"]?.string)
+            return try #require(tokens["access_token"]?.string, "\(token): \(tokens.text)")
         }
 
         private func proof(by key: ProofKey, beside token: String) throws -> String {

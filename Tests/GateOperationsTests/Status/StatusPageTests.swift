@@ -2,8 +2,8 @@
 
 import GateCore
 import Testing
-@testable import GateOperations
 
+@testable import GateOperations
 
 @Suite struct StatusPageTests {
     /// A state with the same text in every place where there is one.

@@ -43,11 +43,12 @@ package struct TokenEndpoints: Sendable {
             case .revoke: return counted("ok", try await self.revoke(form, found))
             case .pushedRequests: return counted("ok", try self.push(form, found, request))
             case .deviceAuthorization: return counted("ok", try await self.beginDevice(form, found, request))
-            default:
+            case .token:
                 var asked = TokenRequest(client: found, form: form)
                 asked.keyThumbprint = try self.keyThumbprint(for: found, request)
                 let response = try await self.tokens(asked, request)
                 return counted(response.head.status.code == 200 ? "ok" : "invalid_request", response)
+            default: throw OAuthError(.serverError, "the endpoint is not one of clients")
             }
         } catch let error as OAuthError {
             let failure = Failure(.clientRejected, error.detail(for: client?.id, isOpen: client?.isOpen ?? false))
