@@ -58,6 +58,7 @@ import Testing
         #expect(Set(keys).subtracting(["use", "authoritative", "certificate"]) == Set(Self.conditions.keys))
         let claims = "client_secret: \"${env:CLIENT_SECRET}\", claims: { department: \"id_token:/department\" },"
         let head = Self.head.replacing("client_secret: \"${env:CLIENT_SECRET}\",", with: claims, maxReplacements: 1)
+            .replacing("CLIENT_SECRET}\" }", with: "CLIENT_SECRET}\", groups: [organizations] }")
         func entry(_ lines: String) throws -> AccessEntry {
             let result = self.parsed(
                 """
@@ -67,6 +68,7 @@ import Testing
                   wiki:
                     upstream: http://10.0.0.5:80
                     mcp: true
+                    scopes: { x: "what it permits" }
                     allow: [{ \(lines) }]
                 """,
                 after: head

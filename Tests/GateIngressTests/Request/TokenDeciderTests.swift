@@ -88,6 +88,7 @@ import Testing
     /// A gateway whose app `desk` is an MCP server, and a session with a token of each kind.
     private struct World {
         private static let host = "desk.example.com"
+        private static let issuer = "https://ci.example"
         private let fixture: ClientFixture
         private let key = ProofKey()
         private var texts: [Token: String] = [:]
@@ -95,7 +96,7 @@ import Testing
 
         init() async throws {
             var provider = ProviderSettings(id: "ci", type: .oidc, clientID: "gate", clientSecret: Secret(text: "s"))
-            provider.issuer = "https://ci.example"
+            provider.issuer = Self.issuer
             let issuers = [IssuerSettings(provider, .keys(at: nil))]
             self.fixture = try ClientFixture(
                 issuers: issuers,
@@ -123,7 +124,9 @@ import Testing
         }
 
         private func text(of token: Token) async throws -> String {
-            guard token != .machine else { return "opaque" }
+            guard token != .machine else {
+                return self.fixture.gateway.providers.token(["sub": "job"], of: Self.issuer)
+            }
             let audiences = token == .misdirected ? [ClientFixture.shop] : [ClientFixture.desk]
             let user: Profile = token == .eve ? .staff("eve", email: "eve@elsewhere.example") : .staff()
             let now = self.fixture.gateway.clock.now
@@ -224,7 +227,7 @@ import Testing
                 guard case .token(let credential) = MachineCredential.field(of: request.head, takesBasic: false) else {
                     return
                 }
-                let profile = Profile(provider: "ci", issuer: "https://ci.example", subject: "job")
+                let profile = Profile(provider: "ci", issuer: Self.issuer, subject: "job")
                 let session = Session.machine(profile, id: "id", family: "family", now: gateway.clock.now)
                 let cached = CachedSession(session, under: .never, freshUntil: .distantFuture)
                 known.machines[credential.hash] = .valid(cached, ends: nil)
