@@ -340,7 +340,7 @@ let testImports: [String: [String]] = [
     "GateRuntime": ["GateTestSupport"],
     "GateOperations": ["GateTestSupport"],
     "GateDiagnostics": ["GateTestSupport"],
-    "GateImport": ["GateConfiguration", "GatePolicy", "GateSessions", "GateTestSupport"],
+    "GateImport": ["GatePolicy", "GateSessions", "GateTestSupport"],
     "GateHeaders": ["GateTestSupport"],
     "GateOpenID": ["GateTestSupport"],
     "GateYAML": ["GateTestSupport"],
