@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import GateConfiguration
 import GateCore
 import GateFixtures
 import GateHTTP
+import GatePolicy
 import GateSessions
 import GateTestSupport
 import NIOCore
@@ -309,5 +311,32 @@ import Testing
         #expect(gateway.words(request.decide(gateway.loop)) == "forwarded to api unknown")
         #expect(request.sessionKey(in: request.head, gateway.loop) != 0)
         #expect(request.sessionKey(in: request.headForApp(on: route), gateway.loop) == 0)
+    }
+
+    @Test(arguments: [(true, "forwarded to wiki"), (false, "sign in for wiki")])
+    func `where the session of a user has to go on, the network of the client does not take its place`(
+        admitsNetworks: Bool,
+        verdict: String
+    ) throws {
+        let gateway = try GatewayFixture(app: { app in
+            guard app.route.app == "wiki" else { return }
+            var rule = PublicRule(method: nil, path: "/wiki/net/")
+            rule.networks = [CIDRRange("192.0.2.0/24")].compactMap(\.self)
+            app.route.publicRules = [rule]
+        })
+        let request = gateway.decided(try gateway.head("GET /wiki/net/x"))
+        let again = IngressRequest(again: request, on: gateway.loop, admitsNetworks: admitsNetworks)
+        again.resume(on: gateway.loop, after: .done)
+        #expect(gateway.words(again.decide(gateway.loop)) == verdict)
+    }
+
+    @Test(arguments: [("/", 20), ("/admin/x", 26), ("/recent", 40), ("/api", 51)])
+    func `the rule that has decided is known, for logs and incidents`(path: String, line: Int) async throws {
+        let gateway = try GatewayFixture(serviceTokens: [RuledApps.serviceToken], more: RuledApps.all())
+        var ada = Profile.staff()
+        ada.authTime = gateway.clock.now
+        let ticket = try await gateway.cachedSession(of: ada, on: RuledApps.host)
+        let request = gateway.decided(try gateway.head("GET \(path)", RuledApps.host, cookie(ticket)))
+        #expect(request.rule == RulePlace(line: line))
     }
 }
