@@ -70,11 +70,15 @@ import Testing
         try await other.check()
     }
 
-    @Test func `R-06: records of the release before are read, and it reads those of this one`() async throws {
+    @Test func `R-06: records have the stored form, so that releases that share a store read each other's`()
+        async throws
+    {
         let server = try RedisServer()
         let store = try await self.open(server)
-        let old = record(1, family: 5)
-        let name = "gatehouse:s:\(Base64URL.encode(old.key))"
+        var written = record(1, family: 5)
+        written.labels = [[UInt8](repeating: 9, count: 32)]
+        written.card = [7]
+        let name = "gatehouse:s:\(Base64URL.encode(written.key))"
         let other = try RedisProbe(server)
         try other.run(
             "HSET",
@@ -82,7 +86,7 @@ import Testing
             "v",
             "1",
             "f",
-            old.family,
+            written.family,
             "c",
             "\(noon.seconds)",
             "u",
@@ -90,18 +94,38 @@ import Testing
             "e",
             "\(noon.seconds + 3600)",
             "d",
-            old.sealed
+            written.sealed,
+            "l",
+            written.labelBytes,
+            "k",
+            written.card
         )
-        #expect(try await store.record(for: old.key) == old)
-        #expect(try await store.replace(old.key, ifSealed: old.sealed, by: [9], card: [8]))
-        var changed = old
+        #expect(try await store.record(for: written.key) == nil, "no index leads to it, so it was removed")
+        try other.run("SADD", "gatehouse:f:\(Base64URL.encode(written.family))", written.key)
+        let label = Base64URL.encode(written.labels[0])
+        try other.run("ZADD", "gatehouse:l:\(label)", "\(noon.seconds + 3600)", written.family)
+        #expect(try await store.record(for: written.key) == written)
+        #expect(try await store.replace(written.key, ifSealed: written.sealed, by: [9], card: [8]))
+        var changed = written
         (changed.sealed, changed.card) = ([9], [8])
-        #expect(try await store.record(for: old.key) == changed)
+        #expect(try await store.record(for: written.key) == changed)
         var new = record(2, family: 6)
         new.labels = [[UInt8](repeating: 9, count: 32)]
         try await store.insert(new)
         let fields = try other.run("HMGET", "gatehouse:s:\(Base64URL.encode(new.key))", "v", "e", "d")
         #expect(fields == ["1", "\(new.expires.seconds)", "\u{2}"])
+    }
+
+    @Test(arguments: ["f", "c", "u", "e", "d", "l", "k"])
+    func `a record that lacks a field is a damaged one, and not the end of the session`(field: String) async throws {
+        let server = try RedisServer()
+        let store = try await self.open(server)
+        let whole = record(1, family: 5)
+        try await store.insert(whole)
+        #expect(try await store.record(for: whole.key) == whole)
+        try RedisProbe(server).run("HDEL", "gatehouse:s:\(Base64URL.encode(whole.key))", field)
+        let failure = await #expect(throws: Failure.self) { try await store.record(for: whole.key) }
+        #expect(failure?.kind == .overloaded)
     }
 
     @Test func `every key ends by itself`() async throws {

@@ -10,7 +10,7 @@ internal import Synchronization
 /// Keys, each with the prefix `gatehouse:`; all but the entries of local accounts expire by themselves:
 ///
 /// - `s:KEY`, a hash: the version of the record (`v`), its family (`f`), times (`c`, `u`, `e`), sealed session (`d`),
-///   labels (`l`) and card (`k`); a release before may have written it without the last two.
+///   labels (`l`) and card (`k`).
 /// - `f:FAMILY`, a set: the keys of the records of a family.
 /// - `r:FAMILY`: the family was removed; records of it that a lost command has left are not returned.
 /// - `l:LABEL`, a sorted set: the families that had a record with the label, by when they end at the latest. Some may
@@ -149,10 +149,9 @@ package final class RedisStore: SessionStore {
     /// Asks whether a family was removed.
     private static func mark(of family: [UInt8]) -> RedisCommand { RedisCommand("EXISTS").with(self.name("r", family)) }
 
-    /// Asks whether a record can be found by its family and its labels; none for one of a release that wrote no labels.
+    /// Asks whether a record can be found by its family and its labels.
     private static func indexQueries(of record: SessionRecord) -> [RedisCommand] {
-        guard !record.labels.isEmpty else { return [] }
-        return [RedisCommand("EXISTS").with(self.name("f", record.family))]
+        [RedisCommand("EXISTS").with(self.name("f", record.family))]
             + record.labels.map { RedisCommand("ZSCORE").with(self.name("l", $0)).with(record.family) }
     }
 
@@ -651,7 +650,8 @@ extension RedisStore {
             throw self.client.unavailable("a session was written by a newer Gatehouse; it is kept")
         }
         guard let family = fields[1].bytes, let created = fields[2].number, let seen = fields[3].number,
-            let expires = fields[4].number, let sealed = fields[5].bytes
+            let expires = fields[4].number, let sealed = fields[5].bytes, let labels = fields[6].bytes,
+            let card = fields[7].bytes
         else { throw self.client.unexpected("HMGET") }
         var lastSeen = Instant(seconds: seen)
         if let use = self.uses.lastUse(of: key) { lastSeen = max(lastSeen, use) }
@@ -663,8 +663,8 @@ extension RedisStore {
             lastSeen: lastSeen,
             expires: Instant(seconds: expires)
         )
-        record.labels = SessionRecord.labels(in: fields[6].bytes ?? [])
-        record.card = fields[7].bytes ?? []
+        record.labels = SessionRecord.labels(in: labels)
+        record.card = card
         return record
     }
 
