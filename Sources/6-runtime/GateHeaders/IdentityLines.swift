@@ -180,6 +180,7 @@ package struct IdentityLines: Sendable {
     ///   - identity: What the app receives, and how.
     ///   - authority: The host and port under which browsers reach the app.
     ///   - now: The time.
+    ///   - end: When the access of the user may end; nil if no date ends it.
     /// - Returns: The lines with the signature.
     /// - Throws: When nothing can be signed; the request must then not be forwarded.
     package func signed(
@@ -187,10 +188,10 @@ package struct IdentityLines: Sendable {
         for request: RequestHead,
         as identity: AppIdentity,
         authority: String,
-        at now: Instant
+        at now: Instant,
+        accessUntil end: Instant? = nil
     ) throws(Failure) -> ByteBuffer {
-        // The assertion among the lines may expire before it.
-        let expiry = self.signer.expiry(at: now, accessUntil: nil)
+        let expiry = self.signer.expiry(at: now, accessUntil: end)
         let parts = identity.signedParts(of: request, authority: authority)
         return try self.signed(lines, covering: parts, from: now, to: expiry)
     }

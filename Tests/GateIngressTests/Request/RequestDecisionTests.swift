@@ -339,4 +339,26 @@ import Testing
         let request = gateway.decided(try gateway.head("GET \(path)", RuledApps.host, cookie(ticket)))
         #expect(request.rule == RulePlace(line: line))
     }
+
+    @Test(arguments: [(30, 30), (600, 120)] as [(Int64, Int64)])
+    func `the signature of a request is not valid beyond the date that ends the access`(
+        end: Int64,
+        lifetime: Int64
+    ) async throws {
+        let now = TestClock().now
+        let gateway = try GatewayFixture(app: { app in
+            guard app.route.app == "wiki" else { return }
+            var entry = AccessEntry()
+            entry.request = [.until(now.advanced(by: .seconds(end)))]
+            app.route.access = .entries([entry])
+            app.identity.signature = .request
+        })
+        let ticket = try await gateway.cachedSession(of: .staff())
+        let request = gateway.request(try gateway.head("GET /wiki", GatewayFixture.gate, cookie(ticket)))
+        guard case .forward(_, let identity?) = request.decide(gateway.loop) else {
+            Issue.record("not forwarded")
+            return
+        }
+        #expect(String(buffer: identity).contains(";expires=\(now.seconds + lifetime);"))
+    }
 }

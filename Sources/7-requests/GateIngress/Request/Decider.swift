@@ -194,12 +194,17 @@ struct Decider<Known: KnownCallers> {
             }
             return .reject(Failure(.policyCertificate, "\(failure.detail); \(why)"))
         case .openToAll, .openToNetwork, .admitted:
-            return self.forward(to: route, as: identity, isAmbient: isAmbient)
+            return self.forward(to: route, as: identity, isAmbient: isAmbient, by: rules)
         }
     }
 
-    /// The step of a request that the rules admit.
-    private func forward(to route: RuntimeRoute, as identity: ByteBuffer, isAmbient: Bool) -> Step {
+    /// The step of a request that the rules admit; `rules` are those that decide about each request, nil if none do.
+    private func forward(
+        to route: RuntimeRoute,
+        as identity: ByteBuffer,
+        isAmbient: Bool,
+        by rules: RequestRules? = nil
+    ) -> Step {
         guard !isAmbient || self.isSameOrigin(on: route) else {
             return .reject(Failure(.requestCrossSite, "another site sent the browser here to write"))
         }
@@ -211,7 +216,8 @@ struct Decider<Known: KnownCallers> {
                 for: self.head,
                 as: route.identity,
                 authority: route.authority(of: self.head),
-                at: self.request.now
+                at: self.request.now,
+                accessUntil: rules?.nextTurn(after: self.request.now)
             )
             return .forward(route, identity: signed)
         } catch {
