@@ -239,9 +239,10 @@ def test_links_lead_somewhere(document):
         assert not anchor or anchor in anchors(target), link
 
 
-def test_every_path_that_the_page_of_the_architecture_names_exists():
-    named = re.findall(r"`([A-Za-z][\w.+-]*(?:/[\w.+-]+)+)`", (REPOSITORY / "docs/architecture.md").read_text())
-    assert len(named) > 200
+@pytest.mark.parametrize("page, least", [("architecture", 200), ("internals", 10)])
+def test_every_path_that_the_pages_of_the_architecture_name_exists(page, least):
+    named = re.findall(r"`([A-Za-z][\w.+-]*(?:/[\w.+-]+)+)`", (REPOSITORY / f"docs/{page}.md").read_text())
+    assert len(named) > least
     bases = [REPOSITORY, REPOSITORY / "Sources", *(REPOSITORY / "Sources").iterdir()]
     places = [base / path for path in named for base in bases]
     # An empty folder does not count: git does not keep it, so only some working trees have it.
