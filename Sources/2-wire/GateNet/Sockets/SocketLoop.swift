@@ -12,7 +12,7 @@ internal import Synchronization
 /// It does what NIOPosix does for streams, in fewer steps: a socket is registered with one system call for all its
 /// life, and bytes pass between it and its handlers without a lock, an allocation or a further system call.
 package final class SocketLoop: EventLoop, @unchecked Sendable {
-    /// A task. In a structure, since each closure that is put into an array of closures is boxed once more.
+    /// A task; in a structure, since a closure that is put into an array of closures is boxed once more.
     private struct Work {
         let run: () -> Void
     }
